@@ -1,0 +1,91 @@
+#pragma once
+// What several tests need: random numbers, trajectories, inner products, the matrices and sample counts on
+// which every Fourier transform is tried.
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "recon/types.hpp"
+
+namespace fhd::tests {
+
+/// Complex standard normal numbers.
+template <class T>
+Array<Complex<T>> random_values(Shape shape, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> normal;
+  Array<Complex<T>> values(shape);
+  for (auto& value : values) {
+    value.re = static_cast<T>(normal(generator));
+    value.im = static_cast<T>(normal(generator));
+  }
+  return values;
+}
+
+/// [3][count], uniform in +-half_width on every axis.
+inline Array<double> random_positions(std::int64_t count, double half_width, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> uniform(-half_width, half_width);
+  Array<double> positions({3, count});
+  for (auto& value : positions) value = uniform(generator);
+  return positions;
+}
+
+/// Random samples that fill k-space to its edge: the first two lie in opposite corners, the third in the
+/// centre. Axes of one voxel get positions too, which must have no effect.
+inline Trajectory random_trajectory(std::array<int, 3> matrix_size, std::int64_t samples, unsigned seed) {
+  Trajectory trajectory{random_positions(samples, 0.5, seed)};
+  for (int axis = 0; axis < 3; ++axis) {
+    double* k = trajectory.k.data() + axis * samples;
+    for (std::int64_t m = 0; m < samples; ++m) {
+      if (m < 3) k[m] = 0.5 * std::array{-1.0, 1.0, 0.0}[static_cast<std::size_t>(m)];
+      k[m] *= matrix_size[static_cast<std::size_t>(axis)];
+    }
+  }
+  return trajectory;
+}
+
+/// sum of conj(a) b, in double.
+template <class T>
+Complex<double> dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
+  Complex<double> sum;
+  for (std::int64_t i = 0; i < a.size(); ++i) sum += conj(Complex<double>(a[i])) * Complex<double>(b[i]);
+  return sum;
+}
+
+template <class T>
+double length(const Array<Complex<T>>& a) {
+  return std::sqrt(dot(a, a).re);
+}
+
+/// |<A x, y> - <x, A^H y>| / (|A x| |y|): blind to the sizes of A, x and y.
+template <class T>
+double adjointness_error(const Array<Complex<T>>& x, const Array<Complex<T>>& ax, const Array<Complex<T>>& y,
+                         const Array<Complex<T>>& ahy) {
+  return abs(dot(ax, y) - dot(x, ahy)) / (length(ax) * length(y));
+}
+
+struct TransformCase {
+  std::array<int, 3> matrix_size;
+  std::int64_t samples, coils;
+  std::string text() const {
+    return std::to_string(matrix_size[0]) + "x" + std::to_string(matrix_size[1]) + "x" +
+           std::to_string(matrix_size[2]) + ", " + std::to_string(samples) + " samples, " +
+           std::to_string(coils) + " coils";
+  }
+};
+
+/// Odd and even, one to three axes, one voxel, one sample, non-cubic, counts just off powers of two, many
+/// coils.
+inline std::vector<TransformCase> transform_cases() {
+  return {{{1, 1, 1}, 1, 1},       {{1, 1, 1}, 5, 3},     {{8, 1, 1}, 1, 1},       {{7, 1, 1}, 30, 2},
+          {{1, 9, 1}, 12, 1},      {{1, 1, 6}, 20, 1},    {{2, 2, 2}, 3, 1},       {{64, 64, 1}, 1, 1},
+          {{64, 64, 1}, 1025, 1},  {{63, 65, 1}, 777, 5}, {{256, 256, 1}, 127, 1}, {{255, 3, 1}, 513, 2},
+          {{16, 16, 16}, 2049, 1}, {{5, 9, 7}, 1023, 4},  {{33, 17, 12}, 300, 3},  {{12, 1, 20}, 400, 9},
+          {{40, 30, 3}, 500, 17},  {{256, 1, 1}, 4097, 1}};
+}
+
+}  // namespace fhd::tests
