@@ -1,10 +1,9 @@
 // Conjugate gradient and the largest eigenvalue on small dense systems, against the oracle's least squares.
-#include "recon/solve/conjugate_gradient.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "recon/solve/conjugate_gradient.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -34,7 +33,8 @@ class DenseNormal : public HermitianOperator<T> {
   Array<Complex<T>> right_hand_side(const Array<Complex<T>>& b) const {
     Array<Complex<T>> result(domain());
     for (std::int64_t i = 0; i < b.size(); ++i)
-      for (std::int64_t j = 0; j < result.size(); ++j) result[j] += conj(matrix_[i * result.size() + j]) * b[i];
+      for (std::int64_t j = 0; j < result.size(); ++j)
+        result[j] += conj(matrix_[i * result.size() + j]) * b[i];
     return result;
   }
 
@@ -53,11 +53,15 @@ TYPED_TEST(ConjugateGradient, equals_dense_least_squares) {
   const double lambda = 2;
   const DenseNormal<TypeParam> normal(matrix, static_cast<TypeParam>(lambda));
   Array<Complex<TypeParam>> x({20});
-  const auto result = conjugate_gradient(normal, normal.right_hand_side(b), x, {.iterations = 60, .tolerance = 0});
-  const auto expected = oracle::least_squares(converted<Complex<double>>(matrix), converted<Complex<double>>(b), lambda,
-                                              oracle::identity_matrix({20, 1, 1}));
-  // Condition number of A^H A: ((1 + sqrt(1/3)) / (1 - sqrt(1/3)))^2 = 14; times the rounding of T and of sums of 60.
-  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(x), expected), sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
+  const auto result =
+      conjugate_gradient(normal, normal.right_hand_side(b), x, {.iterations = 60, .tolerance = 0});
+  const auto expected =
+      oracle::least_squares(converted<Complex<double>>(matrix), converted<Complex<double>>(b), lambda,
+                            oracle::identity_matrix({20, 1, 1}));
+  // Condition number of A^H A: ((1 + sqrt(1/3)) / (1 - sqrt(1/3)))^2 = 14; times the rounding of T and of
+  // sums of 60.
+  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(x), expected),
+            sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
   EXPECT_EQ(result.relative_residuals.size(), 61u);
 }
 
@@ -79,7 +83,8 @@ TYPED_TEST(ConjugateGradient, stops_at_the_tolerance_and_says_so) {
 TYPED_TEST(ConjugateGradient, says_when_it_has_not_converged) {
   const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 5), TypeParam(1));
   Array<Complex<TypeParam>> x({20});
-  const auto result = conjugate_gradient(normal, random_values<TypeParam>({20}, 6), x, {.iterations = 2, .tolerance = 1e-6});
+  const auto result =
+      conjugate_gradient(normal, random_values<TypeParam>({20}, 6), x, {.iterations = 2, .tolerance = 1e-6});
   EXPECT_FALSE(result.converged);
   EXPECT_EQ(result.relative_residuals.size(), 3u);
 }
@@ -88,7 +93,8 @@ TYPED_TEST(ConjugateGradient, looks_at_the_residual_only_as_often_as_asked) {
   const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
   Array<Complex<TypeParam>> x({20});
   std::vector<std::int64_t> looks;
-  conjugate_gradient(normal, random_values<TypeParam>({20}, 8), x, {.iterations = 7, .tolerance = 0, .check_every = 3},
+  conjugate_gradient(normal, random_values<TypeParam>({20}, 8), x,
+                     {.iterations = 7, .tolerance = 0, .check_every = 3},
                      [&](const Progress& progress) { looks.push_back(progress.done); });
   EXPECT_EQ(looks, (std::vector<std::int64_t>{0, 3, 6, 7}));
 }
@@ -146,7 +152,8 @@ TYPED_TEST(ConjugateGradient, gives_the_same_bytes_twice) {
 }
 
 TYPED_TEST(ConjugateGradient, largest_eigenvalue_of_a_diagonal_matrix) {
-  // A = diag(1 ... 20), A^H A + 3: the largest is 403, reached exactly after as many Lanczos steps as unknowns.
+  // A = diag(1 ... 20), A^H A + 3: the largest is 403, reached exactly after as many Lanczos steps as
+  // unknowns.
   Array<Complex<TypeParam>> diagonal({20, 20});
   for (int i = 0; i < 20; ++i) diagonal[i * 20 + i] = TypeParam(i + 1);
   const DenseNormal<TypeParam> normal(diagonal, TypeParam(3));
