@@ -1,0 +1,20 @@
+#pragma once
+// One function per command, each in its own file: adds its options to `app` and returns what to run after parsing.
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace fhd::app {
+
+using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
+
+Run add_recon(CLI::App& app);
+Run add_simulate(CLI::App& app);
+Run add_convert(CLI::App& app);
+Run add_info(CLI::App& app);
+Run add_compare(CLI::App& app);
+Run add_bench(CLI::App& app);
+
+}  // namespace fhd::app

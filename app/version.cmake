@@ -1,0 +1,16 @@
+# Writes OUTPUT with the version and the commit; untouched when nothing changed.
+set(commit "unknown")
+if(GIT)
+  execute_process(COMMAND ${GIT} describe --always --dirty --abbrev=10 WORKING_DIRECTORY ${SOURCE}
+                  OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+  if(status EQUAL 0)
+    set(commit ${described})
+  endif()
+endif()
+set(text "#pragma once\nnamespace fhd {\ninline constexpr char program_version[] = \"${VERSION} (${commit})\";\n}\n")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT "${old}" STREQUAL "${text}")
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,40 @@
+#pragma once
+// Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
+// it is written under a temporary name in the same folder, flushed to disk, and renamed.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recon/report.hpp"
+#include "recon/types.hpp"
+
+namespace fhd::io {
+
+/// All reconstructed volumes of one file, in the order [repetition][slice].
+struct ImageSeries {
+  std::int64_t repetition_count = 1, slice_count = 1;
+  std::vector<Image> images;
+};
+
+/// How the images were made: what a reader needs to make them again.
+struct Provenance {
+  std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
+  std::vector<std::pair<std::string, std::string>> environment;  ///< processor, threads, device, library versions
+  std::vector<Report> reports;                                   ///< one per image, same order
+};
+
+/// Throws Error when the folder of `prefix` does not exist or cannot be written: called before the work starts.
+void check_writable(const std::string& prefix);
+/// Throws Error; on failure no file of this call is left behind and existing files are untouched.
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance);
+/// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of OUT.h5, whole
+/// or not at all. Throws Error.
+void write_image_file(const std::string& path,
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
+/// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
+ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
+
+/// SHA-256 of a file (of every file of a directory, in the order of their names), as 64 hex digits.
+std::string sha256_of(const std::string& path);
+
+}  // namespace fhd::io

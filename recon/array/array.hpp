@@ -1,0 +1,130 @@
+#pragma once
+// Owned, row-major memory on a backend. The backend is where the data lives; copies between backends happen
+// only by name, with to(Backend).
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "recon/array/complex.hpp"
+#include "recon/array/memory.hpp"
+#include "recon/error.hpp"
+
+namespace fhd {
+
+/// Extents of an array, slowest axis first: [coil][z][y][x]. At most five axes; no allocation.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> extents) {
+    if (extents.size() > extents_.size()) throw Error("array", "at most 5 axes", std::to_string(extents.size()));
+    for (auto extent : extents) {
+      if (extent < 0) throw Error("array", "extents >= 0", std::to_string(extent));
+      extents_[rank_++] = extent;
+    }
+    size();  // throws on overflow
+  }
+  int rank() const { return rank_; }
+  std::int64_t operator[](int axis) const { assert(axis < rank_); return extents_[axis]; }
+  std::int64_t size() const {
+    std::int64_t product = rank_ == 0 ? 0 : 1;
+    for (int axis = 0; axis < rank_; ++axis)
+      if (__builtin_mul_overflow(product, extents_[axis], &product))
+        throw Error("array", "a size below 2^63 elements", text());
+    return product;
+  }
+  /// "[4][16][64][64]"
+  std::string text() const {
+    std::string s;
+    for (int axis = 0; axis < rank_; ++axis) s.append("[").append(std::to_string(extents_[axis])).append("]");
+    return s.empty() ? "[]" : s;
+  }
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::array<std::int64_t, 5> extents_{};
+  int rank_ = 0;
+};
+
+/// Zero-initialised elements of a trivially copyable type. Copying copies the data.
+template <class T>
+class Array {
+ public:
+  using value_type = T;
+
+  Array() = default;
+  explicit Array(Shape shape, Backend backend = Backend::cpu)
+      : shape_(shape), memory_(bytes_of(shape), backend) {}
+  Array(const Array& other) : shape_(other.shape_), memory_(other.memory_.copy(other.backend())) {}
+  Array(Array&& other) noexcept { swap(other); }
+  Array& operator=(Array other) noexcept { swap(other); return *this; }
+
+  const Shape& shape() const { return shape_; }
+  std::int64_t size() const { return shape_.size(); }
+  bool empty() const { return size() == 0; }
+  std::int64_t extent(int axis) const { return shape_[axis]; }
+  Backend backend() const { return memory_.backend(); }
+  T* data() { return static_cast<T*>(memory_.data()); }
+  const T* data() const { return static_cast<const T*>(memory_.data()); }
+
+  /// Element access in host memory only.
+  T& operator[](std::int64_t i) { assert(backend() == Backend::cpu && i < size()); return data()[i]; }
+  const T& operator[](std::int64_t i) const { assert(backend() == Backend::cpu && i < size()); return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size(); }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size(); }
+
+  /// A copy of the data on `backend`.
+  Array to(Backend backend) const {
+    Array copy;
+    copy.shape_ = shape_;
+    copy.memory_ = memory_.copy(backend);
+    return copy;
+  }
+  /// The same data under another shape of the same size.
+  Array reshaped(Shape shape) && {
+    if (shape.size() != size()) throw Error("array", shape_.text(), shape.text());
+    Array result(std::move(*this));
+    result.shape_ = shape;
+    return result;
+  }
+  void fill_zero() { memory_.fill_zero(); }
+
+ private:
+  static std::size_t bytes_of(const Shape& shape) {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(shape.size(), std::int64_t(sizeof(T)), &bytes))
+      throw Error("array", "a size below 2^63 bytes", shape.text());
+    return static_cast<std::size_t>(bytes);
+  }
+  void swap(Array& other) noexcept {
+    std::swap(shape_, other.shape_);
+    memory_.swap(other.memory_);
+  }
+
+  Shape shape_;
+  Memory memory_;
+};
+
+/// Throws unless `array` has `shape`; `name` is what the message calls it.
+template <class T>
+void require_shape(const Array<T>& array, const Shape& shape, std::string_view name) {
+  if (!(array.shape() == shape)) throw Error(name, shape.text(), array.shape().text());
+}
+
+/// A host copy with another element type: float <-> double, Complex<float> <-> Complex<double>.
+template <class To, class From>
+Array<To> converted(const Array<From>& from) {
+  const Array<From>* source = &from;
+  Array<From> host;
+  if (from.backend() != Backend::cpu) { host = from.to(Backend::cpu); source = &host; }
+  Array<To> result(from.shape());
+  for (std::int64_t i = 0; i < from.size(); ++i) result[i] = static_cast<To>((*source)[i]);
+  return result;
+}
+
+}  // namespace fhd

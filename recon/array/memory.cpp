@@ -1,0 +1,75 @@
+#include "recon/array/memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "recon/array/device_memory.hpp"
+#include "recon/error.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr std::size_t alignment = 64;  // one cache line, one AVX-512 register
+
+// Zeroing in parallel spreads the pages over the memory of all sockets (first touch).
+void zero_host(void* data, std::size_t bytes) {
+  constexpr std::size_t chunk = std::size_t(1) << 22;
+  const auto chunks = static_cast<std::ptrdiff_t>((bytes + chunk - 1) / chunk);
+#pragma omp parallel for schedule(static) if (chunks > 4)
+  for (std::ptrdiff_t i = 0; i < chunks; ++i) {
+    const std::size_t begin = static_cast<std::size_t>(i) * chunk;
+    std::memset(static_cast<char*>(data) + begin, 0, std::min(chunk, bytes - begin));
+  }
+}
+
+void* allocate_host(std::size_t bytes) {
+  const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
+  // Linux promises memory that it does not have and kills the process later; refuse at once instead.
+  const std::size_t physical =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const bool possible = padded >= bytes && bytes <= physical;
+  void* data = possible ? std::aligned_alloc(alignment, padded) : nullptr;
+  if (data == nullptr)
+    throw Error("memory", "", std::to_string(bytes >> 20) + " MiB could not be allocated on the host",
+                "use a smaller matrix, fewer coils or --precision single");
+  return data;
+}
+
+}  // namespace
+
+Memory::Memory(std::size_t bytes, Backend backend) : bytes_(bytes), backend_(backend) {
+  if (bytes == 0) return;
+  data_ = backend == Backend::cpu ? allocate_host(bytes) : device::allocate(bytes);
+  fill_zero();
+}
+
+Memory::~Memory() {
+  if (data_ == nullptr) return;
+  if (backend_ == Backend::cpu) std::free(data_);
+  else device::release(data_, bytes_);
+}
+
+Memory Memory::copy(Backend to) const {
+  Memory result;
+  result.backend_ = to;
+  if (bytes_ == 0) return result;
+  result.data_ = to == Backend::cpu ? allocate_host(bytes_) : device::allocate(bytes_);
+  result.bytes_ = bytes_;
+  if (backend_ == Backend::cpu && to == Backend::cpu) std::memcpy(result.data_, data_, bytes_);
+  else if (backend_ == Backend::cpu) device::copy_to_device(result.data_, data_, bytes_);
+  else if (to == Backend::cpu) device::copy_to_host(result.data_, data_, bytes_);
+  else device::copy_on_device(result.data_, data_, bytes_);
+  return result;
+}
+
+void Memory::fill_zero() {
+  if (bytes_ == 0) return;
+  if (backend_ == Backend::cpu) zero_host(data_, bytes_);
+  else device::fill_zero(data_, bytes_);
+}
+
+}  // namespace fhd

@@ -1,0 +1,40 @@
+#pragma once
+// Vector operations of the solver, on the backend of their arrays. Scalars that one operation makes and the next one
+// uses stay in an Array<double> on the same backend: on a GPU nothing waits for the host.
+#include "recon/array/array.hpp"
+
+namespace fhd {
+
+/// A quotient of two scalars that lie in arrays on the backend; 0 where the denominator is 0.
+struct Ratio {
+  const Array<double>& numerators;
+  std::int64_t numerator;
+  const Array<double>& denominators;
+  std::int64_t denominator;
+  double factor = 1;  ///< multiplies the quotient
+};
+
+/// results[index] = Re sum conj(a_i) b_i, summed in double in an order that does not depend on the threads.
+template <class T>
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index);
+/// y += ratio x
+template <class T>
+void add_scaled(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+/// y = x + ratio y
+template <class T>
+void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+/// y += factor x
+template <class T>
+void add_scaled(Array<Complex<T>>& y, T factor, const Array<Complex<T>>& x);
+/// y *= factor
+template <class T>
+void scale(Array<Complex<T>>& y, T factor);
+/// y = x, without allocation. Same shape and backend.
+template <class T>
+void copy(const Array<Complex<T>>& x, Array<Complex<T>>& y);
+
+/// sqrt(sum |a_i|^2), on the host.
+template <class T>
+double norm_l2(const Array<Complex<T>>& a);
+
+}  // namespace fhd

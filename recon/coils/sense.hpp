@@ -1,0 +1,52 @@
+#pragma once
+// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
+#include <memory>
+
+#include "recon/fourier/fourier_transform.hpp"
+#include "recon/solve/linear_operator.hpp"
+
+namespace fhd {
+
+/// coil_images[coil] = maps[coil] image; image [z][y][x], maps and coil_images [coil][z][y][x], one backend.
+template <class T>
+void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, Array<Complex<T>>& coil_images);
+/// image = sum over coils of conj(maps[coil]) coil_images[coil].
+template <class T>
+void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps, Array<Complex<T>>& image);
+/// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the CPU.
+template <class T>
+Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
+
+/// E = F S: image [z][y][x] -> samples [coil][sample].
+template <class T>
+class SenseEncoding final : public LinearOperator<T> {
+ public:
+  /// `maps` is [coil][z][y][x] on the backend of the transform; one coil of ones when the scan has no maps.
+  SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps);
+  Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+  Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
+  Backend backend() const override { return transform_->backend(); }
+  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override;
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override;
+
+ private:
+  std::shared_ptr<const FourierTransform<T>> transform_;
+  Array<Complex<T>> maps_;
+  mutable Array<Complex<T>> coil_images_;
+};
+
+/// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
+template <class T>
+class ExplicitNormal final : public HermitianOperator<T> {
+ public:
+  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding);
+  Shape domain() const override { return encoding_->domain(); }
+  Backend backend() const override { return encoding_->backend(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
+
+ private:
+  std::shared_ptr<const LinearOperator<T>> encoding_;
+  mutable Array<Complex<T>> samples_;
+};
+
+}  // namespace fhd

@@ -1,0 +1,20 @@
+// A build without CUDA cannot make device arrays, so that neither of these is ever reached.
+#include <cstdlib>
+
+#include "recon/coils/sense_cuda.hpp"
+
+namespace fhd::device {
+
+template <class T>
+void apply_maps(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) { std::abort(); }
+template <class T>
+void combine_coils(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) { std::abort(); }
+
+#define FHD_INSTANTIATE(T)                                                                                    \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);        \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd::device

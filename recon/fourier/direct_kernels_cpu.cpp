@@ -1,0 +1,278 @@
+#include "recon/fourier/direct_kernels_cpu.hpp"
+
+#include <cmath>
+#include <numbers>
+
+// Baseline (SSE2), AVX2 and AVX-512 are enough: the sets between them differ by nothing that is used here.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "recon/fourier/direct_kernels_cpu.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fhd::direct_cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 32 registers hold 24 sums (6 rows), 16 registers hold 12 (3 rows), beside the factors.
+constexpr int tile_rows = HWY_TARGET <= HWY_AVX3 ? 6 : 3;
+
+// exp(i 2 pi turns); whole turns are removed before sin and cos.
+inline void unit_phasor(double turns, double& c, double& s) {
+  const double angle = 2 * std::numbers::pi * (turns - std::rint(turns));
+  c = std::cos(angle);
+  s = std::sin(angle);
+}
+
+// Calls store(n, j, c, s) with exp(i 2 pi k_j (first + n step)) for n = 0 ... count-1 and a batch of samples j.
+constexpr int batch = 8;
+template <class Store>
+HWY_INLINE void rotate_batch(const double* k, int samples, double first, double step, int count, Store store) {
+  double c[batch], s[batch], wc[batch], ws[batch];
+  for (int j = 0; j < batch; ++j) {
+    const double kj = j < samples ? k[j] : 0;
+    unit_phasor(kj * first, c[j], s[j]);
+    unit_phasor(kj * step, wc[j], ws[j]);
+  }
+  for (int n = 0; n < count; ++n) {
+    store(n, c, s);
+    for (int j = 0; j < batch; ++j) {
+      const double rotated = c[j] * wc[j] - s[j] * ws[j];
+      s[j] = c[j] * ws[j] + s[j] * wc[j];
+      c[j] = rotated;
+    }
+  }
+}
+
+template <class T>
+void fill_axis_table(const double* k, int samples, Axis axis, T* real, T* imag, int stride) {
+  for (int m = 0; m < samples; m += batch) {
+    const int used = std::min(batch, samples - m);
+    rotate_batch(k + m, used, -axis.centre() * axis.step, axis.step, axis.count, [&](int n, const double* c, const double* s) {
+      T* re = real + std::int64_t{n} * stride + m;
+      T* im = imag + std::int64_t{n} * stride + m;
+      for (int j = 0; j < used; ++j) re[j] = static_cast<T>(c[j]), im[j] = static_cast<T>(s[j]);
+    });
+  }
+}
+
+template <class T>
+void fill_adjoint_panel(const double* k, int samples, Axis axis, int block, T* panel) {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  const int half = axis.half_count(), padded = (half + lanes - 1) / lanes * lanes;
+  const double first = axis.count % 2 == 0 ? axis.step / 2 : 0;
+  for (int m = 0; m < samples; m += batch) {
+    const int used = std::min(batch, samples - m);
+    rotate_batch(k + m, used, first, axis.step, padded, [&](int h, const double* c, const double* s) {
+      T* at = panel + (std::int64_t{h / lanes} * block + m) * 2 * lanes + h % lanes;
+      const bool real_voxel = h < half;
+      for (int j = 0; j < used; ++j) {
+        at[j * 2 * lanes] = real_voxel ? static_cast<T>(c[j]) : T(0);
+        at[j * 2 * lanes + lanes] = real_voxel ? static_cast<T>(s[j]) : T(0);
+      }
+    });
+  }
+}
+
+template <class T>
+void fill_forward_panel(const double* k, int samples, Axis axis, T* panel) {
+  const int group = 2 * static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  const int half = axis.half_count();
+  const double first = axis.count % 2 == 0 ? axis.step / 2 : 0;
+  for (int m = 0; m < samples; m += batch) {
+    const int used = std::min(batch, samples - m);
+    rotate_batch(k + m, used, first, axis.step, half, [&](int h, const double* c, const double* s) {
+      for (int j = 0; j < used; ++j) {
+        T* at = panel + (std::int64_t{(m + j) / group} * half + h) * 2 * group + (m + j) % group;
+        at[0] = static_cast<T>(c[j]);
+        at[group] = static_cast<T>(s[j]);
+      }
+    });
+  }
+}
+
+// One tile of `rows` complex rows times one chunk of `lanes` positions: 4 sums a row, kept in registers.
+template <int rows, class T>
+HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT panel, int samples, T* HWY_RESTRICT accumulators,
+                              std::int64_t row_stride) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  V rc[rows], rs[rows], ic[rows], is[rows];
+#pragma GCC unroll 8
+  for (int row = 0; row < rows; ++row) rc[row] = rs[row] = ic[row] = is[row] = hn::Zero(d);
+  for (int m = 0; m < samples; ++m) {
+    const V c = hn::Load(d, panel + m * 2 * lanes);
+    const V s = hn::Load(d, panel + m * 2 * lanes + lanes);
+#pragma GCC unroll 8
+    for (int row = 0; row < rows; ++row) {
+      const V re = hn::Set(d, a[(2 * row) * adjoint_stride + m]);
+      const V im = hn::Set(d, a[(2 * row + 1) * adjoint_stride + m]);
+      rc[row] = hn::MulAdd(re, c, rc[row]);
+      rs[row] = hn::MulAdd(re, s, rs[row]);
+      ic[row] = hn::MulAdd(im, c, ic[row]);
+      is[row] = hn::MulAdd(im, s, is[row]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < rows; ++row) {
+    T* at = accumulators + row * row_stride;
+    hn::Store(hn::Add(hn::Load(d, at), rc[row]), d, at);
+    hn::Store(hn::Add(hn::Load(d, at + lanes), rs[row]), d, at + lanes);
+    hn::Store(hn::Add(hn::Load(d, at + 2 * lanes), ic[row]), d, at + 2 * lanes);
+    hn::Store(hn::Add(hn::Load(d, at + 3 * lanes), is[row]), d, at + 3 * lanes);
+  }
+}
+
+template <int rows, class T>
+void multiply_row_tile(const T* a, const T* panel, int block, int samples, int chunks, T* accumulators) {
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+  for (int chunk = 0; chunk < chunks; ++chunk)
+    multiply_tile<rows>(a, panel + std::int64_t{chunk} * block * 2 * lanes, samples, accumulators + chunk * 4 * lanes,
+                        std::int64_t{chunks} * 4 * lanes);
+}
+
+template <class T>
+void accumulate_adjoint_tile(const T* a, int rows, const T* panel, int block, int samples, int chunks, T* accumulators) {
+  switch (rows) {
+    case 1: return multiply_row_tile<1>(a, panel, block, samples, chunks, accumulators);
+    case 2: return multiply_row_tile<2>(a, panel, block, samples, chunks, accumulators);
+    case 3: return multiply_row_tile<3>(a, panel, block, samples, chunks, accumulators);
+    case 4: return multiply_row_tile<4>(a, panel, block, samples, chunks, accumulators);
+    case 5: return multiply_row_tile<5>(a, panel, block, samples, chunks, accumulators);
+    default: return multiply_row_tile<6>(a, panel, block, samples, chunks, accumulators);
+  }
+}
+
+template <class T>
+void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RESTRICT panel, T* HWY_RESTRICT g) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  V re0[tile_rows], re1[tile_rows], im0[tile_rows], im1[tile_rows];
+#pragma GCC unroll 8
+  for (int row = 0; row < tile_rows; ++row) re0[row] = re1[row] = im0[row] = im1[row] = hn::Zero(d);
+  for (int h = 0; h < half_count; ++h) {
+    const T* e = panel + std::int64_t{h} * 4 * lanes;
+    const T* p = packed + std::int64_t{h} * 4 * tile_rows;
+    const V c0 = hn::Load(d, e), c1 = hn::Load(d, e + lanes), s0 = hn::Load(d, e + 2 * lanes), s1 = hn::Load(d, e + 3 * lanes);
+#pragma GCC unroll 8
+    for (int row = 0; row < tile_rows; ++row) {
+      const V sum_re = hn::Set(d, p[4 * row]), sum_im = hn::Set(d, p[4 * row + 1]);
+      re0[row] = hn::MulAdd(sum_re, c0, re0[row]);
+      re1[row] = hn::MulAdd(sum_re, c1, re1[row]);
+      im0[row] = hn::MulAdd(sum_im, c0, im0[row]);
+      im1[row] = hn::MulAdd(sum_im, c1, im1[row]);
+      const V dif_re = hn::Set(d, p[4 * row + 2]), dif_im = hn::Set(d, p[4 * row + 3]);
+      re0[row] = hn::NegMulAdd(dif_im, s0, re0[row]);
+      re1[row] = hn::NegMulAdd(dif_im, s1, re1[row]);
+      im0[row] = hn::MulAdd(dif_re, s0, im0[row]);
+      im1[row] = hn::MulAdd(dif_re, s1, im1[row]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < tile_rows; ++row) {
+    T* at = g + row * 4 * lanes;
+    hn::Store(re0[row], d, at);
+    hn::Store(re1[row], d, at + lanes);
+    hn::Store(im0[row], d, at + 2 * lanes);
+    hn::Store(im1[row], d, at + 3 * lanes);
+  }
+}
+
+template <class T>
+void form_row_factor(const T* HWY_RESTRICT d_real, const T* HWY_RESTRICT d_imag, const T* HWY_RESTRICT y_real,
+                        const T* HWY_RESTRICT y_imag, const T* HWY_RESTRICT z_real, const T* HWY_RESTRICT z_imag, int samples,
+                        T* HWY_RESTRICT a_real, T* HWY_RESTRICT a_imag) {
+  for (int m = 0; m < samples; ++m) {
+    const T g_real = y_real[m] * z_real[m] - y_imag[m] * z_imag[m];
+    const T g_imag = y_real[m] * z_imag[m] + y_imag[m] * z_real[m];
+    a_real[m] = d_real[m] * g_real - d_imag[m] * g_imag;
+    a_imag[m] = d_real[m] * g_imag + d_imag[m] * g_real;
+  }
+}
+
+template <class T>
+void add_conjugate_product(const T* HWY_RESTRICT g_real, const T* HWY_RESTRICT g_imag, const T* HWY_RESTRICT e_real,
+                              const T* HWY_RESTRICT e_imag, int samples, T* HWY_RESTRICT sum_real, T* HWY_RESTRICT sum_imag) {
+  for (int m = 0; m < samples; ++m) {
+    sum_real[m] += g_real[m] * e_real[m] + g_imag[m] * e_imag[m];
+    sum_imag[m] += g_imag[m] * e_real[m] - g_real[m] * e_imag[m];
+  }
+}
+
+// Phases, sin and cos in double whatever T is: these sums are references and off-resonance, not the fast path.
+template <class T>
+void general_sum(const double* const* k, int axes, const double* r, double sign, const Complex<T>* values,
+                    std::int64_t value_stride, int coils, std::int64_t samples, Complex<double>* out) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_ALIGN double c[8], s[8];
+  for (std::int64_t m = 0; m < samples; m += lanes) {
+    const std::int64_t used = std::min(lanes, samples - m);
+    auto turns = hn::Zero(d);
+    for (int axis = 0; axis < axes; ++axis) {
+      const auto position = hn::Set(d, sign * r[axis]);
+      if (used == lanes) {
+        turns = hn::MulAdd(hn::LoadU(d, k[axis] + m), position, turns);
+      } else {
+        HWY_ALIGN double tail[8] = {};
+        for (std::int64_t j = 0; j < used; ++j) tail[j] = k[axis][m + j];
+        turns = hn::MulAdd(hn::Load(d, tail), position, turns);
+      }
+    }
+    const auto angle = hn::Mul(hn::Sub(turns, hn::Round(turns)), hn::Set(d, 2 * std::numbers::pi));
+    hn::Store(hn::Cos(d, angle), d, c);
+    hn::Store(hn::Sin(d, angle), d, s);
+    for (int coil = 0; coil < coils; ++coil) {
+      double re = 0, im = 0;
+      for (std::int64_t j = 0; j < used; ++j) {
+        const Complex<T> v = values[coil * value_stride + m + j];
+        re += v.re * c[j] - v.im * s[j];
+        im += v.re * s[j] + v.im * c[j];
+      }
+      out[coil] += Complex<double>(re, im);
+    }
+  }
+}
+
+template <class T>
+const Kernels<T>& kernels_of() {
+  static const Kernels<T> table{hwy::TargetName(HWY_TARGET),
+                                static_cast<int>(hn::Lanes(hn::ScalableTag<T>())),
+                                tile_rows,
+                                fill_axis_table<T>,
+                                fill_adjoint_panel<T>,
+                                fill_forward_panel<T>,
+                                accumulate_adjoint_tile<T>,
+                                forward_tile<T>,
+                                form_row_factor<T>,
+                                add_conjugate_product<T>,
+                                general_sum<T>};
+  return table;
+}
+// The dispatcher takes functions, not templates.
+const Kernels<float>& float_kernels() { return kernels_of<float>(); }
+const Kernels<double>& double_kernels() { return kernels_of<double>(); }
+
+}  // namespace fhd::direct_cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fhd::direct_cpu {
+
+HWY_EXPORT(float_kernels);
+HWY_EXPORT(double_kernels);
+
+template <>
+const Kernels<float>& kernels<float>() {
+  return HWY_DYNAMIC_DISPATCH(float_kernels)();
+}
+template <>
+const Kernels<double>& kernels<double>() {
+  return HWY_DYNAMIC_DISPATCH(double_kernels)();
+}
+
+}  // namespace fhd::direct_cpu
+#endif  // HWY_ONCE

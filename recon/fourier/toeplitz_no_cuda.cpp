@@ -1,0 +1,14 @@
+// A build without CUDA cannot make device arrays, so that this is never reached.
+#include <cstdlib>
+
+#include "recon/fourier/toeplitz_cuda.hpp"
+
+namespace fhd {
+
+template <class T>
+std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>&, const Array<Complex<T>>&) { std::abort(); }
+
+template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(const Array<Complex<float>>&, const Array<Complex<float>>&);
+template std::unique_ptr<HermitianOperator<double>> make_toeplitz_normal_cuda<double>(const Array<Complex<double>>&, const Array<Complex<double>>&);
+
+}  // namespace fhd

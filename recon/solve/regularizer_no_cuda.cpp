@@ -1,0 +1,14 @@
+// A build without CUDA cannot make device arrays, so that this is never reached.
+#include <cstdlib>
+
+#include "recon/solve/regularizer_cuda.hpp"
+
+namespace fhd::device {
+
+template <class T>
+void add_roughness(const Array<Complex<T>>&, T, const Array<T>&, Array<Complex<T>>&) { std::abort(); }
+
+template void add_roughness<float>(const Array<Complex<float>>&, float, const Array<float>&, Array<Complex<float>>&);
+template void add_roughness<double>(const Array<Complex<double>>&, double, const Array<double>&, Array<Complex<double>>&);
+
+}  // namespace fhd::device

@@ -1,0 +1,77 @@
+#pragma once
+// The domain: what a scan is made of. Units and conventions are written here, once.
+//
+//   d_c(m) = sum_p S_c(p) rho(p) exp(-i [2 pi k_m . r_p + omega(p) t_m]) + noise
+//
+//   k_m    k-space position of sample m, cycles/FOV, |k| <= N/2 on every axis of N voxels
+//   r_p    voxel position in fractions of the FOV: (n - floor(N/2)) / N per axis, n = 0 ... N-1
+//   omega  off-resonance in rad/s, t in s
+//
+// Images are row-major [z][y][x], coils the slowest axis. A 2D scan has matrix size 1 in z.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "recon/array/array.hpp"
+
+namespace fhd {
+
+/// Where the image lies in the patient. Positions and directions are in the patient's LPS coordinates
+/// (x to the Left, y to the Posterior, z to the Superior), as in ISMRMRD and DICOM.
+struct Geometry {
+  std::array<int, 3> matrix_size{1, 1, 1};      ///< voxels along x (read), y (phase), z (slice)
+  std::array<double, 3> fov_mm{0, 0, 0};        ///< along x, y, z; 0 where unknown
+  std::array<double, 3> position_mm{0, 0, 0};   ///< centre of the FOV
+  std::array<double, 3> read_direction{1, 0, 0};
+  std::array<double, 3> phase_direction{0, 1, 0};
+  std::array<double, 3> slice_direction{0, 0, 1};
+
+  std::int64_t voxel_count() const { return std::int64_t{matrix_size[0]} * matrix_size[1] * matrix_size[2]; }
+  /// [z][y][x]
+  Shape image_shape() const { return {matrix_size[2], matrix_size[1], matrix_size[0]}; }
+};
+
+/// k-space positions in cycles/FOV, [axis][sample] with the three axes x, y, z. Held in double: a float k
+/// of 128 cycles/FOV is already 1e-5 rad off at the edge of the FOV.
+struct Trajectory {
+  Array<double> k;
+  std::int64_t sample_count() const { return k.empty() ? 0 : k.extent(1); }
+};
+
+/// Measured values, [coil][sample].
+struct KSpace {
+  Array<Complex<float>> values;
+  std::int64_t coil_count() const { return values.empty() ? 0 : values.extent(0); }
+  std::int64_t sample_count() const { return values.empty() ? 0 : values.extent(1); }
+};
+
+/// Receive sensitivities, [coil][z][y][x].
+struct SensitivityMaps {
+  Array<Complex<float>> values;
+};
+
+/// One volume (or slice) at one time: everything that a reconstruction needs. The parts agree with each
+/// other and are finite; `validate` says so or throws, and everything behind it may trust them.
+struct Scan {
+  Geometry geometry;
+  Trajectory trajectory;
+  KSpace kspace;
+  std::optional<SensitivityMaps> sensitivity_maps;
+  std::optional<Array<float>> field_map;          ///< off-resonance, rad/s, [z][y][x]
+  std::optional<Array<double>> sample_time_s;     ///< time of each sample since excitation, s, [sample]
+  /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
+  std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
+
+  /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
+  /// there is no sample, or when |k| exceeds half the matrix by more than 0.5 % (rounding of files).
+  void validate(const std::string& subject) const;
+};
+
+/// Reconstructed voxels, [z][y][x].
+struct Image {
+  Array<Complex<float>> values;
+  Geometry geometry;
+};
+
+}  // namespace fhd
