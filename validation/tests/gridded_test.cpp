@@ -1,10 +1,15 @@
-// The gridded transform against the direct one, at the accuracy that was asked for.
+// The gridded transform against the direct one, at the accuracy that was asked for; its kernel, Q, and
+// density compensation.
+#include "recon/fourier/gridded.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "data/trajectory.hpp"
+#include "recon/fourier/direct.hpp"
 #include "recon/fourier/fourier_transform.hpp"
+#include "recon/fourier/kaiser_bessel.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
 
@@ -145,6 +150,158 @@ TYPED_TEST(GriddedTransform, refuses_accuracies_that_it_cannot_reach) {
   for (const double accuracy : {0.0, -1.0, 1e-16, 2.0, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THROW(make_gridded_transform<TypeParam>(trajectory, matrix, accuracy, Backend::cpu), Error)
         << accuracy;
+}
+
+TYPED_TEST(GriddedTransform, point_spread_is_as_close_to_the_direct_one_as_requested) {
+  for (const auto& c : trajectories()) {
+    Array<double> weights({c.trajectory.sample_count()});
+    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
+    const auto exact = point_spread_direct<double>(c.trajectory, c.matrix_size, &weights, Backend::cpu);
+    for (const double accuracy : this->accuracies()) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto q =
+          point_spread_gridded<TypeParam>(c.trajectory, c.matrix_size, &weights, accuracy, Backend::cpu);
+      ASSERT_EQ(q.shape(), exact.shape());
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q), exact), accuracy);
+    }
+  }
+}
+
+TEST(KaiserBessel, bessel_function_has_its_tabulated_values) {
+  // Abramowitz and Stegun, table 9.8, and its defining series.
+  EXPECT_EQ(bessel_i0(0), 1);
+  EXPECT_NEAR(bessel_i0(1), 1.2660658777520084, 1e-15);
+  EXPECT_NEAR(bessel_i0(10) / 2815.7166284662544, 1, 1e-14);
+}
+
+TEST(KaiserBessel, polynomials_reproduce_the_kernel_to_the_requested_accuracy) {
+  for (const double accuracy : {1e-2, 1e-3, 1e-5, 1e-8}) {
+    const KaiserBessel kernel(accuracy, 2);
+    for (int i = 0; i < kernel.width; ++i)
+      for (double z = -1; z < 1; z += 0.05) {
+        double sum = 0, power = 1;
+        for (const auto& coefficients : kernel.coefficients) sum += coefficients[i] * power, power *= z;
+        EXPECT_LE(std::abs(sum - kernel.value(-kernel.width / 2.0 + i + (z + 1) / 2)), accuracy);
+      }
+  }
+}
+
+TEST(KaiserBessel, transform_is_the_integral_of_the_kernel) {
+  const KaiserBessel kernel(1e-5, 2);
+  for (const double xi : {0.0, 0.1, 0.25, 0.3}) {
+    // The kernel jumps by 1 / I0(beta) at its ends and is smooth between: the midpoint rule is good to h^2.
+    const int steps = 20000;
+    const double h = static_cast<double>(kernel.width) / steps;
+    double integral = 0;
+    for (int i = 0; i < steps; ++i) {
+      const double u = -kernel.width / 2.0 + (i + 0.5) * h;
+      integral += h * kernel.value(u) * std::cos(2 * std::numbers::pi * xi * u);
+    }
+    EXPECT_NEAR(kernel.transform(xi), integral, 1e-6 * kernel.transform(0)) << xi;
+  }
+}
+
+TEST(KaiserBessel, width_grows_with_accuracy_and_is_refused_beyond_reach) {
+  EXPECT_LT(KaiserBessel(1e-2, 2).width, KaiserBessel(1e-5, 2).width);
+  EXPECT_LT(KaiserBessel(1e-5, 2).width, KaiserBessel(1e-5, 1.25).width);
+  EXPECT_THROW(KaiserBessel(1e-15, 1.1), Error);
+  EXPECT_THROW(KaiserBessel(0, 2), Error);
+}
+
+/// 2D image with no detail finer than about three voxels: k-space corners, which a radial scan never visits,
+/// are empty.
+Array<Complex<double>> smooth_image(std::array<int, 3> matrix) {
+  Array<Complex<double>> image({1, matrix[2], matrix[1], matrix[0]});
+  const auto r = [&](int axis, std::int64_t n) {
+    return static_cast<double>(n - matrix[axis] / 2) / matrix[axis];
+  };
+  const double width =
+      3.0 / matrix[0];  // standard deviation: exp(-2 (pi 3 / 2)^2) = 5e-20 at the edge of k-space
+  std::int64_t p = 0;
+  for (int z = 0; z < matrix[2]; ++z)
+    for (int y = 0; y < matrix[1]; ++y)
+      for (int x = 0; x < matrix[0]; ++x, ++p)
+        for (const auto& [cx, cy, height] :
+             {std::array{0.1, -0.2, 1.0}, std::array{-0.2, 0.05, 0.7}, std::array{0.0, 0.25, -0.4}})
+          image[p] +=
+              height * Complex<double>(std::exp(-(std::pow(r(0, x) - cx, 2) + std::pow(r(1, y) - cy, 2)) /
+                                                (2 * width * width)));
+  return image;
+}
+
+/// The gridded image of `image` as seen by `trajectory`: adjoint of the compensated samples.
+double error_of_compensated_adjoint(const Trajectory& trajectory, std::array<int, 3> matrix) {
+  const auto image = smooth_image(matrix);
+  const auto weights = density_compensation(trajectory, matrix);
+  const auto direct = make_direct_transform<double>(trajectory, matrix, Backend::cpu);
+  Array<Complex<double>> samples(direct->samples_shape(1)), result(image.shape());
+  direct->forward(image, samples);
+  for (std::int64_t m = 0; m < samples.size(); ++m) samples[m] *= weights[m];
+  direct->adjoint(samples, result);
+  return metrics::relative_l2(result, image);
+}
+
+data::DesignedTrajectory designed(data::TrajectoryKind kind, std::array<int, 3> matrix) {
+  data::TrajectorySettings settings;
+  settings.kind = kind;
+  settings.matrix_size = matrix;
+  settings.fov_mm = {240, 240, 5};
+  return data::design_trajectory(settings);
+}
+
+TEST(DensityCompensation, makes_the_adjoint_an_image_of_the_right_intensity) {
+  // Nyquist-sampled scans: what is left, some per cent, is the ripple of the weights and not a scale (a wrong
+  // scale would be 100 %).
+  for (const auto kind :
+       {data::TrajectoryKind::cartesian, data::TrajectoryKind::radial, data::TrajectoryKind::spiral})
+    for (const int n : {48, 51}) {
+      SCOPED_TRACE(std::string(data::name_of(kind)) + " " + std::to_string(n));
+      EXPECT_LE(error_of_compensated_adjoint(designed(kind, {n, n, 1}).trajectory, {n, n, 1}), 0.1);
+    }
+}
+
+TEST(DensityCompensation, of_radial_samples_is_the_ramp) {
+  const int n = 64;
+  const auto design = designed(data::TrajectoryKind::radial, {n, n, 1});
+  const auto weights = density_compensation(design.trajectory, {n, n, 1});
+  const auto samples = design.trajectory.sample_count();
+  double sum = 0, expected_sum = 0, squared_difference = 0, squared = 0;
+  std::vector<double> radii;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    EXPECT_GE(weights[m], 0);
+    const double radius = std::hypot(design.trajectory.k[m], design.trajectory.k[samples + m]);
+    radii.push_back(radius);
+    if (radius > 4 && radius < n / 2.0 - 4) sum += weights[m], expected_sum += radius;
+  }
+  for (std::int64_t m = 0; m < samples; ++m)
+    if (radii[m] > 4 && radii[m] < n / 2.0 - 4) {
+      const double ramp = radii[m] * sum / expected_sum;
+      squared_difference += (weights[m] - ramp) * (weights[m] - ramp), squared += ramp * ramp;
+    }
+  EXPECT_LE(std::sqrt(squared_difference / squared), 0.1);  // the fixed point is the ramp up to ripple
+}
+
+TEST(DensityCompensation, shares_a_weight_among_repeated_samples) {
+  const int n = 16;
+  const auto design = designed(data::TrajectoryKind::cartesian, {n, n, 1});
+  const auto samples = design.trajectory.sample_count();
+  Trajectory doubled{Array<double>({3, 2 * samples})};
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < 2 * samples; ++m)
+      doubled.k[axis * 2 * samples + m] = design.trajectory.k[axis * samples + m % samples];
+  const auto once = density_compensation(design.trajectory, {n, n, 1}),
+             twice = density_compensation(doubled, {n, n, 1});
+  for (std::int64_t m = 0; m < samples; ++m) {
+    EXPECT_NEAR(twice[m], once[m] / 2, 1e-3 * once[m]);
+    EXPECT_NEAR(twice[m], twice[m + samples], 1e-6 * once[m]);
+  }
+}
+
+TEST(DensityCompensation, of_a_single_sample_is_finite) {
+  const auto weights = density_compensation({Array<double>({3, 1})}, {8, 8, 1});
+  ASSERT_EQ(weights.size(), 1);
+  EXPECT_TRUE(std::isfinite(weights[0]));
+  EXPECT_GT(weights[0], 0);
 }
 
 }  // namespace
