@@ -1,0 +1,55 @@
+#pragma once
+// Receive coils that keep a phantom's k-space in closed form. Each sensitivity is a short sum of low-order
+// complex exponentials,
+//
+//   S_c(r) = sum_j a_cj exp(i 2 pi kappa_j . r)     =>     d_c(k) = sum_j a_cj P(k - kappa_j),
+//
+// P being the phantom's own transform. The exponentials have kappa on the half-integer lattice (a period of
+// two FOVs, so that the edges of the FOV are not tied together); a_cj is a least-squares fit to the receive
+// field B_x - i B_y of circular loops around the head, by Biot and Savart's law. Guerquin-Kern et al., IEEE
+// TMI 31:626 (2012), doi:10.1109/TMI.2011.2174158, use the same sums.
+#include <span>
+#include <vector>
+
+#include "data/phantom.hpp"
+
+namespace fhd::data {
+
+class CoilArray {
+ public:
+  /// 1 ... 32 coils: one is a volume coil with S = 1; more are loops of radius 0.3 FOV, 0.75 FOV from the
+  /// centre, on one ring (2D) or up to three rings (3D). The root sum of squares of all sensitivities has its
+  /// largest value 1 inside the FOV's inscribed disc (ball). Throws Error.
+  CoilArray(int dimensions, int coil_count);
+
+  int coil_count() const { return coil_count_; }
+  /// kappa_j, cycles/FOV.
+  const std::vector<Vector3>& frequencies() const { return frequencies_; }
+  /// a_cj, [coil][frequency].
+  const Array<Complex<double>>& coefficients() const { return coefficients_; }
+
+  /// S_c(r) of all coils.
+  void sensitivities(const Vector3& r, std::span<Complex<double>> values) const;
+  /// S_c at the voxels, [coil][z][y][x].
+  SensitivityMaps maps(std::array<int, 3> matrix_size) const;
+
+ private:
+  int coil_count_;
+  std::vector<Vector3> frequencies_;
+  Array<Complex<double>> coefficients_;
+};
+
+/// The k-space of a phantom as the coils see it.
+class CoilKSpace {
+ public:
+  CoilKSpace(Phantom phantom, CoilArray coils);
+  /// integral S_c(r) rho(r) exp(-i 2 pi k . r) dr of all coils.
+  void values(const Vector3& k, std::span<Complex<double>> values) const;
+
+ private:
+  Phantom phantom_;
+  CoilArray coils_;
+  std::vector<Complex<double>> shifts_;  ///< exp(i 2 pi kappa . centre), [part][frequency]
+};
+
+}  // namespace fhd::data

@@ -1,0 +1,78 @@
+#pragma once
+// Phantoms whose k-space is known in closed form, so that no simulated scan is made with the transforms that
+// reconstruct it.
+//
+//   P(k) = integral rho(r) exp(-i 2 pi k . r) dr,   r in fractions of the FOV, k in cycles/FOV
+//
+// A phantom is a sum of ellipses and rectangles (2D) or ellipsoids and boxes (3D), each turned about z:
+//
+//   ellipse    P(k) = intensity pi a b         disc_transform(x)                exp(-i 2 pi k . centre)
+//   ellipsoid  P(k) = intensity 4/3 pi a b c   ball_transform(x)                exp(-i 2 pi k . centre)
+//   box        P(k) = intensity 2a 2b (2c)     product over axes of sin(x_i)/x_i   exp(-i 2 pi k . centre)
+//
+// with x_i = 2 pi (half axis i) (k in the part's own axes)_i and x = |(x_1, x_2, x_3)|.
+// Koay, Sarlls, Ozarslan, MRM 58:430 (2007), doi:10.1002/mrm.21292, equations 1-6.
+#include <array>
+#include <vector>
+
+#include "recon/array/array.hpp"
+#include "recon/types.hpp"
+
+namespace fhd::data {
+
+using Vector3 = std::array<double, 3>;
+
+struct PhantomPart {
+  enum class Form { ellipsoid, box } form = Form::ellipsoid;
+  Vector3 centre{};      ///< fractions of the FOV
+  Vector3 half_axes{};   ///< fractions of the FOV, > 0; the third has no meaning in 2D
+  double angle_rad = 0;  ///< turns the part about z, from x towards y
+  double intensity = 0;  ///< added to what is already there
+};
+
+class Phantom {
+ public:
+  /// `dimensions` is 2 or 3; in 2D a part does not depend on z and P(k) on k_z. Throws Error.
+  Phantom(int dimensions, std::vector<PhantomPart> parts);
+
+  /// 2D: the contrast-modified Shepp-Logan head (Toft 1996). 3D: the Kak-Slaney head with the contrast of
+  /// Koay et al. 2007. The head's anterior is at negative y, so that it is on top in a picture whose rows run
+  /// down (LPS coordinates).
+  static Phantom shepp_logan(int dimensions);
+  /// A disc (ball) with groups of bars 1/24 ... 1/128 FOV wide along x, y (and z), and small holes.
+  static Phantom resolution(int dimensions);
+
+  int dimensions() const { return dimensions_; }
+  const std::vector<PhantomPart>& parts() const { return parts_; }
+  /// rho(r); parts are closed sets.
+  double value(const Vector3& r) const;
+  /// P(k).
+  Complex<double> fourier_integral(const Vector3& k) const;
+  /// The share of part `part` in P(k), were its centre at 0: a real number.
+  double centred_integral(std::size_t part, const Vector3& k) const;
+
+ private:
+  int dimensions_;
+  std::vector<PhantomPart> parts_;
+  struct Turn {
+    double cosine, sine;
+  };
+  std::vector<Turn> turns_;  ///< of each part's angle: fourier_integral is called for every sample
+};
+
+/// exp(sign i 2 pi k . r)
+Complex<double> exponential(int sign, const Vector3& k, const Vector3& r);
+/// 2 J_1(x) / x, 1 at x = 0.
+double disc_transform(double x);
+/// 3 (sin x - x cos x) / x^3, 1 at x = 0. Its series replaces it below x = 1/2, where the difference cancels.
+double ball_transform(double x);
+
+/// The mean of rho over each voxel, [z][y][x], from 8 points per axis where the edge of a part may cross it.
+Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size);
+
+/// The image whose model samples (types.hpp) equal voxel_count P(k) at the N integer positions
+/// -floor(N/2) ... of every axis, [z][y][x]: rho as a fully sampled Cartesian scan of this matrix shows it.
+/// For even N the edge -N/2 has no partner at +N/2, so the image has a small imaginary part.
+Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int, 3> matrix_size);
+
+}  // namespace fhd::data

@@ -1,0 +1,47 @@
+#pragma once
+// A multi-coil scan of a phantom, with the images that it should show.
+#include <cstdint>
+#include <optional>
+
+#include "data/coils.hpp"
+#include "data/phantom.hpp"
+#include "data/trajectory.hpp"
+#include "recon/types.hpp"
+
+namespace fhd::data {
+
+enum class PhantomKind { shepp_logan, resolution };
+
+struct SimulationSettings {
+  PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
+  TrajectorySettings trajectory;                   ///< with the matrix and the FOV
+  int coil_count = 8;                              ///< 1 ... 32
+  /// Mean over the object (ideal image above 1 % of its largest value) of |rho| RSS(r) / sigma. RSS is the
+  /// root sum of squares of the sensitivities; sigma is the standard deviation of the real part (and of the
+  /// imaginary part) of the noise in one coil's image of a fully sampled Cartesian scan, one average, with
+  /// this noise per sample. It is the signal-to-noise ratio of that scan's optimally combined image. Without
+  /// a value: no noise.
+  std::optional<double> snr = 30;
+  std::uint64_t seed = 1;  ///< of the noise
+};
+
+struct Simulation {
+  Scan scan;  ///< with sensitivity maps and sample times
+  std::int64_t readout_count = 0, readout_length = 0;
+  double dwell_s = 0;
+  double undersampling = 1;             ///< as the trajectory came out
+  double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
+  Image band_limited;  ///< what a fully sampled scan of this matrix shows (band_limited_image)
+  Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
+};
+
+/// d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise: the model of types.hpp for
+/// voxels so small that the sum is the integral. Throws Error when the settings contradict each other.
+Simulation simulate(const SimulationSettings& settings);
+
+/// Adds complex Gaussian noise of this standard deviation per real and imaginary part. Value i of a seed is
+/// the same whatever the number of threads: a counter-based generator (SplitMix64: Steele et al., OOPSLA
+/// 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed);
+
+}  // namespace fhd::data

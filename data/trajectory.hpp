@@ -1,0 +1,64 @@
+#pragma once
+// Trajectories, designed within a scanner's limits on gradient and slew rate.
+//
+// Every readout has the same number of samples, evenly spaced in time; readouts follow each other in the
+// sample order. On every axis of N voxels |k| <= N/2. Axes of different size stretch the pattern to an
+// ellipse (ellipsoid). One voxel along z is a 2D scan, k_z = 0.
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "recon/array/array.hpp"
+#include "recon/types.hpp"
+
+namespace fhd::data {
+
+enum class TrajectoryKind {
+  cartesian,      ///< lines along x; 2D and 3D
+  radial,         ///< 2D, diameters at uniform angles over 180 degrees
+  golden_radial,  ///< 2D, diameters that advance by 111.246 degrees (Winkelmann et al., IEEE TMI 26:68, 2007)
+  spiral,         ///< 2D, Archimedean from the centre outwards, interleaved
+  variable_density_spiral,  ///< 2D, turns half as far apart as needed at the centre, wider outwards,
+                            ///< interleaved
+  stack_of_stars,           ///< 3D, golden-angle radial in every k_z plane
+  stack_of_spirals,         ///< 3D, Archimedean spiral in every k_z plane
+  golden_means_radial_3d,   ///< 3D, diameters in the order of golden means (Chan et al., MRM 61:354, 2009)
+  /// 3D, diameters on a spiral phyllotaxis (Piccini et al., MRM 66:1049, 2011), spaced for equal areas of the
+  /// sphere
+  phyllotaxis_radial_3d,
+};
+
+/// "cartesian", "golden-radial", ...: as on the command line.
+std::string_view name_of(TrajectoryKind kind);
+/// 2 or 3; 0 where both are possible.
+int dimensions_of(TrajectoryKind kind);
+
+struct TrajectorySettings {
+  TrajectoryKind kind = TrajectoryKind::golden_radial;
+  std::array<int, 3> matrix_size{128, 128, 1};
+  std::array<double, 3> fov_mm{240, 240, 5};
+  /// Diameters, or interleaves, per k_z plane (3D radial: in all). 0: as many as Nyquist's criterion and
+  /// `undersampling` say; for spirals an eighth of the matrix.
+  std::int64_t readout_count = 0;
+  /// Samples per readout. 0: Cartesian the matrix; radial twice the matrix; spirals what the gradients need.
+  std::int64_t readout_length = 0;
+  /// >= 1. Cartesian: distance of lines along y, the centre line included. Radial: divides the count of
+  /// diameters. Spirals: distance of turns (variable density: at the edge) in units of 1 cycle/FOV.
+  double undersampling = 1;
+  double dwell_s = 2.5e-6;  ///< between samples; radial and Cartesian readouts slow down if the gradient asks
+  double largest_gradient_t_per_m = 0.04;
+  double largest_slew_t_per_m_s = 150;
+};
+
+struct DesignedTrajectory {
+  Trajectory trajectory;  ///< [axis][readout * readout_length + sample]
+  std::int64_t readout_count = 0, readout_length = 0;
+  double dwell_s = 0;
+  double undersampling = 1;     ///< in the settings' sense, as it came out
+  Array<double> sample_time_s;  ///< from the start of each readout, [sample]
+};
+
+/// Throws Error when the settings contradict each other.
+DesignedTrajectory design_trajectory(const TrajectorySettings& settings);
+
+}  // namespace fhd::data

@@ -1,0 +1,206 @@
+// Simulated scans: noise, definition of the SNR, agreement of the parts.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cstring>
+#include <limits>
+
+#include "data/simulate.hpp"
+#include "validation/metrics.hpp"
+#include "validation/oracle.hpp"
+
+namespace {
+
+using namespace fhd;
+using data::simulate;
+using data::SimulationSettings;
+using data::TrajectoryKind;
+
+SimulationSettings small_scan(TrajectoryKind kind = TrajectoryKind::cartesian) {
+  SimulationSettings settings;
+  settings.trajectory.kind = kind;
+  settings.trajectory.matrix_size = {24, 22, 1};
+  settings.coil_count = 3;
+  return settings;
+}
+
+template <class T>
+bool same_bytes(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), sizeof(T) * static_cast<std::size_t>(a.size())) == 0;
+}
+
+TEST(Noise, has_the_mean_and_standard_deviation_asked_for) {
+  constexpr std::int64_t count = 200000;
+  Array<Complex<float>> values({2, count / 2});
+  data::add_noise(values, 2.5, 42);
+  double mean_re = 0, mean_im = 0, square_re = 0, square_im = 0, product = 0, neighbours = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double re = values[i].re / 2.5, im = values[i].im / 2.5;
+    mean_re += re / count, mean_im += im / count;
+    square_re += re * re / count, square_im += im * im / count, product += re * im / count;
+    if (i > 0) neighbours += re * values[i - 1].re / 2.5 / count;
+  }
+  // Five standard deviations: 1/sqrt(n) of means and products, sqrt(2/n) of squares.
+  const double five = 5 / std::sqrt(double(count));
+  EXPECT_LE(std::abs(mean_re), five);
+  EXPECT_LE(std::abs(mean_im), five);
+  EXPECT_LE(std::abs(product), five);
+  EXPECT_LE(std::abs(neighbours), five);
+  EXPECT_LE(std::abs(square_re - 1), five * std::sqrt(2.0));
+  EXPECT_LE(std::abs(square_im - 1), five * std::sqrt(2.0));
+}
+
+TEST(Noise, tails_are_gaussian) {
+  constexpr std::int64_t count = 100000;
+  Array<Complex<float>> values({count});
+  data::add_noise(values, 1, 3);
+  std::int64_t beyond_one = 0, beyond_three = 0;
+  for (const auto& value : values)
+    beyond_one += std::abs(value.re) > 1, beyond_three += std::abs(value.re) > 3;
+  // Binomial, five standard deviations: p = 0.31731 and 0.0026998.
+  EXPECT_NEAR(double(beyond_one) / count, 0.31731, 5 * std::sqrt(0.31731 * 0.68269 / count));
+  EXPECT_NEAR(double(beyond_three) / count, 0.0026998, 5 * std::sqrt(0.0027 / count));
+}
+
+TEST(Noise, same_seed_gives_the_same_bytes_whatever_the_threads) {
+  const int threads = omp_get_max_threads();
+  const auto first = simulate(small_scan(TrajectoryKind::spiral));
+  omp_set_num_threads(1);
+  const auto second = simulate(small_scan(TrajectoryKind::spiral));
+  omp_set_num_threads(threads);
+  EXPECT_TRUE(same_bytes(first.scan.kspace.values, second.scan.kspace.values));
+  EXPECT_TRUE(same_bytes(first.band_limited.values, second.band_limited.values));
+  EXPECT_TRUE(same_bytes(first.ideal.values, second.ideal.values));
+}
+
+TEST(Noise, other_seeds_give_unrelated_values) {
+  constexpr std::int64_t count = 50000;
+  Array<Complex<float>> a({count}), b({count});
+  data::add_noise(a, 1, 1);
+  data::add_noise(b, 1, 2);
+  double product = 0;
+  for (std::int64_t i = 0; i < count; ++i) product += double(a[i].re) * b[i].re / count;
+  EXPECT_LE(std::abs(product), 5 / std::sqrt(double(count)));
+}
+
+TEST(Noise, first_values_of_seed_one_are_known) {
+  // Recorded from the generator's definition (SplitMix64, Box-Muller), to notice a change of it: scans must
+  // stay reproducible. Libraries may differ in the last bit of log, sin and cos.
+  Array<Complex<float>> values({2});
+  data::add_noise(values, 1, 1);
+  const auto splitmix = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  EXPECT_EQ(splitmix(1234567u + 0x9e3779b97f4a7c15u),
+            6457827717110365317u);  // the published test vector of SplitMix64
+  std::uint64_t state = splitmix(1 + 0x9e3779b97f4a7c15u);
+  double u[4];
+  for (double& uniform : u)
+    uniform = (double(splitmix(state += 0x9e3779b97f4a7c15u) >> 11) + 0.5) / 9007199254740992.0;
+  for (int i = 0; i < 2; ++i) {
+    const double radius = std::sqrt(-2 * std::log(u[2 * i])),
+                 angle = 2 * 3.14159265358979323846 * u[2 * i + 1];
+    EXPECT_NEAR(values[i].re, radius * std::cos(angle), 1e-6);
+    EXPECT_NEAR(values[i].im, radius * std::sin(angle), 1e-6);
+  }
+}
+
+TEST(Simulation, snr_is_that_of_the_optimally_combined_image_of_a_cartesian_scan) {
+  auto settings = small_scan();
+  settings.snr = 12;
+  settings.coil_count = 8;
+  const auto noisy = simulate(settings);
+  settings.snr.reset();
+  const auto clean = simulate(settings);
+  EXPECT_EQ(clean.noise_standard_deviation, 0);
+
+  const std::array<int, 3> n = settings.trajectory.matrix_size;
+  const std::int64_t voxels = n[0] * n[1];
+  Array<Complex<double>> noise({8, voxels});
+  for (std::int64_t i = 0; i < noise.size(); ++i)
+    noise[i] = Complex<double>(noisy.scan.kspace.values[i]) - Complex<double>(clean.scan.kspace.values[i]);
+  const auto images = oracle::adjoint(noisy.scan.trajectory.k, oracle::voxel_positions(n), noise);
+  // Optimal combination of coils with equal noise: sum S* image / RSS has the signal |rho| RSS and the noise
+  // of a coil.
+  const auto& maps = noisy.scan.sensitivity_maps->values;
+  double signal = 0, square = 0, largest = 0;
+  std::int64_t object = 0;
+  for (const auto& value : clean.ideal.values) largest = std::max(largest, double(abs(value)));
+  for (std::int64_t voxel = 0; voxel < voxels; ++voxel) {
+    double rss = 0;
+    Complex<double> sum;
+    for (int coil = 0; coil < 8; ++coil) {
+      const Complex<double> s(maps[coil * voxels + voxel]);
+      rss += norm(s);
+      sum += conj(s) * images[coil * voxels + voxel];
+    }
+    rss = std::sqrt(rss);
+    square +=
+        norm((1 / (rss * double(voxels))) * sum) / (2 * double(voxels));  // mean of real and imaginary part
+    if (abs(clean.ideal.values[voxel]) <= 0.01 * largest) continue;
+    signal += abs(clean.ideal.values[voxel]) * rss;
+    ++object;
+  }
+  const double snr = signal / double(object) / std::sqrt(square);
+  // 2 x 528 independent numbers estimate the standard deviation within 1 / sqrt(2 x 1056) = 2.2 %; five of
+  // them.
+  EXPECT_NEAR(snr, 12, 12 * 5 * 0.022);
+}
+
+TEST(Simulation, full_cartesian_scan_with_one_coil_shows_the_band_limited_image) {
+  auto settings = small_scan();
+  settings.coil_count = 1;
+  settings.snr.reset();
+  const auto simulation = simulate(settings);
+  const std::array<int, 3> n = settings.trajectory.matrix_size;
+  auto image = oracle::adjoint(simulation.scan.trajectory.k, oracle::voxel_positions(n),
+                               converted<Complex<double>>(simulation.scan.kspace.values));
+  for (auto& value : image) value *= 1.0 / (n[0] * n[1]);
+  // Samples and image are rounded to single precision: 6e-8 of the largest values each.
+  EXPECT_LE(metrics::relative_l2(image, converted<Complex<double>>(simulation.band_limited.values)), 1e-6);
+}
+
+TEST(Simulation, sampled_values_are_the_closed_form_times_the_voxel_count) {
+  for (auto kind : {TrajectoryKind::variable_density_spiral, TrajectoryKind::stack_of_stars}) {
+    auto settings = small_scan(kind);
+    settings.phantom = data::PhantomKind::resolution;
+    settings.snr.reset();
+    if (kind == TrajectoryKind::stack_of_stars) settings.trajectory.matrix_size = {8, 8, 6};
+    const auto simulation = simulate(settings);
+    const auto& scan = simulation.scan;
+    EXPECT_EQ(simulation.readout_count * simulation.readout_length, scan.trajectory.sample_count());
+    const int dimensions = settings.trajectory.matrix_size[2] > 1 ? 3 : 2;
+    const data::CoilKSpace kspace(data::Phantom::resolution(dimensions), data::CoilArray(dimensions, 3));
+    std::vector<Complex<double>> values(3);
+    const std::int64_t samples = scan.trajectory.sample_count();
+    for (std::int64_t m = 0; m < samples; m += 37) {
+      const auto& k = scan.trajectory.k;
+      kspace.values({k[m], k[samples + m], k[2 * samples + m]}, values);
+      for (int coil = 0; coil < 3; ++coil) {
+        const auto expected = double(scan.geometry.voxel_count()) * values[coil];
+        EXPECT_LE(abs(Complex<double>(scan.kspace.values[coil * samples + m]) - expected),
+                  1e-7 * abs(expected));
+      }
+    }
+  }
+}
+
+TEST(Simulation, rejects_hostile_settings) {
+  const auto rejects = [](auto change) {
+    auto settings = small_scan();
+    change(settings);
+    EXPECT_THROW(simulate(settings), Error);
+  };
+  for (int count : {-5, 0, 33}) rejects([&](auto& s) { s.coil_count = count; });
+  for (double snr :
+       {0.0, -30.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    rejects([&](auto& s) { s.snr = snr; });
+  rejects([](auto& s) { s.trajectory.matrix_size = {0, 0, 0}; });
+  rejects([](auto& s) { s.trajectory.matrix_size = {32, 32, 0}; });
+  rejects([](auto& s) { s.trajectory.fov_mm[0] = std::numeric_limits<double>::quiet_NaN(); });
+}
+
+}  // namespace
