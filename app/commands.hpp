@@ -1,6 +1,7 @@
 #pragma once
 // One function per command, each in its own file: adds its options to `app` and returns what to run after parsing.
 #include <functional>
+#include <string>
 
 namespace CLI {
 class App;
@@ -9,6 +10,9 @@ class App;
 namespace fhd::app {
 
 using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
+
+/// The command line of this process, quoted so that a shell reads it back. Defined in main.cpp.
+const std::string& command_line();
 
 Run add_recon(CLI::App& app);
 Run add_simulate(CLI::App& app);

@@ -1,17 +1,38 @@
 // fhd: parse, call, print. The only place that prints or exits.
-#include <omp.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "app/commands.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
+namespace fhd::app {
+namespace {
+
+std::string typed;  // set once, before any command runs
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") ==
+                           std::string::npos)
+    return word;
+  std::string result = "'";
+  for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+}  // namespace
+
+const std::string& command_line() { return typed; }
+
+}  // namespace fhd::app
+
 int main(int argc, char** argv) {
+  for (int i = 0; i < argc; ++i) fhd::app::typed += (i > 0 ? " " : "") + fhd::app::quoted(argv[i]);
+
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans"};
   app.set_version_flag("--version", fhd::program_version);
   app.require_subcommand(1);

@@ -1,5 +1,8 @@
 #pragma once
 // Scan + settings -> image + report: the whole chain, on one backend.
+#include <memory>
+#include <string>
+
 #include "recon/report.hpp"
 #include "recon/types.hpp"
 
@@ -17,10 +20,10 @@ struct Settings {
   NormalKind normal = NormalKind::toeplitz;
   RegularizerKind regularizer = RegularizerKind::identity;
   Precision precision = Precision::single_precision;
-  double lambda = 1e-3;      ///< relative to the largest eigenvalue of F^H F
-  int iterations = 30;       ///< at most
-  double tolerance = 1e-4;   ///< stop when the relative residual of the normal equations falls below
-  double accuracy = 1e-5;    ///< requested of the gridded transform
+  double lambda = 1e-3;     ///< relative to the largest eigenvalue of F^H F
+  int iterations = 30;      ///< at most
+  double tolerance = 1e-4;  ///< stop when the relative residual of the normal equations falls below
+  double accuracy = 1e-5;   ///< requested of the gridded transform
   Backend backend = Backend::cpu;
 };
 
@@ -29,7 +32,30 @@ struct Reconstruction {
   Report report;
 };
 
-/// Throws Error when the settings contradict the scan (e.g. Method::fft on a non-Cartesian trajectory).
+/// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (Q, plans, density
+/// compensation) is kept, and used again when the next scan has the same trajectory and matrix.
+///
+/// Methods:  cg       (E^H E + lambda W^H W) rho = E^H d, E = F S
+///           gridded  density-compensated adjoint by gridding: the conventional image
+///           adjoint  E^H d, no compensation
+///           fft      inverse FFT of a Cartesian scan
+/// With sensitivity maps the coils are combined by them; without, every coil is reconstructed on its own and the image is
+/// the root of the sum of squares (a single coil stays complex).
+class Reconstructor {
+ public:
+  explicit Reconstructor(const Settings& settings);
+  ~Reconstructor();
+  /// Throws Error when the settings contradict the scan (e.g. Method::fft on a non-Cartesian trajectory).
+  Reconstruction operator()(const Scan& scan, const ProgressCallback& progress = {});
+
+ private:
+  class Implementation;
+  template <class T>
+  class ImplementationOf;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// One scan.
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const ProgressCallback& progress = {});
 
 }  // namespace fhd

@@ -1,0 +1,86 @@
+#include "app/console.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "recon/error.hpp"
+
+namespace fhd::app {
+
+ProgressLine::ProgressLine(bool quiet) : visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
+  if (width_ == 0) return;
+  fmt::print(stderr, "\r{:{}}\r", "", width_);
+  std::fflush(stderr);
+  width_ = 0;
+}
+
+ProgressCallback ProgressLine::callback() {
+  if (!visible_) return {};
+  return [this](const Progress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool starts = p.done == 0;
+    if (!starts && now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    std::string line = context_.empty() ? p.stage : context_ + ": " + p.stage;
+    if (p.total > 1) line += fmt::format(" {}/{}", p.done, p.total);
+    if (p.residual >= 0) line += fmt::format(", residual {:.2e}", p.residual);
+    clear();
+    fmt::print(stderr, "{}", line);
+    std::fflush(stderr);
+    width_ = line.size();
+  };
+}
+
+std::string text(const std::array<int, 3>& matrix_size) {
+  const auto& n = matrix_size;
+  return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
+}
+
+void print_scan(const io::ScanSummary& s) {
+  const auto& fov = s.geometry.fov_mm;
+  std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
+  line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2]) : std::string("FOV unknown, ");
+  line += fmt::format("{} coil{}, {} samples", s.coil_count, s.coil_count == 1 ? "" : "s", s.samples_per_scan);
+  if (s.slice_count > 1) line += fmt::format(", {} slices", s.slice_count);
+  if (s.repetition_count > 1) line += fmt::format(", {} repetitions", s.repetition_count);
+  if (s.has_sensitivity_maps) line += ", sensitivity maps";
+  fmt::print("scan      {}\n", line);
+  for (const auto& sentence : s.inferred) fmt::print("inferred  {}\n", sentence);
+  for (const auto& sentence : s.missing) fmt::print("missing   {}\n", sentence);
+}
+
+std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count, const std::string& option) {
+  std::vector<std::int64_t> selected;
+  if (text == "all") {
+    for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
+    return selected;
+  }
+  const auto refuse = [&] {
+    throw Error(option, fmt::format("\"all\" or numbers and ranges from 0 to {}, such as 0-3,7", count - 1), text);
+  };
+  const char *at = text.data(), *end = at + text.size();
+  const auto integer = [&] {
+    std::int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 0 || value >= count) refuse();
+    at = next;
+    return value;
+  };
+  while (true) {
+    const std::int64_t first = integer();
+    std::int64_t last = first;
+    if (at != end && *at == '-') ++at, last = integer();
+    if (last < first) refuse();
+    for (std::int64_t i = first; i <= last; ++i) selected.push_back(i);
+    if (at == end) return selected;
+    if (*at++ != ',') refuse();
+  }
+}
+
+}  // namespace fhd::app

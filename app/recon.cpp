@@ -1,0 +1,112 @@
+// fhd recon: from a scan file to an image.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/console.hpp"
+#include "app/recon_options.hpp"
+#include "app/scan_options.hpp"
+#include "io/results.hpp"
+#include "io/scan_file.hpp"
+#include "recon/error.hpp"
+#include "recon/reconstruct.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct ReconCommand {
+  std::string scan, output, slices = "all", repetitions = "all";
+  bool quiet = false;
+  ScanOptions scan_options;
+  ReconOptions recon_options;
+
+  int run();
+};
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+/// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
+std::string default_output(const std::string& scan) {
+  std::filesystem::path path(scan);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.stem().string() + "_recon";
+}
+
+std::string describe(const Report& report) {
+  std::string line;
+  for (const auto& [name, seconds] : report.stages) line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", name, seconds);
+  if (!report.relative_residuals.empty())
+    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}", report.relative_residuals.size() - 1,
+                        report.relative_residuals.back(), report.converged ? "" : " (stopped by --iterations)",
+                        report.data_residual);
+  return line;
+}
+
+int ReconCommand::run() {
+  const Settings settings = recon_options.settings();
+  if (output.empty()) output = default_output(scan);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(output + ".h5", scan, ignored))
+    throw Error("-o " + output, "a name other than the scan's", output + ".h5 is the scan itself", "choose another -o");
+  io::check_writable(output);
+
+  const auto file = io::open_scan(scan, scan_options.read_options());
+  const io::ScanSummary& summary = file->summary();
+  if (!quiet) print_scan(summary);
+  const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
+  const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
+
+  io::Provenance provenance{program_version, command_line(), scan, io::sha256_of(scan), utc_now(), ReconOptions::environment(), {}};
+  io::ImageSeries series;
+  series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
+  series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
+
+  Reconstructor reconstruct(settings);
+  ProgressLine progress(quiet);
+  for (const auto repetition : chosen_repetitions)
+    for (const auto slice : chosen_slices) {
+      const std::size_t done = series.images.size(), total = chosen_repetitions.size() * chosen_slices.size();
+      if (total > 1) progress.set_context(fmt::format("image {} of {}", done + 1, total));
+      Reconstruction result = reconstruct(file->read(slice, repetition), progress.callback());
+      progress.clear();
+      if (!quiet) {
+        if (done == 0)
+          for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
+        fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "", describe(result.report));
+      }
+      series.images.push_back(std::move(result.image));
+      provenance.reports.push_back(std::move(result.report));
+    }
+  io::write_results(output, series, provenance);
+  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", output);
+  return 0;
+}
+
+}  // namespace
+
+Run add_recon(CLI::App& app) {
+  const auto command = std::make_shared<ReconCommand>();
+  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")->required();
+  app.add_option("-o,--output", command->output, "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
+  app.add_option("--slices", command->slices, "which slices: all, or such as 0-3,7")->capture_default_str();
+  app.add_option("--repetitions", command->repetitions, "which repetitions: all, or such as 0-3,7")->capture_default_str();
+  app.add_flag("--quiet", command->quiet, "print nothing but errors");
+  command->recon_options.add_to(app);
+  command->scan_options.add_to(app);
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,85 @@
+#include "app/recon_options.hpp"
+
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+
+#include "recon/error.hpp"
+#include "recon/fourier/direct_cpu.hpp"
+
+namespace fhd::app {
+namespace {
+
+template <class Enum>
+Enum chosen(const std::string& value, std::initializer_list<std::pair<const char*, Enum>> choices) {
+  for (const auto& [name, choice] : choices)
+    if (value == name) return choice;
+  throw Error("option", "a known value", value);  // CLI11 has checked the value
+}
+
+}  // namespace
+
+void ReconOptions::add_to(CLI::App& app) {
+  app_ = &app;
+  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values, const char* help) {
+    app.add_option(flag, value, help)->check(CLI::IsMember(values))->capture_default_str()->group("Reconstruction");
+  };
+  const auto number = [&](const char* flag, auto& value, const char* help) {
+    return app.add_option(flag, value, help)->capture_default_str()->group("Reconstruction");
+  };
+  choice("--method", method_, {"cg", "gridded", "adjoint", "fft"},
+         "cg: least squares; gridded: density-compensated; adjoint: F^H d; fft: Cartesian scans");
+  choice("--transform", transform_, {"auto", "direct", "gridded"}, "direct: exact sums; auto: direct when affordable");
+  choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
+  choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
+  number("--lambda", settings_.lambda, "weight of |W rho|^2, relative to the largest eigenvalue of F^H F");
+  number("--iterations", settings_.iterations, "of conjugate gradient, at most");
+  number("--tolerance", settings_.tolerance, "stop at this relative residual of the normal equations");
+  number("--accuracy", settings_.accuracy, "relative error accepted of the gridded transform");
+  choice("--precision", precision_, {"single", "double"}, "floating-point precision");
+  number("--threads", threads_, "processor threads; 0: all");
+}
+
+Settings ReconOptions::settings() const {
+  Settings s = settings_;
+  s.method = chosen<Method>(method_, {{"cg", Method::cg}, {"gridded", Method::gridded}, {"adjoint", Method::adjoint}, {"fft", Method::fft}});
+  s.transform = chosen<TransformKind>(
+      transform_, {{"auto", TransformKind::automatic}, {"direct", TransformKind::direct}, {"gridded", TransformKind::gridded}});
+  s.normal = chosen<NormalKind>(normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
+  s.regularizer = chosen<RegularizerKind>(
+      regularizer_, {{"identity", RegularizerKind::identity}, {"roughness", RegularizerKind::roughness}});
+  s.precision = chosen<Precision>(precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
+
+  const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
+  const auto refuse = [&](const char* flag, const std::string& without) {
+    if (given(flag))
+      throw Error(std::string(flag) + " with " + without, "", "these options contradict each other",
+                  std::string("leave out ") + flag);
+  };
+  if (s.method != Method::cg)
+    for (const char* flag : {"--normal", "--regularizer", "--lambda", "--iterations", "--tolerance"})
+      refuse(flag, "--method " + method_);
+  if (s.method == Method::gridded && s.transform == TransformKind::direct) refuse("--transform", "--method gridded");
+  if (s.method == Method::fft)
+    for (const char* flag : {"--transform", "--accuracy"}) refuse(flag, "--method fft");
+  if (s.transform == TransformKind::direct && s.method != Method::gridded) refuse("--accuracy", "--transform direct");
+  if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
+  if (threads_ > 0) omp_set_num_threads(threads_);
+  return s;
+}
+
+std::vector<std::pair<std::string, std::string>> ReconOptions::environment() {
+  std::string processor = "unknown", line;
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  while (std::getline(cpuinfo, line))
+    if (line.starts_with("model name")) {
+      processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  return {{"processor", processor},
+          {"threads", std::to_string(omp_get_max_threads())},
+          {"instruction set", direct_instruction_set()}};
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,354 @@
+#include "recon/reconstruct.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "recon/array/device.hpp"
+#include "recon/array/vector_math.hpp"
+#include "recon/coils/sense.hpp"
+#include "recon/fourier/cartesian.hpp"
+#include "recon/fourier/direct.hpp"
+#include "recon/fourier/fourier_transform.hpp"
+#include "recon/fourier/gridded.hpp"
+#include "recon/fourier/toeplitz.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/regularizer.hpp"
+
+namespace fhd {
+namespace {
+
+// Pairs of voxels and samples up to which `--transform auto` sums directly: about 10 s on two cores with AVX-512, and
+// 10 s on an H100.
+constexpr double affordable_pairs_cpu = 1e12, affordable_pairs_cuda = 1e13;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+bool same(const Array<double>& a, const Array<double>& b) {
+  return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+void check(const Settings& settings) {
+  if (!(settings.lambda >= 0 && std::isfinite(settings.lambda)))
+    throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F", number(settings.lambda));
+  if (settings.iterations < 1) throw Error("--iterations", "at least 1", std::to_string(settings.iterations));
+  if (!(settings.tolerance >= 0 && settings.tolerance < 1))
+    throw Error("--tolerance", "a relative residual in [0, 1)", number(settings.tolerance));
+}
+
+}  // namespace
+
+class Reconstructor::Implementation {
+ public:
+  virtual ~Implementation() = default;
+  virtual Reconstruction reconstruct(const Scan& scan, const ProgressCallback& progress) = 0;
+};
+
+template <class T>
+class Reconstructor::ImplementationOf final : public Reconstructor::Implementation {
+ public:
+  explicit ImplementationOf(const Settings& settings) : settings_(settings) {}
+
+  Reconstruction reconstruct(const Scan& scan, const ProgressCallback& progress) override {
+    progress_ = progress;
+    report_ = {};
+    use_trajectory(scan);
+    choose_transform(scan);
+    describe_settings();
+
+    Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
+    // Data are brought to a largest magnitude of 1 and the image back again: no scale of a scanner leaves the range of T.
+    double largest = 0;
+    for (const auto& d : scan.kspace.values) largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
+    if (largest == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
+    const double unit = largest == 0 ? 1 : largest;
+    for (auto& d : samples) d = Complex<T>(static_cast<T>(d.re / unit), static_cast<T>(d.im / unit));
+
+    Array<Complex<T>> maps;  // empty without maps
+    if (scan.sensitivity_maps) maps = converted<Complex<T>>(scan.sensitivity_maps->values);
+    else if (scan.kspace.coil_count() > 1)
+      report_.notes.push_back("the scan has no sensitivity maps: each coil is reconstructed on its own, the image is their "
+                              "root of the sum of squares");
+    if (scan.field_map) report_.notes.push_back("the field map of the scan is not used: off-resonance is not corrected");
+
+    Array<Complex<T>> image;
+    switch (settings_.method) {
+      case Method::cg: image = solve(samples, maps); break;
+      case Method::gridded: image = combine(gridded_images(samples), maps); break;
+      case Method::fft: image = combine(fft_images(samples), maps); break;
+      case Method::adjoint: image = adjoint_image(samples, maps); break;
+    }
+    scale(image, static_cast<T>(unit));
+    return {crop(image.to(Backend::cpu), scan), std::move(report_)};
+  }
+
+ private:
+  // --- What depends on the trajectory alone ---------------------------------------------------------------------------
+
+  void use_trajectory(const Scan& scan) {
+    if (matrix_size_ == scan.geometry.matrix_size && same(trajectory_.k, scan.trajectory.k)) return;
+    matrix_size_ = scan.geometry.matrix_size;
+    trajectory_ = scan.trajectory;
+    transform_.reset();
+    point_spread_ = {};
+    density_ = {};
+  }
+
+  void choose_transform(const Scan& scan) {
+    const TransformKind before = kind_;
+    choose_kind(scan);
+    if (kind_ != before) transform_.reset(), point_spread_ = {};
+  }
+
+  void choose_kind(const Scan& scan) {
+    kind_ = settings_.transform;
+    const double voxels = static_cast<double>(scan.geometry.voxel_count());
+    const double pairs = static_cast<double>(trajectory_.sample_count()) * voxels;
+    // F^H d and the final residual for every coil, Q on half of the difference grid.
+    double difference_points = 1;
+    for (int n : difference_grid(matrix_size_)) difference_points *= n;
+    pairs_ = pairs * 2 * static_cast<double>(scan.kspace.coil_count()) + pairs * difference_points / voxels / 2;
+    if (settings_.method == Method::adjoint) pairs_ = pairs * static_cast<double>(scan.kspace.coil_count());
+    if (kind_ != TransformKind::automatic || settings_.method == Method::gridded || settings_.method == Method::fft) return;
+    const double affordable = settings_.backend == Backend::cuda ? affordable_pairs_cuda : affordable_pairs_cpu;
+    // Explicit products transform twice in every iteration.
+    const double factor = settings_.method == Method::cg && settings_.normal == NormalKind::explicit_product ? settings_.iterations : 1;
+    kind_ = pairs_ * factor <= affordable ? TransformKind::direct : TransformKind::gridded;
+    report_.notes.push_back(kind_ == TransformKind::direct
+                                ? "transform: direct (exact), " + number(pairs_) + " pairs of voxels and samples"
+                                : "transform: gridded to " + number(settings_.accuracy) + ", because " + number(pairs_ * factor) +
+                                      " pairs of voxels and samples are too many for the direct sums");
+  }
+
+  const std::shared_ptr<const FourierTransform<T>>& transform() {
+    if (!transform_) {
+      if (kind_ == TransformKind::direct) transform_ = make_direct_transform<T>(trajectory_, matrix_size_, settings_.backend);
+      else transform_ = make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
+    }
+    return transform_;
+  }
+
+  const Array<Complex<T>>& point_spread() {
+    if (point_spread_.empty())
+      stage("Q", [&] {
+        point_spread_ = kind_ == TransformKind::direct
+                            ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend)
+                            : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy, settings_.backend);
+      });
+    return point_spread_;
+  }
+
+  const Array<double>& density() {
+    if (density_.empty())
+      stage("density compensation", [&] { density_ = density_compensation(trajectory_, matrix_size_, settings_.backend); });
+    return density_;
+  }
+
+  // --- Methods --------------------------------------------------------------------------------------------------------
+
+  Array<Complex<T>> solve(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
+    if (!maps.empty()) return solve(make_system(maps.to(settings_.backend)), samples.to(settings_.backend));
+
+    // One coil at a time; the report keeps the residuals of the coil that converged least.
+    const std::int64_t coils = samples.extent(0), sample_count = samples.extent(1);
+    Array<Complex<T>> ones(Shape{1, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
+    std::fill(ones.begin(), ones.end(), Complex<T>(1));
+    const System system = make_system(ones.to(settings_.backend));
+    Array<Complex<T>> images(Shape{coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
+    Report slowest;
+    for (std::int64_t coil = 0; coil < coils; ++coil) {
+      Array<Complex<T>> one(Shape{1, sample_count});
+      std::copy_n(samples.data() + coil * sample_count, sample_count, one.data());
+      const Array<Complex<T>> image = solve(system, one.to(settings_.backend)).to(Backend::cpu);
+      std::copy(image.begin(), image.end(), images.data() + coil * image.size());
+      if (coil == 0 || report_.relative_residuals.back() > slowest.relative_residuals.back()) {
+        slowest.relative_residuals = report_.relative_residuals;
+        slowest.converged = report_.converged;
+      }
+      slowest.data_residual = std::max(slowest.data_residual, report_.data_residual);
+    }
+    report_.relative_residuals = slowest.relative_residuals;
+    report_.data_residual = slowest.data_residual;
+    report_.converged = slowest.converged;
+    return combine(std::move(images), {});
+  }
+
+  /// E and E^H E + lambda W^H W.
+  struct System {
+    std::shared_ptr<const SenseEncoding<T>> encoding;
+    std::shared_ptr<const HermitianOperator<T>> normal, regularized;
+  };
+
+  System make_system(const Array<Complex<T>>& maps) {
+    System system;
+    system.encoding = std::make_shared<SenseEncoding<T>>(transform(), maps);
+    if (settings_.normal == NormalKind::toeplitz) {
+      const auto& q = point_spread();
+      stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps); });
+    } else {
+      system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
+    }
+    stage("largest eigenvalue", [&] { report_.largest_eigenvalue = largest_eigenvalue(*system.normal); });
+    report_.lambda = settings_.lambda * report_.largest_eigenvalue;
+    if (settings_.regularizer == RegularizerKind::identity)
+      system.regularized = std::make_shared<IdentityRegularized<T>>(system.normal, report_.lambda);
+    else
+      system.regularized = std::make_shared<RoughnessRegularized<T>>(system.normal, report_.lambda);
+    return system;
+  }
+
+  Array<Complex<T>> solve(const System& system, const Array<Complex<T>>& samples) {
+    Array<Complex<T>> right_hand_side(system.encoding->domain(), settings_.backend);
+    stage("FhD", [&] { system.encoding->adjoint(samples, right_hand_side); });
+    Array<Complex<T>> image(system.encoding->domain(), settings_.backend);
+    stage("conjugate gradient", [&] {
+      const int check_every = settings_.backend == Backend::cuda ? 5 : 1;
+      const auto result = conjugate_gradient(*system.regularized, right_hand_side, image,
+                                             {settings_.iterations, settings_.tolerance, check_every}, progress_);
+      report_.relative_residuals = result.relative_residuals;
+      report_.converged = result.converged;
+    });
+    stage("data residual", [&] {
+      Array<Complex<T>> predicted(samples.shape(), settings_.backend);
+      system.encoding->forward(image, predicted);
+      add_scaled(predicted, T(-1), samples);
+      const double d = norm_l2(samples);
+      report_.data_residual = d == 0 ? 0 : norm_l2(predicted) / d;
+    });
+    return image;
+  }
+
+  Array<Complex<T>> adjoint_image(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
+    Array<Complex<T>> images(transform()->images_shape(samples.extent(0)), settings_.backend);
+    stage("FhD", [&] { transform()->adjoint(samples.to(settings_.backend), images); });
+    if (maps.empty()) return combine(images.to(Backend::cpu), {});
+    Array<Complex<T>> image(Shape{images.extent(1), images.extent(2), images.extent(3)}, settings_.backend);
+    combine_coils(images, maps.to(settings_.backend), image);
+    return image;
+  }
+
+  Array<Complex<T>> gridded_images(Array<Complex<T>> samples) {
+    const Array<double>& weights = density();
+    const auto transform = make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
+    const std::int64_t sample_count = samples.extent(1);
+    for (std::int64_t i = 0; i < samples.size(); ++i) samples[i] *= static_cast<T>(weights[i % sample_count]);
+    Array<Complex<T>> images(transform->images_shape(samples.extent(0)), settings_.backend);
+    stage("gridded adjoint", [&] { transform->adjoint(samples.to(settings_.backend), images); });
+    return images.to(Backend::cpu);
+  }
+
+  Array<Complex<T>> fft_images(const Array<Complex<T>>& samples) {
+    Array<Complex<T>> images;
+    stage("inverse FFT", [&] { images = inverse_fft_images(trajectory_, matrix_size_, samples); });
+    return images;
+  }
+
+  /// Coil images -> image: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer et al., MRM 16:192 (1990)),
+  /// root of the sum of squares without.
+  Array<Complex<T>> combine(Array<Complex<T>> coil_images, const Array<Complex<T>>& maps) {
+    const Shape image_shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)};
+    if (maps.empty())
+      return coil_images.extent(0) == 1 ? std::move(coil_images).reshaped(image_shape) : root_sum_of_squares(coil_images);
+    Array<Complex<T>> image(image_shape);
+    combine_coils(coil_images, maps, image);
+    const Array<Complex<T>> sensitivity = root_sum_of_squares(maps);
+    for (std::int64_t p = 0; p < image.size(); ++p) {
+      const T square = norm(sensitivity[p]);
+      image[p] = square > 0 ? (T(1) / square) * image[p] : Complex<T>();
+    }
+    return image;
+  }
+
+  // --- Report and geometry --------------------------------------------------------------------------------------------
+
+  template <class Work>
+  void stage(const std::string& name, Work work) {
+    if (progress_) progress_({name, 0, 1, -1});
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    if (settings_.backend == Backend::cuda) device::synchronize();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto known = std::find_if(report_.stages.begin(), report_.stages.end(), [&](const Stage& s) { return s.name == name; });
+    if (known != report_.stages.end()) known->seconds += seconds;
+    else report_.stages.push_back({name, seconds});
+    if (progress_) progress_({name, 1, 1, -1});
+  }
+
+  void describe_settings() {
+    const auto& s = settings_;
+    const char* methods[] = {"cg", "gridded", "adjoint", "fft"};
+    auto& list = report_.settings;
+    list.emplace_back("method", methods[static_cast<int>(s.method)]);
+    list.emplace_back("precision", s.precision == Precision::single_precision ? "single" : "double");
+    if (s.method == Method::cg || s.method == Method::adjoint)
+      list.emplace_back("transform", kind_ == TransformKind::direct ? "direct" : "gridded");
+    if (s.method != Method::fft && !(kind_ == TransformKind::direct && s.method != Method::gridded))
+      list.emplace_back("accuracy", number(s.accuracy));
+    if (s.method == Method::cg) {
+      list.emplace_back("normal", s.normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
+      list.emplace_back("regularizer", s.regularizer == RegularizerKind::identity ? "identity" : "roughness");
+      list.emplace_back("lambda", number(s.lambda));
+      list.emplace_back("iterations", std::to_string(s.iterations));
+      list.emplace_back("tolerance", number(s.tolerance));
+    }
+  }
+
+  Image crop(const Array<Complex<T>>& full, const Scan& scan) {
+    Image image;
+    image.geometry = scan.geometry;
+    std::array<int, 3> first{};
+    for (int axis = 0; axis < 3; ++axis) {
+      const int n = scan.geometry.matrix_size[axis], wanted = scan.cropped_matrix_size[axis];
+      if (wanted == 0 || wanted == n) continue;
+      first[axis] = n / 2 - wanted / 2;  // the centre voxel floor(N/2) stays at the centre
+      image.geometry.matrix_size[axis] = wanted;
+      image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
+    }
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    const auto [nx, ny, nz] = image.geometry.matrix_size;
+    for (std::int64_t z = 0; z < nz; ++z)
+      for (std::int64_t y = 0; y < ny; ++y)
+        for (std::int64_t x = 0; x < nx; ++x)
+          image.values[(z * ny + y) * nx + x] = Complex<float>(
+              full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]]);
+    for (const auto& v : image.values)
+      if (!std::isfinite(v.re) || !std::isfinite(v.im))
+        throw Error("reconstruction", "finite voxels", "NaN or infinity", "use --precision double, or a larger --lambda");
+    return image;
+  }
+
+  Settings settings_;
+  ProgressCallback progress_;
+  Report report_;
+  TransformKind kind_ = TransformKind::direct;
+  double pairs_ = 0;
+  std::array<int, 3> matrix_size_{0, 0, 0};
+  Trajectory trajectory_;
+  std::shared_ptr<const FourierTransform<T>> transform_;
+  Array<Complex<T>> point_spread_;
+  Array<double> density_;
+};
+
+Reconstructor::Reconstructor(const Settings& settings) {
+  check(settings);
+  if (settings.precision == Precision::single_precision) implementation_ = std::make_unique<ImplementationOf<float>>(settings);
+  else implementation_ = std::make_unique<ImplementationOf<double>>(settings);
+}
+Reconstructor::~Reconstructor() = default;
+
+Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallback& progress) {
+  scan.validate("scan");
+  return implementation_->reconstruct(scan, progress);
+}
+
+Reconstruction reconstruct(const Scan& scan, const Settings& settings, const ProgressCallback& progress) {
+  return Reconstructor(settings)(scan, progress);
+}
+
+}  // namespace fhd
