@@ -19,16 +19,18 @@ struct ImageSeries {
 /// How the images were made: what a reader needs to make them again.
 struct Provenance {
   std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
-  std::vector<std::pair<std::string, std::string>> environment;  ///< processor, threads, device, library versions
-  std::vector<Report> reports;                                   ///< one per image, same order
+  std::vector<std::pair<std::string, std::string>>
+      environment;              ///< processor, threads, device, library versions
+  std::vector<Report> reports;  ///< one per image, same order
 };
 
-/// Throws Error when the folder of `prefix` does not exist or cannot be written: called before the work starts.
+/// Throws Error when the folder of `prefix` does not exist or cannot be written: called before the work
+/// starts.
 void check_writable(const std::string& prefix);
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance);
-/// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of OUT.h5, whole
-/// or not at all. Throws Error.
+/// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
+/// OUT.h5, whole or not at all. Throws Error.
 void write_image_file(const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).

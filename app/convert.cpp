@@ -1,0 +1,95 @@
+// fhd convert: a scan file in another format.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/scan_options.hpp"
+#include "io/scan_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, io::ScanFormat> formats{{"fhd", io::ScanFormat::fhd},
+                                                    {"ismrmrd", io::ScanFormat::ismrmrd},
+                                                    {"bart", io::ScanFormat::bart},
+                                                    {"impatient", io::ScanFormat::impatient}};
+
+struct ConvertOptions {
+  std::string input, output, format;
+  bool force = false;
+  ScanOptions scan;
+};
+
+io::ScanFormat format_of_name(const std::string& output) {
+  const auto extension = fs::path(output).extension().string();
+  if (output.ends_with('/') || fs::is_directory(output)) return io::ScanFormat::impatient;
+  if (extension == ".h5") return io::ScanFormat::fhd;
+  if (extension == ".mrd" || extension == ".ismrmrd") return io::ScanFormat::ismrmrd;
+  if (extension == ".cfl" || extension == ".hdr") return io::ScanFormat::bart;
+  throw Error(output, "a name that ends in .h5 (fhd), .mrd (ISMRMRD), .cfl (BART) or / (IMPATIENT)",
+              extension.empty() ? "no ending" : "'" + extension + "'", "name the format with --to");
+}
+
+/// The files that a conversion would replace.
+std::vector<fs::path> outputs_of(const std::string& output, io::ScanFormat format) {
+  if (format != io::ScanFormat::bart) return {output};
+  const fs::path given(output);
+  const auto base = given.extension() == ".cfl" || given.extension() == ".hdr"
+                        ? fs::path(given).replace_extension()
+                        : given;
+  std::vector<fs::path> paths;
+  for (const char* ending : {".cfl", ".hdr", "_traj.cfl", "_traj.hdr", "_sens.cfl", "_sens.hdr"})
+    paths.emplace_back(base.string() + ending);
+  return paths;
+}
+
+int convert(const ConvertOptions& options) {
+  const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
+  const auto file = io::open_scan(options.input, options.scan.read_options());
+  for (const auto& path : outputs_of(options.output, format)) {
+    std::error_code status;
+    if (!fs::exists(path, status)) continue;
+    if (fs::equivalent(path, file->summary().path, status))
+      throw Error(path.string(), "another file than the input", "the input", "choose another name");
+    const bool empty_directory = fs::is_directory(path, status) && fs::is_empty(path, status);
+    if (!options.force && !empty_directory)
+      throw Error(path.string(), "a new file", "an existing one", "replace it with --force");
+    if (options.force && fs::is_directory(path, status) && !empty_directory)
+      throw Error(path.string(), "a new or empty directory", "a directory with files", "remove it first");
+  }
+  const auto lost = io::write_scan(options.output, format, io::read_all(*file));
+  const auto& summary = file->summary();
+  for (const auto& sentence : summary.inferred) fmt::print("{}\n", sentence);
+  for (const auto& sentence : lost) fmt::print("{}\n", sentence);
+  std::string name;
+  for (const auto& [key, value] : formats)
+    if (value == format) name = key;
+  fmt::print("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name);
+  return 0;
+}
+
+}  // namespace
+
+Run add_convert(CLI::App& app) {
+  const auto options = std::make_shared<ConvertOptions>();
+  app.add_option("IN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+      ->required();
+  app.add_option("OUT", options->output,
+                 "NAME.h5 (fhd), NAME.mrd (ISMRMRD), NAME.cfl (BART) or NAME/ (IMPATIENT)")
+      ->required();
+  app.add_option("--to", options->format, "format of OUT: fhd, ismrmrd, bart or impatient [from its name]")
+      ->check(CLI::IsMember({"fhd", "ismrmrd", "bart", "impatient"}))
+      ->type_name("FORMAT");
+  app.add_flag("--force", options->force, "replace OUT where it exists");
+  options->scan.add_to(app);
+  return [options] { return convert(*options); };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,100 @@
+// fhd info: what a scan file holds, what was inferred and why, what is missing.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/scan_options.hpp"
+#include "io/scan_file.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct InfoOptions {
+  std::string input;
+  bool json = false;
+  ScanOptions scan;
+};
+
+void print_json(const io::ScanSummary& summary) {
+  nlohmann::ordered_json facts = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : summary.facts) facts[name] = value;
+  const auto& geometry = summary.geometry;
+  const nlohmann::ordered_json json{{"path", summary.path},
+                                    {"format", summary.format},
+                                    {"matrix_size", geometry.matrix_size},
+                                    {"fov_mm", geometry.fov_mm},
+                                    {"position_mm", geometry.position_mm},
+                                    {"read_direction", geometry.read_direction},
+                                    {"phase_direction", geometry.phase_direction},
+                                    {"slice_direction", geometry.slice_direction},
+                                    {"coil_count", summary.coil_count},
+                                    {"samples_per_scan", summary.samples_per_scan},
+                                    {"readout_length", summary.readout_length},
+                                    {"slice_count", summary.slice_count},
+                                    {"repetition_count", summary.repetition_count},
+                                    {"cartesian", summary.cartesian},
+                                    {"has_sensitivity_maps", summary.has_sensitivity_maps},
+                                    {"has_field_map", summary.has_field_map},
+                                    {"has_sample_time", summary.has_sample_time},
+                                    {"facts", facts},
+                                    {"inferred", summary.inferred},
+                                    {"missing", summary.missing}};
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+void print_text(const io::ScanSummary& summary) {
+  const auto line = [](std::string_view name, const std::string& value) {
+    fmt::print("  {:<18} {}\n", name, value);
+  };
+  const auto length = [](double mm) { return mm > 0 ? fmt::format("{:g}", mm) : std::string("unknown"); };
+  const auto& geometry = summary.geometry;
+  const auto& n = geometry.matrix_size;
+  fmt::print("{}\n", summary.path);
+  line("format", summary.format);
+  line("matrix", fmt::format("{} x {} x {}", n[0], n[1], n[2]));
+  line("FOV", fmt::format("{} x {} x {} mm", length(geometry.fov_mm[0]), length(geometry.fov_mm[1]),
+                          length(geometry.fov_mm[2])));
+  line("centre", fmt::format("{:g}, {:g}, {:g} mm", geometry.position_mm[0], geometry.position_mm[1],
+                             geometry.position_mm[2]));
+  line("coils", std::to_string(summary.coil_count));
+  line("samples", summary.readout_length > 0
+                      ? fmt::format("{} per image ({} readouts of {})", summary.samples_per_scan,
+                                    summary.samples_per_scan / summary.readout_length, summary.readout_length)
+                      : fmt::format("{} per image", summary.samples_per_scan));
+  line("images", fmt::format("{} slices x {} repetitions", summary.slice_count, summary.repetition_count));
+  line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
+  line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");
+  line("field map", summary.has_field_map ? "yes" : "no");
+  line("sample times", summary.has_sample_time ? "yes" : "no");
+  for (const auto& [name, value] : summary.facts) line(name, value);
+  const auto list = [](const char* title, const std::vector<std::string>& sentences) {
+    if (sentences.empty()) return;
+    fmt::print("{}\n", title);
+    for (const auto& sentence : sentences) fmt::print("  - {}\n", sentence);
+  };
+  list("inferred", summary.inferred);
+  list("missing", summary.missing);
+}
+
+}  // namespace
+
+Run add_info(CLI::App& app) {
+  const auto options = std::make_shared<InfoOptions>();
+  app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
+      ->required();
+  app.add_flag("--json", options->json, "print JSON");
+  options->scan.add_to(app);
+  return [options] {
+    const auto file = io::open_scan(options->input, options->scan.read_options());
+    if (options->json)
+      print_json(file->summary());
+    else
+      print_text(file->summary());
+    return 0;
+  };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,44 @@
+#pragma once
+// Files that appear whole or not at all: written under a temporary name in the same folder, flushed to disk,
+// renamed.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fhd::io {
+
+/// One file (or directory) to be. Until `commit_all` has renamed it, the destructor removes what was written.
+class AtomicFile {
+ public:
+  /// Throws Error when the folder of `path` does not exist or cannot be written, or `path` is a directory.
+  explicit AtomicFile(std::string path);
+  /// A directory to be, already created under its temporary name. `path` must be new or an empty directory.
+  static AtomicFile directory(std::string path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) = delete;
+  AtomicFile(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  const std::string& path() const { return path_; }
+  /// Where to write until the commit.
+  const std::string& temporary() const { return temporary_; }
+
+  friend void commit_all(std::vector<AtomicFile>& files);
+
+ private:
+  AtomicFile() = default;
+  std::string path_, temporary_;
+};
+
+/// Flushes every file to disk, then renames them all. Throws Error; files that were not renamed are removed.
+void commit_all(std::vector<AtomicFile>& files);
+
+/// Writes `bytes` to `path`, checking every step; messages call it `reported_path`. Throws Error. (Not atomic
+/// by itself: give it a temporary name.)
+void write_bytes(const std::string& path, const void* bytes, std::size_t count,
+                 const std::string& reported_path);
+
+/// Throws Error when files cannot be created in the folder of `path`.
+void require_writable_folder(const std::string& path);
+
+}  // namespace fhd::io

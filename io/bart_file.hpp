@@ -1,0 +1,15 @@
+#pragma once
+// BART cfl/hdr files: layout and conventions are described in bart_file.cpp.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/scan_file.hpp"
+
+namespace fhd::io {
+
+std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
+/// See write_scan.
+std::vector<std::string> write_bart(const std::string& path, const ScanSeries& series);
+
+}  // namespace fhd::io

@@ -1,0 +1,432 @@
+#include "io/hdf5.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <type_traits>
+#include <utility>
+
+#include "recon/error.hpp"
+
+namespace fhd::io::hdf5 {
+namespace {
+
+/// HDF5 prints its error stack unless told not to; the setting belongs to the process.
+void be_silent() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+/// The innermost description of HDF5's error stack: the one that tells the cause.
+std::string hdf5_reason() {
+  std::string reason;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned, const H5E_error2_t* error, void* text) -> herr_t {
+        auto& first = *static_cast<std::string*>(text);
+        if (first.empty() && error->desc) first = error->desc;
+        return 0;
+      },
+      &reason);
+  H5Eclear2(H5E_DEFAULT);
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  return reason.empty() ? "a failure that HDF5 does not explain" : "HDF5 failure '" + reason + "'";
+}
+
+std::string remedy_of(std::string_view reason) {
+  if (reason.find("truncated") != std::string_view::npos)
+    return "the file is cut off: copy or download it again";
+  if (reason.find("write") != std::string_view::npos) return "is the disk full?";
+  return {};
+}
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<Complex<T>> : std::true_type {};
+
+template <class T>
+hid_t native_real() {
+  if constexpr (std::is_same_v<T, float>)
+    return H5T_NATIVE_FLOAT;
+  else
+    return H5T_NATIVE_DOUBLE;
+}
+
+/// A compound of two T with the given member names, laid out as Complex<T>.
+template <class T>
+Handle complex_type(const std::string& real_name, const std::string& imaginary_name,
+                    const std::string& subject) {
+  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Complex<T>)), H5Tclose, subject, "a complex type");
+  check(H5Tinsert(type.get(), real_name.c_str(), 0, native_real<T>()), subject, "a complex type");
+  check(H5Tinsert(type.get(), imaginary_name.c_str(), sizeof(T), native_real<T>()), subject,
+        "a complex type");
+  return type;
+}
+
+template <class T>
+Handle memory_type(const std::string& subject, const std::string& real_name = "r",
+                   const std::string& imaginary_name = "i") {
+  if constexpr (IsComplex<T>::value)
+    return complex_type<decltype(T::re)>(real_name, imaginary_name, subject);
+  else
+    return {H5Tcopy(native_real<T>()), H5Tclose, subject, "a number type"};
+}
+
+/// Selects the block at `leading` in a dataset of `extents`.
+void select_block(hid_t space, const Extents& extents, const Extents& leading, const std::string& subject) {
+  std::vector<hsize_t> start(extents.size(), 0), count(extents.begin(), extents.end());
+  for (std::size_t axis = 0; axis < leading.size(); ++axis) {
+    if (leading[axis] < 0 || leading[axis] >= extents[axis])
+      throw Error(subject, "an index below " + std::to_string(extents[axis]), std::to_string(leading[axis]));
+    start[axis] = static_cast<hsize_t>(leading[axis]);
+    count[axis] = 1;
+  }
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), subject,
+        "a selectable block");
+}
+
+Handle open_object(hid_t file, const std::string& object, const std::string& subject) {
+  return {H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose, subject, "an existing group or dataset"};
+}
+
+/// Text of a fixed-length or variable-length string attribute or dataset; `read` is H5Aread or H5Dread.
+template <class Read>
+std::string read_string(hid_t type, std::size_t count, const std::string& subject, Read read) {
+  if (H5Tget_class(type) != H5T_STRING) throw Error(subject, "text", "another type");
+  if (count != 1) throw Error(subject, "one text", std::to_string(count));
+  Handle memory(H5Tcopy(H5T_C_S1), H5Tclose, subject, "a string type");
+  check(H5Tset_cset(memory.get(), H5Tget_cset(type)), subject, "a string type");
+  if (H5Tis_variable_str(type) > 0) {
+    check(H5Tset_size(memory.get(), H5T_VARIABLE), subject, "a string type");
+    char* text = nullptr;
+    check(read(memory.get(), &text), subject, "readable text");
+    std::string result = text ? text : "";
+    if (text) H5free_memory(text);
+    return result;
+  }
+  constexpr std::size_t longest = 1 << 24;
+  const std::size_t size = H5Tget_size(type);
+  if (size > longest) throw Error(subject, "text below 16 MiB", std::to_string(size) + " bytes");
+  std::string text(size + 1, '\0');
+  check(H5Tset_size(memory.get(), size + 1), subject, "a string type");
+  check(read(memory.get(), text.data()), subject, "readable text");
+  text.resize(std::strlen(text.c_str()));
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(const Extents& extents) {
+  std::string text;
+  for (const auto extent : extents) text += "[" + std::to_string(extent) + "]";
+  return text.empty() ? "a single value" : text;
+}
+
+void check(herr_t status, const std::string& subject, std::string_view expected) {
+  if (status >= 0) return;
+  const auto reason = hdf5_reason();
+  throw Error(subject, expected, reason, remedy_of(reason));
+}
+
+Handle space_of(const Extents& extents, const std::string& subject) {
+  const std::vector<hsize_t> sizes(extents.begin(), extents.end());
+  return {H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose, subject,
+          "valid extents"};
+}
+
+Extents extents_of(hid_t space, const std::string& subject) {
+  const int rank = H5Sget_simple_extent_ndims(space);
+  check(rank, subject, "a simple dataspace");
+  std::vector<hsize_t> sizes(rank);
+  check(H5Sget_simple_extent_dims(space, sizes.data(), nullptr), subject, "a simple dataspace");
+  Extents extents;
+  for (const auto size : sizes) {
+    if (size > hsize_t{1} << 62) throw Error(subject, "extents below 2^62", std::to_string(size));
+    extents.push_back(static_cast<std::int64_t>(size));
+  }
+  return extents;
+}
+
+// Values that were never written take no space, and deflate shrinks by at most 1032.
+void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject) {
+  constexpr double largest_compression = 1032;
+  double needed = static_cast<double>(H5Tget_size(type));
+  for (const auto extent : extents) needed *= static_cast<double>(extent);
+  const double stored = static_cast<double>(H5Dget_storage_size(dataset));
+  if (needed > stored * largest_compression)
+    throw Error(subject, "values for its extents " + text_of(extents),
+                std::to_string(static_cast<long long>(stored)) + " stored bytes",
+                "the file is damaged or was not written to its end");
+}
+
+Handle::Handle(hid_t id, Close closing, const std::string& subject, std::string_view expected)
+    : id_(id), close_(closing) {
+  if (id < 0) check(-1, subject, expected);
+}
+Handle::Handle(Handle&& other) noexcept
+    : id_(std::exchange(other.id_, -1)), close_(std::exchange(other.close_, nullptr)) {}
+Handle& Handle::operator=(Handle&& other) noexcept {
+  std::swap(id_, other.id_);
+  std::swap(close_, other.close_);
+  return *this;
+}
+Handle::~Handle() {
+  if (id_ >= 0) close_(id_);
+}
+void Handle::close(const std::string& subject) {
+  if (id_ >= 0) check(close_(std::exchange(id_, -1)), subject, "a file that can be written to its end");
+}
+
+Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : subject_(std::move(subject)) {
+  dataset_ = {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, subject_, "a dataset"};
+  type_ = {H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type"};
+  const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
+  extents_ = extents_of(space.get(), subject_);
+  const auto number_class = H5Tget_class(type_.get());
+  if (number_class == H5T_FLOAT || number_class == H5T_INTEGER) return;
+  if (number_class == H5T_COMPOUND && H5Tget_nmembers(type_.get()) == 2) {
+    std::string names[2];
+    for (unsigned member = 0; member < 2; ++member) {
+      char* const member_name = H5Tget_member_name(type_.get(), member);
+      if (member_name) names[member] = member_name;
+      H5free_memory(member_name);
+      compound_ = H5Tget_member_class(type_.get(), member) == H5T_FLOAT;
+      if (!compound_) break;
+    }
+    compound_ =
+        compound_ && ((names[0] == "r" && names[1] == "i") || (names[0] == "real" && names[1] == "imag"));
+    real_name_ = names[0];
+    imaginary_name_ = names[1];
+  }
+  if (!compound_)
+    throw Error(subject_, "numbers, or complex numbers as a compound of two floats {r, i} or {real, imag}",
+                "another type");
+}
+
+Extents Dataset::complex_extents() const {
+  if (compound_) return extents_;
+  if (extents_.empty() || extents_.back() != 2)
+    throw Error(subject_, "complex numbers: a compound {r, i}, or a last axis of 2",
+                "real numbers " + text_of(extents_));
+  return {extents_.begin(), extents_.end() - 1};
+}
+
+template <class T>
+Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
+  constexpr bool complex = IsComplex<T>::value;
+  if (!complex && compound_) throw Error(subject_, "real numbers", "complex numbers");
+  const auto extents = complex ? complex_extents() : extents_;
+  Extents wanted = leading;
+  for (int axis = 0; axis < shape.rank(); ++axis) wanted.push_back(shape[axis]);
+  bool same = wanted.size() == extents.size();
+  for (std::size_t axis = leading.size(); same && axis < extents.size(); ++axis)
+    same = wanted[axis] == extents[axis];
+  if (!same) {
+    std::string expected = shape.text();
+    if (!leading.empty()) expected = "blocks of " + expected;
+    throw Error(subject_, expected, text_of(extents));
+  }
+  require_stored(dataset_.get(), type_.get(), extents_, subject_);
+
+  Array<T> values(shape);
+  if (values.empty()) return values;
+  const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
+  select_block(file_space.get(), extents_, leading, subject_);
+  const bool pairs = complex && !compound_;
+  const Handle memory_space = space_of({values.size() * (pairs ? 2 : 1)}, subject_);
+  Handle type;
+  if constexpr (complex) {
+    if (pairs)
+      type = memory_type<decltype(T::re)>(subject_);
+    else
+      type = memory_type<T>(subject_, real_name_, imaginary_name_);
+  } else {
+    type = memory_type<T>(subject_);
+  }
+  check(H5Dread(dataset_.get(), type.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, values.data()),
+        subject_, "readable values");
+  return values;
+}
+
+File File::open(const std::string& path) {
+  be_silent();
+  std::error_code status;
+  if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
+  if (!std::ifstream(path)) throw Error(path, "a readable file", std::strerror(errno));
+  if (H5Fis_hdf5(path.c_str()) <= 0)
+    throw Error(path, "an HDF5 file",
+                std::filesystem::file_size(path, status) == 0 ? "an empty file" : "another format");
+  return {path, {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "a complete HDF5 file"}};
+}
+
+File File::create(const std::string& path, const std::string& reported_path) {
+  be_silent();
+  return {reported_path,
+          {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, reported_path,
+           "a file that can be created"}};
+}
+
+bool File::has(const std::string& name) const {
+  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+    const auto part = name.substr(0, end);
+    if (H5Lexists(id(), part.c_str(), H5P_DEFAULT) <= 0) {
+      H5Eclear2(H5E_DEFAULT);
+      return false;
+    }
+    if (end == std::string::npos) return true;
+  }
+}
+
+void File::create_group(const std::string& name) {
+  const Handle group(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+                     subject(name), "a group that can be created");
+}
+
+template <class T>
+void File::create(const std::string& name, const Extents& extents) {
+  const auto type = memory_type<T>(subject(name));
+  const auto space = space_of(extents, subject(name));
+  const Handle dataset(
+      H5Dcreate2(id(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose, subject(name), "a dataset that can be created");
+}
+
+template <class T>
+void File::write(const std::string& name, const T* values, const Extents& extents) {
+  create<T>(name, extents);
+  const auto type = memory_type<T>(subject(name));
+  Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, subject(name), "a dataset");
+  check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values), subject(name),
+        "a file that can be written");
+  dataset.close(subject(name));
+}
+
+void File::write(const std::string& name, std::string_view text) {
+  const auto where = subject(name);
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, where, "a string type");
+  check(H5Tset_size(type.get(), std::max<std::size_t>(text.size(), 1)), where, "a string type");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where, "a string type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
+  Handle dataset(
+      H5Dcreate2(id(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose, where, "a dataset that can be created");
+  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
+  check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), where,
+        "a file that can be written");
+  dataset.close(where);
+}
+
+template <class T>
+void File::write_block(const std::string& name, const Array<T>& block, const Extents& leading) {
+  const auto where = subject(name);
+  const auto type = memory_type<T>(where);
+  Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, where, "a dataset");
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a dataspace");
+  select_block(space.get(), extents_of(space.get(), where), leading, where);
+  const auto memory_space = space_of({block.size()}, where);
+  check(H5Dwrite(dataset.get(), type.get(), memory_space.get(), space.get(), H5P_DEFAULT, block.data()),
+        where, "a file that can be written");
+  dataset.close(where);
+}
+
+std::string File::read_text(const std::string& name) const {
+  const auto where = subject(name);
+  const Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, where, "a dataset");
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose, where, "a readable type");
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a readable dataspace");
+  const auto count = H5Sget_simple_extent_npoints(space.get());
+  return read_string(type.get(), static_cast<std::size_t>(count), where, [&](hid_t memory, void* text) {
+    return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+  });
+}
+
+bool File::has_attribute(const std::string& object, const std::string& name) const {
+  return H5Aexists_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::string File::text_attribute(const std::string& object, const std::string& name) const {
+  const auto where = subject(object) + " attribute '" + name + "'";
+  const Handle attribute(H5Aopen_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose, where, "an attribute");
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
+  const auto count = H5Sget_simple_extent_npoints(space.get());
+  return read_string(type.get(), static_cast<std::size_t>(count), where,
+                     [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
+}
+
+std::vector<double> File::number_attribute(const std::string& object, const std::string& name) const {
+  const auto where = subject(object) + " attribute '" + name + "'";
+  const Handle attribute(H5Aopen_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose, where, "an attribute");
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
+  const auto number_class = H5Tget_class(type.get());
+  if (number_class != H5T_FLOAT && number_class != H5T_INTEGER) throw Error(where, "numbers", "another type");
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
+  const auto count = H5Sget_simple_extent_npoints(space.get());
+  constexpr hssize_t most = 1024;
+  if (count < 0 || count > most) throw Error(where, "at most 1024 numbers", std::to_string(count));
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, numbers.data()), where, "readable numbers");
+  return numbers;
+}
+
+void File::write_attribute(const std::string& object, const std::string& name, std::string_view text) {
+  const auto where = subject(object) + " attribute '" + name + "'";
+  const auto parent = open_object(id(), object, where);
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, where, "a string type");
+  check(H5Tset_size(type.get(), text.size() + 1), where, "a string type");
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where, "a string type");
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
+  const Handle attribute(
+      H5Acreate2(parent.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      where, "an attribute that can be created");
+  check(H5Awrite(attribute.get(), type.get(), std::string(text).c_str()), where,
+        "an attribute that can be written");
+}
+
+namespace {
+template <class T>
+void write_numbers(const File& file, const std::string& object, const std::string& name,
+                   const std::vector<T>& numbers, hid_t file_type, hid_t memory_type) {
+  const auto where = file.subject(object) + " attribute '" + name + "'";
+  const auto parent = open_object(file.id(), object, where);
+  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, where);
+  const Handle attribute(
+      H5Acreate2(parent.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      where, "an attribute that can be created");
+  check(H5Awrite(attribute.get(), memory_type, numbers.data()), where, "an attribute that can be written");
+}
+}  // namespace
+
+void File::write_attribute(const std::string& object, const std::string& name,
+                           const std::vector<double>& numbers) {
+  write_numbers(*this, object, name, numbers, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+}
+void File::write_attribute(const std::string& object, const std::string& name,
+                           const std::vector<int>& numbers) {
+  write_numbers(*this, object, name, numbers, H5T_STD_I32LE, H5T_NATIVE_INT);
+}
+
+void File::close() {
+  if (file_.get() >= 0)
+    check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), path_, "a file that can be written to its end");
+  file_.close(path_);
+}
+
+template Array<float> Dataset::read(const Shape&, const Extents&) const;
+template Array<double> Dataset::read(const Shape&, const Extents&) const;
+template Array<Complex<float>> Dataset::read(const Shape&, const Extents&) const;
+template Array<Complex<double>> Dataset::read(const Shape&, const Extents&) const;
+template void File::create<float>(const std::string&, const Extents&);
+template void File::create<double>(const std::string&, const Extents&);
+template void File::create<Complex<float>>(const std::string&, const Extents&);
+template void File::write(const std::string&, const float*, const Extents&);
+template void File::write(const std::string&, const double*, const Extents&);
+template void File::write(const std::string&, const Complex<float>*, const Extents&);
+template void File::write_block(const std::string&, const Array<float>&, const Extents&);
+template void File::write_block(const std::string&, const Array<double>&, const Extents&);
+template void File::write_block(const std::string&, const Array<Complex<float>>&, const Extents&);
+
+}  // namespace fhd::io::hdf5

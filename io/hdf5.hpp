@@ -1,0 +1,125 @@
+#pragma once
+// A small, checked face of the HDF5 C API. Every failure is an fhd::Error whose subject is "file:/dataset";
+// HDF5 itself prints nothing. Rank, type and extents are checked before memory is allocated, so that a
+// hostile file cannot ask for more than it holds.
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recon/array/array.hpp"
+
+namespace fhd::io::hdf5 {
+
+using Extents = std::vector<std::int64_t>;
+/// "[4][4096]"
+std::string text_of(const Extents& extents);
+
+/// Move-only owner of one HDF5 identifier.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  /// Throws Error(subject, expected) with HDF5's own reason when `id` is negative.
+  Handle(hid_t id, Close closing, const std::string& subject, std::string_view expected);
+  Handle(Handle&& other) noexcept;
+  Handle& operator=(Handle&& other) noexcept;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle();
+  hid_t get() const { return id_; }
+  /// Closes now and throws Error when that fails, e.g. because buffered data could not be written.
+  void close(const std::string& subject);
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Throws Error(subject, expected) with HDF5's own reason when a status is negative.
+void check(herr_t status, const std::string& subject, std::string_view expected);
+
+/// Throws Error unless the stored bytes of a dataset can fill its extents. Called before memory is allocated
+/// for them.
+void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject);
+/// Extents of a dataspace.
+Extents extents_of(hid_t space, const std::string& subject);
+/// A simple dataspace.
+Handle space_of(const Extents& extents, const std::string& subject);
+
+/// A dataset of numbers: real, or complex as a compound of two floats named {r, i} or {real, imag} (as h5py,
+/// NumPy and Julia write) or as real numbers with a trailing axis of 2.
+class Dataset {
+ public:
+  Dataset(hid_t file, std::string subject, const std::string& name);
+
+  const std::string& subject() const { return subject_; }
+  /// All axes as stored.
+  const Extents& extents() const { return extents_; }
+  /// All axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
+  Extents complex_extents() const;
+  bool is_compound() const { return compound_; }
+
+  /// The block at `leading` (one index per leading axis), T = float, double, Complex<float> or
+  /// Complex<double>; the remaining axes must be exactly `shape`. Throws Error.
+  template <class T>
+  Array<T> read(const Shape& shape, const Extents& leading = {}) const;
+  hid_t id() const { return dataset_.get(); }
+
+ private:
+  std::string subject_;
+  Handle dataset_, type_;
+  Extents extents_;
+  bool compound_ = false;
+  std::string real_name_, imaginary_name_;
+};
+
+class File {
+ public:
+  /// Opens for reading. Throws Error with one clear line for a file that is absent, not HDF5, or truncated.
+  static File open(const std::string& path);
+  /// Creates a file at `path`, replacing what is there; messages call it `reported_path`.
+  static File create(const std::string& path, const std::string& reported_path);
+
+  const std::string& path() const { return path_; }
+  hid_t id() const { return file_.get(); }
+  /// "file:/name"
+  std::string subject(const std::string& name) const { return path_ + ":" + name; }
+  /// Whether every part of the path `name` ("/dataset/data") exists.
+  bool has(const std::string& name) const;
+  Dataset dataset(const std::string& name) const { return {id(), subject(name), name}; }
+
+  void create_group(const std::string& name);
+  /// Creates `name` with T = float, double, Complex<float> (stored as {r, i}) or Complex<double>.
+  template <class T>
+  void write(const std::string& name, const T* values, const Extents& extents);
+  void write(const std::string& name, std::string_view text);
+  /// A dataset to be filled block by block with `write_block`.
+  template <class T>
+  void create(const std::string& name, const Extents& extents);
+  /// Writes the block at `leading` (one index per leading axis) of a dataset made by `create`.
+  template <class T>
+  void write_block(const std::string& name, const Array<T>& block, const Extents& leading);
+  std::string read_text(const std::string& name) const;
+
+  bool has_attribute(const std::string& object, const std::string& name) const;
+  std::string text_attribute(const std::string& object, const std::string& name) const;
+  /// At most 1024 numbers.
+  std::vector<double> number_attribute(const std::string& object, const std::string& name) const;
+  void write_attribute(const std::string& object, const std::string& name, std::string_view text);
+  void write_attribute(const std::string& object, const std::string& name,
+                       const std::vector<double>& numbers);
+  void write_attribute(const std::string& object, const std::string& name, const std::vector<int>& numbers);
+
+  /// Flushes and closes; throws Error when the data did not reach the file (a full disk).
+  void close();
+
+ private:
+  File(std::string path, Handle file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_;
+  Handle file_;
+};
+
+}  // namespace fhd::io::hdf5
