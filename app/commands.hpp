@@ -1,5 +1,6 @@
 #pragma once
-// One function per command, each in its own file: adds its options to `app` and returns what to run after parsing.
+// One function per command, each in its own file: adds its options to `app` and returns what to run after
+// parsing.
 #include <functional>
 #include <string>
 

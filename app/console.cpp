@@ -45,8 +45,10 @@ std::string text(const std::array<int, 3>& matrix_size) {
 void print_scan(const io::ScanSummary& s) {
   const auto& fov = s.geometry.fov_mm;
   std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
-  line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2]) : std::string("FOV unknown, ");
-  line += fmt::format("{} coil{}, {} samples", s.coil_count, s.coil_count == 1 ? "" : "s", s.samples_per_scan);
+  line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2])
+                     : std::string("FOV unknown, ");
+  line +=
+      fmt::format("{} coil{}, {} samples", s.coil_count, s.coil_count == 1 ? "" : "s", s.samples_per_scan);
   if (s.slice_count > 1) line += fmt::format(", {} slices", s.slice_count);
   if (s.repetition_count > 1) line += fmt::format(", {} repetitions", s.repetition_count);
   if (s.has_sensitivity_maps) line += ", sensitivity maps";
@@ -55,14 +57,16 @@ void print_scan(const io::ScanSummary& s) {
   for (const auto& sentence : s.missing) fmt::print("missing   {}\n", sentence);
 }
 
-std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count, const std::string& option) {
+std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
+                                          const std::string& option) {
   std::vector<std::int64_t> selected;
   if (text == "all") {
     for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
     return selected;
   }
   const auto refuse = [&] {
-    throw Error(option, fmt::format("\"all\" or numbers and ranges from 0 to {}, such as 0-3,7", count - 1), text);
+    throw Error(option, fmt::format("\"all\" or numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
+                text);
   };
   const char *at = text.data(), *end = at + text.size();
   const auto integer = [&] {

@@ -33,7 +33,9 @@ std::string text(const std::array<int, 3>& matrix_size);
 /// What the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
-/// "0-3,7" -> {0, 1, 2, 3, 7}; "all" -> 0 ... count-1. Throws Error naming `option` when an index is not below `count`.
-std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count, const std::string& option);
+/// "0-3,7" -> {0, 1, 2, 3, 7}; "all" -> 0 ... count-1. Throws Error naming `option` when an index is not
+/// below `count`.
+std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
+                                          const std::string& option);
 
 }  // namespace fhd::app

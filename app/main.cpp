@@ -16,8 +16,9 @@ namespace {
 std::string typed;  // set once, before any command runs
 
 std::string quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") ==
-                           std::string::npos)
+  if (!word.empty() &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") ==
+          std::string::npos)
     return word;
   std::string result = "'";
   for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -47,11 +47,12 @@ std::string default_output(const std::string& scan) {
 
 std::string describe(const Report& report) {
   std::string line;
-  for (const auto& [name, seconds] : report.stages) line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", name, seconds);
+  for (const auto& [name, seconds] : report.stages)
+    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", name, seconds);
   if (!report.relative_residuals.empty())
-    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}", report.relative_residuals.size() - 1,
-                        report.relative_residuals.back(), report.converged ? "" : " (stopped by --iterations)",
-                        report.data_residual);
+    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
+                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
+                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
   return line;
 }
 
@@ -60,7 +61,8 @@ int ReconCommand::run() {
   if (output.empty()) output = default_output(scan);
   std::error_code ignored;
   if (std::filesystem::equivalent(output + ".h5", scan, ignored))
-    throw Error("-o " + output, "a name other than the scan's", output + ".h5 is the scan itself", "choose another -o");
+    throw Error("-o " + output, "a name other than the scan's", output + ".h5 is the scan itself",
+                "choose another -o");
   io::check_writable(output);
 
   const auto file = io::open_scan(scan, scan_options.read_options());
@@ -69,7 +71,8 @@ int ReconCommand::run() {
   const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
   const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
 
-  io::Provenance provenance{program_version, command_line(), scan, io::sha256_of(scan), utc_now(), ReconOptions::environment(), {}};
+  io::Provenance provenance{
+      program_version, command_line(), scan, io::sha256_of(scan), utc_now(), ReconOptions::environment(), {}};
   io::ImageSeries series;
   series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
   series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
@@ -85,7 +88,8 @@ int ReconCommand::run() {
       if (!quiet) {
         if (done == 0)
           for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
-        fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "", describe(result.report));
+        fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "",
+                   describe(result.report));
       }
       series.images.push_back(std::move(result.image));
       provenance.reports.push_back(std::move(result.report));
@@ -99,10 +103,13 @@ int ReconCommand::run() {
 
 Run add_recon(CLI::App& app) {
   const auto command = std::make_shared<ReconCommand>();
-  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")->required();
-  app.add_option("-o,--output", command->output, "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
+  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+      ->required();
+  app.add_option("-o,--output", command->output,
+                 "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
   app.add_option("--slices", command->slices, "which slices: all, or such as 0-3,7")->capture_default_str();
-  app.add_option("--repetitions", command->repetitions, "which repetitions: all, or such as 0-3,7")->capture_default_str();
+  app.add_option("--repetitions", command->repetitions, "which repetitions: all, or such as 0-3,7")
+      ->capture_default_str();
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   command->recon_options.add_to(app);
   command->scan_options.add_to(app);

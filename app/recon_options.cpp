@@ -22,15 +22,20 @@ Enum chosen(const std::string& value, std::initializer_list<std::pair<const char
 
 void ReconOptions::add_to(CLI::App& app) {
   app_ = &app;
-  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::IsMember(values))->capture_default_str()->group("Reconstruction");
+  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
+                          const char* help) {
+    app.add_option(flag, value, help)
+        ->check(CLI::IsMember(values))
+        ->capture_default_str()
+        ->group("Reconstruction");
   };
   const auto number = [&](const char* flag, auto& value, const char* help) {
     return app.add_option(flag, value, help)->capture_default_str()->group("Reconstruction");
   };
   choice("--method", method_, {"cg", "gridded", "adjoint", "fft"},
          "cg: least squares; gridded: density-compensated; adjoint: F^H d; fft: Cartesian scans");
-  choice("--transform", transform_, {"auto", "direct", "gridded"}, "direct: exact sums; auto: direct when affordable");
+  choice("--transform", transform_, {"auto", "direct", "gridded"},
+         "direct: exact sums; auto: direct when affordable");
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
   number("--lambda", settings_.lambda, "weight of |W rho|^2, relative to the largest eigenvalue of F^H F");
@@ -43,13 +48,18 @@ void ReconOptions::add_to(CLI::App& app) {
 
 Settings ReconOptions::settings() const {
   Settings s = settings_;
-  s.method = chosen<Method>(method_, {{"cg", Method::cg}, {"gridded", Method::gridded}, {"adjoint", Method::adjoint}, {"fft", Method::fft}});
-  s.transform = chosen<TransformKind>(
-      transform_, {{"auto", TransformKind::automatic}, {"direct", TransformKind::direct}, {"gridded", TransformKind::gridded}});
-  s.normal = chosen<NormalKind>(normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
+  s.method = chosen<Method>(
+      method_,
+      {{"cg", Method::cg}, {"gridded", Method::gridded}, {"adjoint", Method::adjoint}, {"fft", Method::fft}});
+  s.transform = chosen<TransformKind>(transform_, {{"auto", TransformKind::automatic},
+                                                   {"direct", TransformKind::direct},
+                                                   {"gridded", TransformKind::gridded}});
+  s.normal = chosen<NormalKind>(
+      normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
   s.regularizer = chosen<RegularizerKind>(
       regularizer_, {{"identity", RegularizerKind::identity}, {"roughness", RegularizerKind::roughness}});
-  s.precision = chosen<Precision>(precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
+  s.precision = chosen<Precision>(
+      precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
 
   const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
   const auto refuse = [&](const char* flag, const std::string& without) {
@@ -60,10 +70,12 @@ Settings ReconOptions::settings() const {
   if (s.method != Method::cg)
     for (const char* flag : {"--normal", "--regularizer", "--lambda", "--iterations", "--tolerance"})
       refuse(flag, "--method " + method_);
-  if (s.method == Method::gridded && s.transform == TransformKind::direct) refuse("--transform", "--method gridded");
+  if (s.method == Method::gridded && s.transform == TransformKind::direct)
+    refuse("--transform", "--method gridded");
   if (s.method == Method::fft)
     for (const char* flag : {"--transform", "--accuracy"}) refuse(flag, "--method fft");
-  if (s.transform == TransformKind::direct && s.method != Method::gridded) refuse("--accuracy", "--transform direct");
+  if (s.transform == TransformKind::direct && s.method != Method::gridded)
+    refuse("--accuracy", "--transform direct");
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
   if (threads_ > 0) omp_set_num_threads(threads_);
   return s;
@@ -79,7 +91,7 @@ std::vector<std::pair<std::string, std::string>> ReconOptions::environment() {
     }
   return {{"processor", processor},
           {"threads", std::to_string(omp_get_max_threads())},
-          {"instruction set", direct_instruction_set()}};
+          {"instruction set", instruction_set()}};
 }
 
 }  // namespace fhd::app

@@ -22,7 +22,8 @@ class ReconOptions {
  private:
   CLI::App* app_ = nullptr;
   Settings settings_;
-  std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity", precision_ = "single";
+  std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
+              precision_ = "single";
   int threads_ = 0;
 };
 

@@ -20,8 +20,8 @@
 namespace fhd {
 namespace {
 
-// Pairs of voxels and samples up to which `--transform auto` sums directly: about 10 s on two cores with AVX-512, and
-// 10 s on an H100.
+// Pairs of voxels and samples up to which `--transform auto` sums directly: about 10 s on two cores with
+// AVX-512, and 10 s on an H100.
 constexpr double affordable_pairs_cpu = 1e12, affordable_pairs_cuda = 1e13;
 
 std::string number(double value) {
@@ -36,7 +36,8 @@ bool same(const Array<double>& a, const Array<double>& b) {
 
 void check(const Settings& settings) {
   if (!(settings.lambda >= 0 && std::isfinite(settings.lambda)))
-    throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F", number(settings.lambda));
+    throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F",
+                number(settings.lambda));
   if (settings.iterations < 1) throw Error("--iterations", "at least 1", std::to_string(settings.iterations));
   if (!(settings.tolerance >= 0 && settings.tolerance < 1))
     throw Error("--tolerance", "a relative residual in [0, 1)", number(settings.tolerance));
@@ -63,33 +64,47 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     describe_settings();
 
     Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
-    // Data are brought to a largest magnitude of 1 and the image back again: no scale of a scanner leaves the range of T.
+    // Data are brought to a largest magnitude of 1 and the image back again: no scale of a scanner leaves the
+    // range of T.
     double largest = 0;
-    for (const auto& d : scan.kspace.values) largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
+    for (const auto& d : scan.kspace.values)
+      largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
     if (largest == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
     const double unit = largest == 0 ? 1 : largest;
     for (auto& d : samples) d = Complex<T>(static_cast<T>(d.re / unit), static_cast<T>(d.im / unit));
 
     Array<Complex<T>> maps;  // empty without maps
-    if (scan.sensitivity_maps) maps = converted<Complex<T>>(scan.sensitivity_maps->values);
+    if (scan.sensitivity_maps)
+      maps = converted<Complex<T>>(scan.sensitivity_maps->values);
     else if (scan.kspace.coil_count() > 1)
-      report_.notes.push_back("the scan has no sensitivity maps: each coil is reconstructed on its own, the image is their "
-                              "root of the sum of squares");
-    if (scan.field_map) report_.notes.push_back("the field map of the scan is not used: off-resonance is not corrected");
+      report_.notes.push_back(
+          "the scan has no sensitivity maps: each coil is reconstructed on its own, the image is their "
+          "root of the sum of squares");
+    if (scan.field_map)
+      report_.notes.push_back("the field map of the scan is not used: off-resonance is not corrected");
 
     Array<Complex<T>> image;
     switch (settings_.method) {
-      case Method::cg: image = solve(samples, maps); break;
-      case Method::gridded: image = combine(gridded_images(samples), maps); break;
-      case Method::fft: image = combine(fft_images(samples), maps); break;
-      case Method::adjoint: image = adjoint_image(samples, maps); break;
+      case Method::cg:
+        image = solve(samples, maps);
+        break;
+      case Method::gridded:
+        image = combine(gridded_images(samples), maps);
+        break;
+      case Method::fft:
+        image = combine(fft_images(samples), maps);
+        break;
+      case Method::adjoint:
+        image = adjoint_image(samples, maps);
+        break;
     }
     scale(image, static_cast<T>(unit));
     return {crop(image.to(Backend::cpu), scan), std::move(report_)};
   }
 
  private:
-  // --- What depends on the trajectory alone ---------------------------------------------------------------------------
+  // --- What depends on the trajectory alone
+  // ---------------------------------------------------------------------------
 
   void use_trajectory(const Scan& scan) {
     if (matrix_size_ == scan.geometry.matrix_size && same(trajectory_.k, scan.trajectory.k)) return;
@@ -113,23 +128,33 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     // F^H d and the final residual for every coil, Q on half of the difference grid.
     double difference_points = 1;
     for (int n : difference_grid(matrix_size_)) difference_points *= n;
-    pairs_ = pairs * 2 * static_cast<double>(scan.kspace.coil_count()) + pairs * difference_points / voxels / 2;
+    pairs_ =
+        pairs * 2 * static_cast<double>(scan.kspace.coil_count()) + pairs * difference_points / voxels / 2;
     if (settings_.method == Method::adjoint) pairs_ = pairs * static_cast<double>(scan.kspace.coil_count());
-    if (kind_ != TransformKind::automatic || settings_.method == Method::gridded || settings_.method == Method::fft) return;
-    const double affordable = settings_.backend == Backend::cuda ? affordable_pairs_cuda : affordable_pairs_cpu;
+    if (kind_ != TransformKind::automatic || settings_.method == Method::gridded ||
+        settings_.method == Method::fft)
+      return;
+    const double affordable =
+        settings_.backend == Backend::cuda ? affordable_pairs_cuda : affordable_pairs_cpu;
     // Explicit products transform twice in every iteration.
-    const double factor = settings_.method == Method::cg && settings_.normal == NormalKind::explicit_product ? settings_.iterations : 1;
+    const double factor = settings_.method == Method::cg && settings_.normal == NormalKind::explicit_product
+                              ? settings_.iterations
+                              : 1;
     kind_ = pairs_ * factor <= affordable ? TransformKind::direct : TransformKind::gridded;
-    report_.notes.push_back(kind_ == TransformKind::direct
-                                ? "transform: direct (exact), " + number(pairs_) + " pairs of voxels and samples"
-                                : "transform: gridded to " + number(settings_.accuracy) + ", because " + number(pairs_ * factor) +
-                                      " pairs of voxels and samples are too many for the direct sums");
+    report_.notes.push_back(
+        kind_ == TransformKind::direct
+            ? "transform: direct (exact), " + number(pairs_) + " pairs of voxels and samples"
+            : "transform: gridded to " + number(settings_.accuracy) + ", because " + number(pairs_ * factor) +
+                  " pairs of voxels and samples are too many for the direct sums");
   }
 
   const std::shared_ptr<const FourierTransform<T>>& transform() {
     if (!transform_) {
-      if (kind_ == TransformKind::direct) transform_ = make_direct_transform<T>(trajectory_, matrix_size_, settings_.backend);
-      else transform_ = make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
+      if (kind_ == TransformKind::direct)
+        transform_ = make_direct_transform<T>(trajectory_, matrix_size_, settings_.backend);
+      else
+        transform_ =
+            make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     }
     return transform_;
   }
@@ -139,18 +164,21 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       stage("Q", [&] {
         point_spread_ = kind_ == TransformKind::direct
                             ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend)
-                            : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy, settings_.backend);
+                            : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy,
+                                                      settings_.backend);
       });
     return point_spread_;
   }
 
   const Array<double>& density() {
     if (density_.empty())
-      stage("density compensation", [&] { density_ = density_compensation(trajectory_, matrix_size_, settings_.backend); });
+      stage("density compensation",
+            [&] { density_ = density_compensation(trajectory_, matrix_size_, settings_.backend); });
     return density_;
   }
 
-  // --- Methods --------------------------------------------------------------------------------------------------------
+  // --- Methods
+  // --------------------------------------------------------------------------------------------------------
 
   Array<Complex<T>> solve(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
     if (!maps.empty()) return solve(make_system(maps.to(settings_.backend)), samples.to(settings_.backend));
@@ -209,8 +237,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     Array<Complex<T>> image(system.encoding->domain(), settings_.backend);
     stage("conjugate gradient", [&] {
       const int check_every = settings_.backend == Backend::cuda ? 5 : 1;
-      const auto result = conjugate_gradient(*system.regularized, right_hand_side, image,
-                                             {settings_.iterations, settings_.tolerance, check_every}, progress_);
+      const auto result =
+          conjugate_gradient(*system.regularized, right_hand_side, image,
+                             {settings_.iterations, settings_.tolerance, check_every}, progress_);
       report_.relative_residuals = result.relative_residuals;
       report_.converged = result.converged;
     });
@@ -235,7 +264,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
 
   Array<Complex<T>> gridded_images(Array<Complex<T>> samples) {
     const Array<double>& weights = density();
-    const auto transform = make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
+    const auto transform =
+        make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     const std::int64_t sample_count = samples.extent(1);
     for (std::int64_t i = 0; i < samples.size(); ++i) samples[i] *= static_cast<T>(weights[i % sample_count]);
     Array<Complex<T>> images(transform->images_shape(samples.extent(0)), settings_.backend);
@@ -249,12 +279,13 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     return images;
   }
 
-  /// Coil images -> image: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer et al., MRM 16:192 (1990)),
-  /// root of the sum of squares without.
+  /// Coil images -> image: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer et al.,
+  /// MRM 16:192 (1990)), root of the sum of squares without.
   Array<Complex<T>> combine(Array<Complex<T>> coil_images, const Array<Complex<T>>& maps) {
     const Shape image_shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)};
     if (maps.empty())
-      return coil_images.extent(0) == 1 ? std::move(coil_images).reshaped(image_shape) : root_sum_of_squares(coil_images);
+      return coil_images.extent(0) == 1 ? std::move(coil_images).reshaped(image_shape)
+                                        : root_sum_of_squares(coil_images);
     Array<Complex<T>> image(image_shape);
     combine_coils(coil_images, maps, image);
     const Array<Complex<T>> sensitivity = root_sum_of_squares(maps);
@@ -265,7 +296,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     return image;
   }
 
-  // --- Report and geometry --------------------------------------------------------------------------------------------
+  // --- Report and geometry
+  // --------------------------------------------------------------------------------------------
 
   template <class Work>
   void stage(const std::string& name, Work work) {
@@ -274,9 +306,12 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     work();
     if (settings_.backend == Backend::cuda) device::synchronize();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const auto known = std::find_if(report_.stages.begin(), report_.stages.end(), [&](const Stage& s) { return s.name == name; });
-    if (known != report_.stages.end()) known->seconds += seconds;
-    else report_.stages.push_back({name, seconds});
+    const auto known = std::find_if(report_.stages.begin(), report_.stages.end(),
+                                    [&](const Stage& s) { return s.name == name; });
+    if (known != report_.stages.end())
+      known->seconds += seconds;
+    else
+      report_.stages.push_back({name, seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
 
@@ -319,7 +354,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
               full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]]);
     for (const auto& v : image.values)
       if (!std::isfinite(v.re) || !std::isfinite(v.im))
-        throw Error("reconstruction", "finite voxels", "NaN or infinity", "use --precision double, or a larger --lambda");
+        throw Error("reconstruction", "finite voxels", "NaN or infinity",
+                    "use --precision double, or a larger --lambda");
     return image;
   }
 
@@ -337,8 +373,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
 
 Reconstructor::Reconstructor(const Settings& settings) {
   check(settings);
-  if (settings.precision == Precision::single_precision) implementation_ = std::make_unique<ImplementationOf<float>>(settings);
-  else implementation_ = std::make_unique<ImplementationOf<double>>(settings);
+  if (settings.precision == Precision::single_precision)
+    implementation_ = std::make_unique<ImplementationOf<float>>(settings);
+  else
+    implementation_ = std::make_unique<ImplementationOf<double>>(settings);
 }
 Reconstructor::~Reconstructor() = default;
 

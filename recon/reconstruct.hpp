@@ -32,15 +32,15 @@ struct Reconstruction {
   Report report;
 };
 
-/// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (Q, plans, density
-/// compensation) is kept, and used again when the next scan has the same trajectory and matrix.
+/// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (Q, plans,
+/// density compensation) is kept, and used again when the next scan has the same trajectory and matrix.
 ///
 /// Methods:  cg       (E^H E + lambda W^H W) rho = E^H d, E = F S
 ///           gridded  density-compensated adjoint by gridding: the conventional image
 ///           adjoint  E^H d, no compensation
 ///           fft      inverse FFT of a Cartesian scan
-/// With sensitivity maps the coils are combined by them; without, every coil is reconstructed on its own and the image is
-/// the root of the sum of squares (a single coil stays complex).
+/// With sensitivity maps the coils are combined by them; without, every coil is reconstructed on its own and
+/// the image is the root of the sum of squares (a single coil stays complex).
 class Reconstructor {
  public:
   explicit Reconstructor(const Settings& settings);

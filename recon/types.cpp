@@ -10,8 +10,10 @@ bool all_finite(const Array<T>& values) {
   bool finite = true;
 #pragma omp parallel for reduction(&& : finite) schedule(static)
   for (std::int64_t i = 0; i < values.size(); ++i) {
-    if constexpr (requires { values[i].re; }) finite = finite && std::isfinite(values[i].re) && std::isfinite(values[i].im);
-    else finite = finite && std::isfinite(values[i]);
+    if constexpr (requires { values[i].re; })
+      finite = finite && std::isfinite(values[i].re) && std::isfinite(values[i].im);
+    else
+      finite = finite && std::isfinite(values[i]);
   }
   return finite;
 }
@@ -19,7 +21,8 @@ bool all_finite(const Array<T>& values) {
 template <class T>
 void require_finite(const Array<T>& values, const std::string& name) {
   if (!all_finite(values))
-    throw Error(name, "finite numbers", "NaN or infinity", "the file is damaged, or was written by a failed run");
+    throw Error(name, "finite numbers", "NaN or infinity",
+                "the file is damaged, or was written by a failed run");
 }
 
 }  // namespace
@@ -32,13 +35,16 @@ void Scan::validate(const std::string& subject) const {
       throw Error(subject + ": matrix size", "1 ... " + std::to_string(largest_matrix) + " voxels per axis",
                   std::to_string(n), "give it with --matrix X,Y,Z");
     if (!std::isfinite(geometry.fov_mm[axis]) || geometry.fov_mm[axis] < 0)
-      throw Error(subject + ": FOV", "millimetres >= 0", std::to_string(geometry.fov_mm[axis]), "give it with --fov-mm X,Y,Z");
+      throw Error(subject + ": FOV", "millimetres >= 0", std::to_string(geometry.fov_mm[axis]),
+                  "give it with --fov-mm X,Y,Z");
   }
   const auto samples = kspace.sample_count();
   if (kspace.values.shape().rank() != 2 || samples < 1 || kspace.coil_count() < 1)
-    throw Error(subject + ": k-space", "[coil][sample] with at least one sample", kspace.values.shape().text());
+    throw Error(subject + ": k-space", "[coil][sample] with at least one sample",
+                kspace.values.shape().text());
   if (!(trajectory.k.shape() == Shape{3, samples}))
-    throw Error(subject + ": trajectory", "one position for each of the " + std::to_string(samples) + " samples of k-space",
+    throw Error(subject + ": trajectory",
+                "one position for each of the " + std::to_string(samples) + " samples of k-space",
                 trajectory.k.shape().text());
   require_finite(kspace.values, subject + ": k-space");
   require_finite(trajectory.k, subject + ": trajectory");
@@ -48,14 +54,17 @@ void Scan::validate(const std::string& subject) const {
     const double edge = geometry.matrix_size[axis] / 2.0;
     if (geometry.matrix_size[axis] == 1) continue;  // r = 0: k along this axis has no effect
     double largest = 0;
-    for (std::int64_t m = 0; m < samples; ++m) largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
+    for (std::int64_t m = 0; m < samples; ++m)
+      largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
     if (!(largest <= edge * rounding))
       throw Error(subject + ": trajectory along " + "xyz"[axis],
-                  "|k| <= " + std::to_string(edge) + " cycles/FOV for a matrix of " + std::to_string(geometry.matrix_size[axis]),
+                  "|k| <= " + std::to_string(edge) + " cycles/FOV for a matrix of " +
+                      std::to_string(geometry.matrix_size[axis]),
                   std::to_string(largest), "give the true --matrix, or the true --trajectory-unit");
   }
   if (sensitivity_maps) {
-    const Shape expected{kspace.coil_count(), geometry.matrix_size[2], geometry.matrix_size[1], geometry.matrix_size[0]};
+    const Shape expected{kspace.coil_count(), geometry.matrix_size[2], geometry.matrix_size[1],
+                         geometry.matrix_size[0]};
     require_shape(sensitivity_maps->values, expected, subject + ": sensitivity maps");
     require_finite(sensitivity_maps->values, subject + ": sensitivity maps");
   }
@@ -69,7 +78,8 @@ void Scan::validate(const std::string& subject) const {
   }
   for (int axis = 0; axis < 3; ++axis)
     if (cropped_matrix_size[axis] < 0 || cropped_matrix_size[axis] > geometry.matrix_size[axis])
-      throw Error(subject + ": matrix to crop to", "at most the matrix size " + std::to_string(geometry.matrix_size[axis]),
+      throw Error(subject + ": matrix to crop to",
+                  "at most the matrix size " + std::to_string(geometry.matrix_size[axis]),
                   std::to_string(cropped_matrix_size[axis]));
 }
 

@@ -20,9 +20,9 @@ namespace fhd {
 /// Where the image lies in the patient. Positions and directions are in the patient's LPS coordinates
 /// (x to the Left, y to the Posterior, z to the Superior), as in ISMRMRD and DICOM.
 struct Geometry {
-  std::array<int, 3> matrix_size{1, 1, 1};      ///< voxels along x (read), y (phase), z (slice)
-  std::array<double, 3> fov_mm{0, 0, 0};        ///< along x, y, z; 0 where unknown
-  std::array<double, 3> position_mm{0, 0, 0};   ///< centre of the FOV
+  std::array<int, 3> matrix_size{1, 1, 1};     ///< voxels along x (read), y (phase), z (slice)
+  std::array<double, 3> fov_mm{0, 0, 0};       ///< along x, y, z; 0 where unknown
+  std::array<double, 3> position_mm{0, 0, 0};  ///< centre of the FOV
   std::array<double, 3> read_direction{1, 0, 0};
   std::array<double, 3> phase_direction{0, 1, 0};
   std::array<double, 3> slice_direction{0, 0, 1};
@@ -58,8 +58,8 @@ struct Scan {
   Trajectory trajectory;
   KSpace kspace;
   std::optional<SensitivityMaps> sensitivity_maps;
-  std::optional<Array<float>> field_map;          ///< off-resonance, rad/s, [z][y][x]
-  std::optional<Array<double>> sample_time_s;     ///< time of each sample since excitation, s, [sample]
+  std::optional<Array<float>> field_map;       ///< off-resonance, rad/s, [z][y][x]
+  std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
 

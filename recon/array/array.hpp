@@ -20,7 +20,8 @@ class Shape {
  public:
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> extents) {
-    if (extents.size() > extents_.size()) throw Error("array", "at most 5 axes", std::to_string(extents.size()));
+    if (extents.size() > extents_.size())
+      throw Error("array", "at most 5 axes", std::to_string(extents.size()));
     for (auto extent : extents) {
       if (extent < 0) throw Error("array", "extents >= 0", std::to_string(extent));
       extents_[rank_++] = extent;
@@ -28,7 +29,10 @@ class Shape {
     size();  // throws on overflow
   }
   int rank() const { return rank_; }
-  std::int64_t operator[](int axis) const { assert(axis < rank_); return extents_[axis]; }
+  std::int64_t operator[](int axis) const {
+    assert(axis < rank_);
+    return extents_[axis];
+  }
   std::int64_t size() const {
     std::int64_t product = rank_ == 0 ? 0 : 1;
     for (int axis = 0; axis < rank_; ++axis)
@@ -60,7 +64,10 @@ class Array {
       : shape_(shape), memory_(bytes_of(shape), backend) {}
   Array(const Array& other) : shape_(other.shape_), memory_(other.memory_.copy(other.backend())) {}
   Array(Array&& other) noexcept { swap(other); }
-  Array& operator=(Array other) noexcept { swap(other); return *this; }
+  Array& operator=(Array other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   const Shape& shape() const { return shape_; }
   std::int64_t size() const { return shape_.size(); }
@@ -71,8 +78,14 @@ class Array {
   const T* data() const { return static_cast<const T*>(memory_.data()); }
 
   /// Element access in host memory only.
-  T& operator[](std::int64_t i) { assert(backend() == Backend::cpu && i < size()); return data()[i]; }
-  const T& operator[](std::int64_t i) const { assert(backend() == Backend::cpu && i < size()); return data()[i]; }
+  T& operator[](std::int64_t i) {
+    assert(backend() == Backend::cpu && i < size());
+    return data()[i];
+  }
+  const T& operator[](std::int64_t i) const {
+    assert(backend() == Backend::cpu && i < size());
+    return data()[i];
+  }
   T* begin() { return data(); }
   T* end() { return data() + size(); }
   const T* begin() const { return data(); }
@@ -121,7 +134,10 @@ template <class To, class From>
 Array<To> converted(const Array<From>& from) {
   const Array<From>* source = &from;
   Array<From> host;
-  if (from.backend() != Backend::cpu) { host = from.to(Backend::cpu); source = &host; }
+  if (from.backend() != Backend::cpu) {
+    host = from.to(Backend::cpu);
+    source = &host;
+  }
   Array<To> result(from.shape());
   for (std::int64_t i = 0; i < from.size(); ++i) result[i] = static_cast<To>((*source)[i]);
   return result;

@@ -22,25 +22,46 @@ struct alignas(2 * sizeof(T)) Complex {
   FHD_HOST_DEVICE constexpr explicit Complex(const Complex<U>& other)
       : re(static_cast<T>(other.re)), im(static_cast<T>(other.im)) {}
 
-  FHD_HOST_DEVICE constexpr Complex& operator+=(Complex b) { re += b.re, im += b.im; return *this; }
-  FHD_HOST_DEVICE constexpr Complex& operator-=(Complex b) { re -= b.re, im -= b.im; return *this; }
-  FHD_HOST_DEVICE constexpr Complex& operator*=(T s) { re *= s, im *= s; return *this; }
-  FHD_HOST_DEVICE friend constexpr Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
-  FHD_HOST_DEVICE friend constexpr Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  FHD_HOST_DEVICE constexpr Complex& operator+=(Complex b) {
+    re += b.re, im += b.im;
+    return *this;
+  }
+  FHD_HOST_DEVICE constexpr Complex& operator-=(Complex b) {
+    re -= b.re, im -= b.im;
+    return *this;
+  }
+  FHD_HOST_DEVICE constexpr Complex& operator*=(T s) {
+    re *= s, im *= s;
+    return *this;
+  }
+  FHD_HOST_DEVICE friend constexpr Complex operator+(Complex a, Complex b) {
+    return {a.re + b.re, a.im + b.im};
+  }
+  FHD_HOST_DEVICE friend constexpr Complex operator-(Complex a, Complex b) {
+    return {a.re - b.re, a.im - b.im};
+  }
   FHD_HOST_DEVICE friend constexpr Complex operator-(Complex a) { return {-a.re, -a.im}; }
   FHD_HOST_DEVICE friend constexpr Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   FHD_HOST_DEVICE friend constexpr Complex operator*(T s, Complex a) { return {s * a.re, s * a.im}; }
-  FHD_HOST_DEVICE friend constexpr bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+  FHD_HOST_DEVICE friend constexpr bool operator==(Complex a, Complex b) {
+    return a.re == b.re && a.im == b.im;
+  }
 };
 
 template <class T>
-FHD_HOST_DEVICE constexpr Complex<T> conj(Complex<T> a) { return {a.re, -a.im}; }
+FHD_HOST_DEVICE constexpr Complex<T> conj(Complex<T> a) {
+  return {a.re, -a.im};
+}
 /// |a|^2
 template <class T>
-FHD_HOST_DEVICE constexpr T norm(Complex<T> a) { return a.re * a.re + a.im * a.im; }
+FHD_HOST_DEVICE constexpr T norm(Complex<T> a) {
+  return a.re * a.re + a.im * a.im;
+}
 template <class T>
-T abs(Complex<T> a) { return std::hypot(a.re, a.im); }
+T abs(Complex<T> a) {
+  return std::hypot(a.re, a.im);
+}
 
 }  // namespace fhd

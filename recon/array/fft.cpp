@@ -12,11 +12,13 @@ std::mutex planner;
 
 fftwf_plan plan_many(int n, int columns, Complex<float>* data, int sign) {
   auto* at = reinterpret_cast<fftwf_complex*>(data);
-  return fftwf_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign, FFTW_ESTIMATE);
+  return fftwf_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
+                             FFTW_ESTIMATE);
 }
 fftw_plan plan_many(int n, int columns, Complex<double>* data, int sign) {
   auto* at = reinterpret_cast<fftw_complex*>(data);
-  return fftw_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign, FFTW_ESTIMATE);
+  return fftw_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
+                            FFTW_ESTIMATE);
 }
 void execute(fftwf_plan plan, Complex<float>* data) {
   auto* at = reinterpret_cast<fftwf_complex*>(data);
@@ -58,7 +60,8 @@ Fft1d<T>::Fft1d(int n, int columns) : n_(n), columns_(columns), plans_(std::make
   plans_->forward = plan_many(n, columns, buffer.data(), FFTW_FORWARD);
   plans_->backward = plan_many(n, columns, buffer.data(), FFTW_BACKWARD);
   if (plans_->forward == nullptr || plans_->backward == nullptr)
-    throw Error("FFT", "a plan for " + std::to_string(columns) + " transforms of length " + std::to_string(n), "none from FFTW");
+    throw Error("FFT", "a plan for " + std::to_string(columns) + " transforms of length " + std::to_string(n),
+                "none from FFTW");
 }
 template <class T>
 Fft1d<T>::~Fft1d() = default;
@@ -68,14 +71,20 @@ template <class T>
 Fft1d<T>& Fft1d<T>::operator=(Fft1d&&) noexcept = default;
 
 template <class T>
-void Fft1d<T>::forward(Complex<T>* data) const { execute(plans_->forward, data); }
+void Fft1d<T>::forward(Complex<T>* data) const {
+  execute(plans_->forward, data);
+}
 template <class T>
-void Fft1d<T>::backward(Complex<T>* data) const { execute(plans_->backward, data); }
+void Fft1d<T>::backward(Complex<T>* data) const {
+  execute(plans_->backward, data);
+}
 
 template <class T>
 void fft_3d(Array<Complex<T>>& grid, int sign) {
   const std::int64_t nz = grid.extent(0), ny = grid.extent(1), nx = grid.extent(2);
-  const auto run = [&](const Fft1d<T>& fft, Complex<T>* data) { sign < 0 ? fft.forward(data) : fft.backward(data); };
+  const auto run = [&](const Fft1d<T>& fft, Complex<T>* data) {
+    sign < 0 ? fft.forward(data) : fft.backward(data);
+  };
   if (nx > 1) {
     const Fft1d<T> fft(static_cast<int>(nx), 1);
 #pragma omp parallel

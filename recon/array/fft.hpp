@@ -1,7 +1,7 @@
 #pragma once
 // Fourier transforms on Cartesian grids, on the CPU (FFTW). Larger transforms are made of many short ones in
-// cache-sized buffers, so that padded zeros are skipped, threads share the work without FFTW's own threading, and
-// the result does not depend on the number of threads or on timing (plans are estimated, not measured).
+// cache-sized buffers, so that padded zeros are skipped, threads share the work without FFTW's own threading,
+// and the result does not depend on the number of threads or on timing (plans are estimated, not measured).
 #include <memory>
 
 #include "recon/array/array.hpp"
@@ -11,8 +11,9 @@ namespace fhd {
 /// The smallest size >= n whose prime factors are 2, 3, 5 and 7.
 int good_fft_size(int n);
 
-/// Unnormalised transforms of `columns` interleaved sequences of length n, in place: data[i * columns + column],
-/// 64-byte aligned. forward: exp(-i 2 pi j l / n), backward: exp(+i ...). Safe to call from several threads.
+/// Unnormalised transforms of `columns` interleaved sequences of length n, in place: data[i * columns +
+/// column], 64-byte aligned. forward: exp(-i 2 pi j l / n), backward: exp(+i ...). Safe to call from several
+/// threads.
 template <class T>
 class Fft1d {
  public:

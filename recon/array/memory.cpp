@@ -49,8 +49,10 @@ Memory::Memory(std::size_t bytes, Backend backend) : bytes_(bytes), backend_(bac
 
 Memory::~Memory() {
   if (data_ == nullptr) return;
-  if (backend_ == Backend::cpu) std::free(data_);
-  else device::release(data_, bytes_);
+  if (backend_ == Backend::cpu)
+    std::free(data_);
+  else
+    device::release(data_, bytes_);
 }
 
 Memory Memory::copy(Backend to) const {
@@ -59,17 +61,23 @@ Memory Memory::copy(Backend to) const {
   if (bytes_ == 0) return result;
   result.data_ = to == Backend::cpu ? allocate_host(bytes_) : device::allocate(bytes_);
   result.bytes_ = bytes_;
-  if (backend_ == Backend::cpu && to == Backend::cpu) std::memcpy(result.data_, data_, bytes_);
-  else if (backend_ == Backend::cpu) device::copy_to_device(result.data_, data_, bytes_);
-  else if (to == Backend::cpu) device::copy_to_host(result.data_, data_, bytes_);
-  else device::copy_on_device(result.data_, data_, bytes_);
+  if (backend_ == Backend::cpu && to == Backend::cpu)
+    std::memcpy(result.data_, data_, bytes_);
+  else if (backend_ == Backend::cpu)
+    device::copy_to_device(result.data_, data_, bytes_);
+  else if (to == Backend::cpu)
+    device::copy_to_host(result.data_, data_, bytes_);
+  else
+    device::copy_on_device(result.data_, data_, bytes_);
   return result;
 }
 
 void Memory::fill_zero() {
   if (bytes_ == 0) return;
-  if (backend_ == Backend::cpu) zero_host(data_, bytes_);
-  else device::fill_zero(data_, bytes_);
+  if (backend_ == Backend::cpu)
+    zero_host(data_, bytes_);
+  else
+    device::fill_zero(data_, bytes_);
 }
 
 }  // namespace fhd

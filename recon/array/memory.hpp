@@ -13,7 +13,10 @@ class Memory {
   Memory() = default;
   Memory(std::size_t bytes, Backend backend);
   Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept { swap(other); return *this; }
+  Memory& operator=(Memory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();

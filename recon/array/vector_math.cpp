@@ -89,8 +89,10 @@ void copy(const Array<Complex<T>>& x, Array<Complex<T>>& y) {
   require_alike(x, y);
   const std::size_t bytes = static_cast<std::size_t>(x.size()) * sizeof(Complex<T>);
   if (bytes == 0) return;
-  if (x.backend() == Backend::cuda) device::copy_on_device(y.data(), x.data(), bytes);
-  else std::memcpy(y.data(), x.data(), bytes);
+  if (x.backend() == Backend::cuda)
+    device::copy_on_device(y.data(), x.data(), bytes);
+  else
+    std::memcpy(y.data(), x.data(), bytes);
 }
 
 template <class T>

@@ -1,6 +1,6 @@
 #pragma once
-// Vector operations of the solver, on the backend of their arrays. Scalars that one operation makes and the next one
-// uses stay in an Array<double> on the same backend: on a GPU nothing waits for the host.
+// Vector operations of the solver, on the backend of their arrays. Scalars that one operation makes and the
+// next one uses stay in an Array<double> on the same backend: on a GPU nothing waits for the host.
 #include "recon/array/array.hpp"
 
 namespace fhd {

@@ -1,4 +1,5 @@
-// A build without CUDA cannot make device arrays (device::allocate throws), so that none of these is ever reached.
+// A build without CUDA cannot make device arrays (device::allocate throws), so that none of these is ever
+// reached.
 #include <cstdlib>
 
 #include "recon/array/vector_math_cuda.hpp"
@@ -6,15 +7,25 @@
 namespace fhd::device {
 
 template <class T>
-void dot(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t) { std::abort(); }
+void dot(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t) {
+  std::abort();
+}
 template <class T>
-void add_scaled(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) { std::abort(); }
+void add_scaled(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
+  std::abort();
+}
 template <class T>
-void scale_and_add(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) { std::abort(); }
+void scale_and_add(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
+  std::abort();
+}
 template <class T>
-void add_scaled(Array<Complex<T>>&, T, const Array<Complex<T>>&) { std::abort(); }
+void add_scaled(Array<Complex<T>>&, T, const Array<Complex<T>>&) {
+  std::abort();
+}
 template <class T>
-void scale(Array<Complex<T>>&, T) { std::abort(); }
+void scale(Array<Complex<T>>&, T) {
+  std::abort();
+}
 
 #define FHD_INSTANTIATE(T)                                                                                \
   template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t); \

@@ -8,7 +8,8 @@ namespace fhd {
 namespace {
 
 template <class T>
-void require_coil_images(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, const Array<Complex<T>>& coil_images) {
+void require_coil_images(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                         const Array<Complex<T>>& coil_images) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   require_shape(coil_images, maps.shape(), "coil images");
   require_shape(image, {maps.extent(1), maps.extent(2), maps.extent(3)}, "image");
@@ -19,7 +20,8 @@ void require_coil_images(const Array<Complex<T>>& image, const Array<Complex<T>>
 }  // namespace
 
 template <class T>
-void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, Array<Complex<T>>& coil_images) {
+void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                Array<Complex<T>>& coil_images) {
   require_coil_images(image, maps, coil_images);
   if (image.backend() == Backend::cuda) return device::apply_maps(image, maps, coil_images);
   const std::int64_t coils = maps.extent(0), voxels = image.size();
@@ -30,7 +32,8 @@ void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, A
 }
 
 template <class T>
-void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps, Array<Complex<T>>& image) {
+void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                   Array<Complex<T>>& image) {
   require_coil_images(image, maps, coil_images);
   if (image.backend() == Backend::cuda) return device::combine_coils(coil_images, maps, image);
   const std::int64_t coils = maps.extent(0), voxels = image.size();
@@ -45,7 +48,8 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
-  if (coil_images.shape().rank() != 4) throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
+  if (coil_images.shape().rank() != 4)
+    throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)});
   const std::int64_t coils = coil_images.extent(0), voxels = image.size();
 #pragma omp parallel for schedule(static)
@@ -84,11 +88,11 @@ void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
   encoding_->adjoint(samples_, out);
 }
 
-#define FHD_INSTANTIATE(T)                                                                                   \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);       \
-  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
-  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                               \
-  template class SenseEncoding<T>;                                                                           \
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
+  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
+  template class SenseEncoding<T>;                                                                        \
   template class ExplicitNormal<T>;
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -9,10 +9,12 @@ namespace fhd {
 
 /// coil_images[coil] = maps[coil] image; image [z][y][x], maps and coil_images [coil][z][y][x], one backend.
 template <class T>
-void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, Array<Complex<T>>& coil_images);
+void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                Array<Complex<T>>& coil_images);
 /// image = sum over coils of conj(maps[coil]) coil_images[coil].
 template <class T>
-void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps, Array<Complex<T>>& image);
+void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                   Array<Complex<T>>& image);
 /// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the CPU.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);

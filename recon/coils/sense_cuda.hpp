@@ -5,8 +5,10 @@
 namespace fhd::device {
 
 template <class T>
-void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps, Array<Complex<T>>& coil_images);
+void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                Array<Complex<T>>& coil_images);
 template <class T>
-void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps, Array<Complex<T>>& image);
+void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                   Array<Complex<T>>& image);
 
 }  // namespace fhd::device

@@ -6,12 +6,16 @@
 namespace fhd::device {
 
 template <class T>
-void apply_maps(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) { std::abort(); }
+void apply_maps(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
+  std::abort();
+}
 template <class T>
-void combine_coils(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) { std::abort(); }
+void combine_coils(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
+  std::abort();
+}
 
-#define FHD_INSTANTIATE(T)                                                                                    \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);        \
+#define FHD_INSTANTIATE(T)                                                                             \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

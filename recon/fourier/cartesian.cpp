@@ -55,14 +55,17 @@ Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<in
     for (std::int64_t z = 0; z < nz; ++z)
       for (std::int64_t y = 0; y < ny; ++y)
         for (std::int64_t x = 0; x < nx; ++x) {
-          const std::int64_t from = ((z + nz - nz / 2) % nz * ny + (y + ny - ny / 2) % ny) * nx + (x + nx - nx / 2) % nx;
+          const std::int64_t from =
+              ((z + nz - nz / 2) % nz * ny + (y + ny - ny / 2) % ny) * nx + (x + nx - nx / 2) % nx;
           images[((coil * nz + z) * ny + y) * nx + x] = grid[from];
         }
   }
   return images;
 }
 
-template Array<Complex<float>> inverse_fft_images<float>(const Trajectory&, std::array<int, 3>, const Array<Complex<float>>&);
-template Array<Complex<double>> inverse_fft_images<double>(const Trajectory&, std::array<int, 3>, const Array<Complex<double>>&);
+template Array<Complex<float>> inverse_fft_images<float>(const Trajectory&, std::array<int, 3>,
+                                                         const Array<Complex<float>>&);
+template Array<Complex<double>> inverse_fft_images<double>(const Trajectory&, std::array<int, 3>,
+                                                           const Array<Complex<double>>&);
 
 }  // namespace fhd

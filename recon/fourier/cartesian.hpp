@@ -10,9 +10,10 @@ namespace fhd {
 /// True when every sample lies within 1e-3 cycles/FOV of an integer position on every axis.
 bool is_cartesian(const Trajectory& trajectory, std::array<int, 3> matrix_size);
 
-/// Inverse FFT of samples [coil][sample] on integer positions -> images [coil][z][y][x], scaled to the intensity of the
-/// image: for a fully sampled k-space this solves F rho = d. Repeated positions are averaged, missing ones are zero;
-/// -N/2 and +N/2 are the same position. Host arrays. Throws Error when the trajectory is not Cartesian.
+/// Inverse FFT of samples [coil][sample] on integer positions -> images [coil][z][y][x], scaled to the
+/// intensity of the image: for a fully sampled k-space this solves F rho = d. Repeated positions are
+/// averaged, missing ones are zero; -N/2 and +N/2 are the same position. Host arrays. Throws Error when the
+/// trajectory is not Cartesian.
 template <class T>
 Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                      const Array<Complex<T>>& samples);

@@ -25,7 +25,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 /// exp(i 2 pi k shift) of every sample, planar: what the half-voxel shift of an even axis x costs.
 template <class T>
-void shift_phase(const double* k, std::int64_t samples, double shift, double sign, std::vector<T>& c, std::vector<T>& s) {
+void shift_phase(const double* k, std::int64_t samples, double shift, double sign, std::vector<T>& c,
+                 std::vector<T>& s) {
   c.resize(samples);
   s.resize(samples);
 #pragma omp parallel for schedule(static)
@@ -43,16 +44,19 @@ struct Rows {
   std::int64_t begin, end;  ///< rows that are computed
 };
 
-/// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. The other rows are left as they are.
-/// Threads own rows, so that no two write the same sum: the result does not depend on the number of threads.
+/// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. The other rows are left as they
+/// are. Threads own rows, so that no two write the same sum: the result does not depend on the number of
+/// threads.
 template <class T, class Value>
-void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int coils, Value value, Complex<T>* out) {
+void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int coils, Value value,
+                    Complex<T>* out) {
   const Kernels<T>& kernels = direct_cpu::kernels<T>();
   const auto& [x, y, z] = rows.axes;
   const int lanes = kernels.lanes, half = x.half_count();
   const int chunks = static_cast<int>(ceil_div(half, lanes));
   const std::int64_t row_size = std::int64_t{chunks} * 4 * lanes;
-  const std::int64_t row_count = (rows.end - rows.begin) * coils;  // coil fastest: neighbours share e_y and e_z
+  const std::int64_t row_count =
+      (rows.end - rows.begin) * coils;  // coil fastest: neighbours share e_y and e_z
   const std::int64_t tiles = ceil_div(row_count, kernels.tile_rows);
 
   Array<T> sums(Shape{row_count, row_size});
@@ -77,8 +81,10 @@ void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int
         T* panel_at = panel.data() + first / direct_cpu::adjoint_block * panel_block +
                       std::int64_t{first % direct_cpu::adjoint_block} * 2 * lanes;
         kernels.fill_adjoint_panel(at, used, x, direct_cpu::adjoint_block, panel_at);
-        kernels.fill_axis_table(at + samples, used, y, y_real.data() + first, y_imag.data() + first, superblock);
-        kernels.fill_axis_table(at + 2 * samples, used, z, z_real.data() + first, z_imag.data() + first, superblock);
+        kernels.fill_axis_table(at + samples, used, y, y_real.data() + first, y_imag.data() + first,
+                                superblock);
+        kernels.fill_axis_table(at + 2 * samples, used, z, z_real.data() + first, z_imag.data() + first,
+                                superblock);
         for (int coil = 0; coil < coils; ++coil)
           for (int m = first; m < first + used; ++m) {
             const Complex<T> d = value(coil, start + m) * Complex<T>(shift_c[start + m], shift_s[start + m]);
@@ -92,18 +98,20 @@ void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int
 #pragma omp for schedule(static) nowait
         for (std::int64_t tile = 0; tile < tiles; ++tile) {
           const std::int64_t first = tile * kernels.tile_rows;
-          const int tile_rows = static_cast<int>(std::min<std::int64_t>(kernels.tile_rows, row_count - first));
+          const int tile_rows =
+              static_cast<int>(std::min<std::int64_t>(kernels.tile_rows, row_count - first));
           for (int r = 0; r < tile_rows; ++r) {
             const std::int64_t row = rows.begin + (first + r) / coils, coil = (first + r) % coils;
-            const std::int64_t at_y = row % y.count * superblock + block, at_z = row / y.count * superblock + block;
+            const std::int64_t at_y = row % y.count * superblock + block,
+                               at_z = row / y.count * superblock + block;
             const std::int64_t at_d = coil * superblock + block;
-            kernels.form_row_factor(d_real.data() + at_d, d_imag.data() + at_d, y_real.data() + at_y, y_imag.data() + at_y,
-                                    z_real.data() + at_z, z_imag.data() + at_z, used,
+            kernels.form_row_factor(d_real.data() + at_d, d_imag.data() + at_d, y_real.data() + at_y,
+                                    y_imag.data() + at_y, z_real.data() + at_z, z_imag.data() + at_z, used,
                                     a.data() + (2 * r) * direct_cpu::adjoint_stride,
                                     a.data() + (2 * r + 1) * direct_cpu::adjoint_stride);
           }
-          kernels.accumulate_adjoint_tile(a.data(), tile_rows, block_panel, direct_cpu::adjoint_block, used, chunks,
-                                          sums.data() + first * row_size);
+          kernels.accumulate_adjoint_tile(a.data(), tile_rows, block_panel, direct_cpu::adjoint_block, used,
+                                          chunks, sums.data() + first * row_size);
         }
       }
 #pragma omp barrier
@@ -127,8 +135,8 @@ void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int
 
 /// samples[coil][m] from images[coil][z][y][x]. Threads own samples.
 template <class T>
-void direct_forward(const double* k, std::int64_t samples, const std::array<Axis, 3>& axes, int coils, const Complex<T>* images,
-                    Complex<T>* out) {
+void direct_forward(const double* k, std::int64_t samples, const std::array<Axis, 3>& axes, int coils,
+                    const Complex<T>* images, Complex<T>* out) {
   const Kernels<T>& kernels = direct_cpu::kernels<T>();
   const auto& [x, y, z] = axes;
   const int half = x.half_count(), tile_rows = kernels.tile_rows, group = 2 * kernels.lanes;
@@ -142,7 +150,8 @@ void direct_forward(const double* k, std::int64_t samples, const std::array<Axis
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < plane_count * y.count; ++row) {
     const int in_plane = static_cast<int>(row % y.count);
-    T* tile = packed.data() + (row / y.count * tiles + in_plane / tile_rows) * tile_size + in_plane % tile_rows * 4;
+    T* tile =
+        packed.data() + (row / y.count * tiles + in_plane / tile_rows) * tile_size + in_plane % tile_rows * 4;
     const Complex<T>* image_row = images + row * x.count;
     for (int h = 0; h < half; ++h) {
       const bool centre = minus - h == plus + h;  // the middle voxel of an odd axis is its own mirror
@@ -185,18 +194,21 @@ void direct_forward(const double* k, std::int64_t samples, const std::array<Axis
                                  panel.data() + std::int64_t{m / group} * half * 2 * group, g.data());
             for (int r = 0; r < rows; ++r) {
               const std::int64_t at_y = (tile * tile_rows + r) * block + m;
-              kernels.add_conjugate_product(g.data() + r * 2 * group, g.data() + r * 2 * group + group, y_real.data() + at_y,
-                                            y_imag.data() + at_y, group, plane_real.data() + m, plane_imag.data() + m);
+              kernels.add_conjugate_product(g.data() + r * 2 * group, g.data() + r * 2 * group + group,
+                                            y_real.data() + at_y, y_imag.data() + at_y, group,
+                                            plane_real.data() + m, plane_imag.data() + m);
             }
           }
         }
         const std::int64_t coil = plane / z.count, at_z = plane % z.count * block;
-        kernels.add_conjugate_product(plane_real.data(), plane_imag.data(), z_real.data() + at_z, z_imag.data() + at_z, used,
-                                      sum_real.data() + coil * block, sum_imag.data() + coil * block);
+        kernels.add_conjugate_product(plane_real.data(), plane_imag.data(), z_real.data() + at_z,
+                                      z_imag.data() + at_z, used, sum_real.data() + coil * block,
+                                      sum_imag.data() + coil * block);
       }
       for (int coil = 0; coil < coils; ++coil)
         for (int m = 0; m < used; ++m) {
-          const Complex<T> sum(sum_real[std::int64_t{coil} * block + m], sum_imag[std::int64_t{coil} * block + m]);
+          const Complex<T> sum(sum_real[std::int64_t{coil} * block + m],
+                               sum_imag[std::int64_t{coil} * block + m]);
           out[coil * samples + start + m] = sum * Complex<T>(shift_c[start + m], shift_s[start + m]);
         }
     }
@@ -213,7 +225,8 @@ class DirectTransformCpu final : public FourierTransform<T> {
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
-      direct_forward(k_.data(), this->sample_count(), axes_, coils, image, samples.data() + first_coil * this->sample_count());
+      direct_forward(k_.data(), this->sample_count(), axes_, coils, image,
+                     samples.data() + first_coil * this->sample_count());
     });
   }
 
@@ -221,8 +234,10 @@ class DirectTransformCpu final : public FourierTransform<T> {
     const Rows rows{axes_, 0, std::int64_t{axes_[1].count} * axes_[2].count};
     for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
       const Complex<T>* data = samples.data() + first_coil * this->sample_count();
-      direct_adjoint(k_.data(), this->sample_count(), rows, coils,
-                     [&](int coil, std::int64_t m) { return data[coil * this->sample_count() + m]; }, const_cast<Complex<T>*>(image));
+      direct_adjoint(
+          k_.data(), this->sample_count(), rows, coils,
+          [&](int coil, std::int64_t m) { return data[coil * this->sample_count() + m]; },
+          const_cast<Complex<T>*>(image));
     });
   }
 
@@ -230,7 +245,8 @@ class DirectTransformCpu final : public FourierTransform<T> {
   template <class Body>
   void for_each_group(const Array<Complex<T>>& images, const Array<Complex<T>>& samples, Body body) const {
     const std::int64_t coils = this->check_batch(images, samples), voxels = this->images_shape(1).size();
-    const std::int64_t group = std::clamp<std::int64_t>(group_bytes / (voxels * std::int64_t{sizeof(Complex<T>)}), 1, 64);
+    const std::int64_t group =
+        std::clamp<std::int64_t>(group_bytes / (voxels * std::int64_t{sizeof(Complex<T>)}), 1, 64);
     for (std::int64_t coil = 0; coil < coils; coil += group)
       body(static_cast<int>(std::min(group, coils - coil)), images.data() + coil * voxels, coil);
   }
@@ -242,7 +258,8 @@ class DirectTransformCpu final : public FourierTransform<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory,
+                                                               std::array<int, 3> matrix_size) {
   return std::make_unique<DirectTransformCpu<T>>(trajectory, matrix_size);
 }
 
@@ -259,9 +276,10 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
   rows.begin = std::int64_t{centre_z} * grid[1] + centre_y;
   rows.end = std::int64_t{grid[2]} * grid[1];
   Array<Complex<T>> centred(Shape{grid[2], grid[1], grid[0]});
-  direct_adjoint(trajectory.k.data(), samples, rows, 1,
-                 [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
-                 centred.data());
+  direct_adjoint(
+      trajectory.k.data(), samples, rows, 1,
+      [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
+      centred.data());
 
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
   const auto wrap = [&](int n, int axis) { return n < 0 ? n + grid[axis] : n; };
@@ -270,9 +288,11 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
   for (int z = 0; z <= reach(2); ++z)
     for (int y = z == 0 ? 0 : -reach(1); y <= reach(1); ++y)
       for (int x = -reach(0); x <= reach(0); ++x) {
-        const Complex<T> value = centred[((std::int64_t{z} + centre_z) * grid[1] + y + centre_y) * grid[0] + x + grid[0] / 2];
+        const Complex<T> value =
+            centred[((std::int64_t{z} + centre_z) * grid[1] + y + centre_y) * grid[0] + x + grid[0] / 2];
         q[(std::int64_t{z} * grid[1] + wrap(y, 1)) * grid[0] + wrap(x, 0)] = value;
-        if (z > 0 || y > 0) q[(std::int64_t{wrap(-z, 2)} * grid[1] + wrap(-y, 1)) * grid[0] + wrap(-x, 0)] = conj(value);
+        if (z > 0 || y > 0)
+          q[(std::int64_t{wrap(-z, 2)} * grid[1] + wrap(-y, 1)) * grid[0] + wrap(-x, 0)] = conj(value);
       }
   return q;
 }
@@ -305,8 +325,9 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
       for (std::int64_t first = 0; first < source_count; first += block) {
         std::array<const double*, 8> at{};
         for (int axis = 0; axis < axes; ++axis) at[axis] = source_axes[axis] + first;
-        direct_cpu::kernels<T>().general_sum(at.data(), axes, target.data(), sign, values.data() + first, source_count,
-                                             static_cast<int>(coils), std::min(block, source_count - first), sum.data());
+        direct_cpu::kernels<T>().general_sum(at.data(), axes, target.data(), sign, values.data() + first,
+                                             source_count, static_cast<int>(coils),
+                                             std::min(block, source_count - first), sum.data());
       }
       for (std::int64_t coil = 0; coil < coils; ++coil) out[coil * target_count + t] = sum[coil];
     }
@@ -314,12 +335,13 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
   return out;
 }
 
-const char* direct_instruction_set() { return direct_cpu::kernels<float>().instruction_set; }
-
-#define FHD_INSTANTIATE(T)                                                                                                   \
-  template std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu<T>(const Trajectory&, std::array<int, 3>);         \
-  template Array<Complex<T>> point_spread_direct_cpu<T>(const Trajectory&, std::array<int, 3>, const Array<double>*);        \
-  template Array<Complex<double>> general_sum<T>(const Array<double>&, const Array<double>&, double, const Array<Complex<T>>&);
+#define FHD_INSTANTIATE(T)                                                                           \
+  template std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu<T>(const Trajectory&,      \
+                                                                             std::array<int, 3>);    \
+  template Array<Complex<T>> point_spread_direct_cpu<T>(const Trajectory&, std::array<int, 3>,       \
+                                                        const Array<double>*);                       \
+  template Array<Complex<double>> general_sum<T>(const Array<double>&, const Array<double>&, double, \
+                                                 const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -7,9 +7,11 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "recon/fourier/direct_kernels_cpu.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format off
+#include "hwy/foreach_target.h"  // first: it includes this file once for every instruction set
 #include "hwy/highway.h"
 #include "hwy/contrib/math/math-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace fhd::direct_cpu::HWY_NAMESPACE {
@@ -25,10 +27,12 @@ inline void unit_phasor(double turns, double& c, double& s) {
   s = std::sin(angle);
 }
 
-// Calls store(n, j, c, s) with exp(i 2 pi k_j (first + n step)) for n = 0 ... count-1 and a batch of samples j.
+// Calls store(n, j, c, s) with exp(i 2 pi k_j (first + n step)) for n = 0 ... count-1 and a batch of samples
+// j.
 constexpr int batch = 8;
 template <class Store>
-HWY_INLINE void rotate_batch(const double* k, int samples, double first, double step, int count, Store store) {
+HWY_INLINE void rotate_batch(const double* k, int samples, double first, double step, int count,
+                             Store store) {
   double c[batch], s[batch], wc[batch], ws[batch];
   for (int j = 0; j < batch; ++j) {
     const double kj = j < samples ? k[j] : 0;
@@ -49,11 +53,12 @@ template <class T>
 void fill_axis_table(const double* k, int samples, Axis axis, T* real, T* imag, int stride) {
   for (int m = 0; m < samples; m += batch) {
     const int used = std::min(batch, samples - m);
-    rotate_batch(k + m, used, -axis.centre() * axis.step, axis.step, axis.count, [&](int n, const double* c, const double* s) {
-      T* re = real + std::int64_t{n} * stride + m;
-      T* im = imag + std::int64_t{n} * stride + m;
-      for (int j = 0; j < used; ++j) re[j] = static_cast<T>(c[j]), im[j] = static_cast<T>(s[j]);
-    });
+    rotate_batch(k + m, used, -axis.centre() * axis.step, axis.step, axis.count,
+                 [&](int n, const double* c, const double* s) {
+                   T* re = real + std::int64_t{n} * stride + m;
+                   T* im = imag + std::int64_t{n} * stride + m;
+                   for (int j = 0; j < used; ++j) re[j] = static_cast<T>(c[j]), im[j] = static_cast<T>(s[j]);
+                 });
   }
 }
 
@@ -94,8 +99,8 @@ void fill_forward_panel(const double* k, int samples, Axis axis, T* panel) {
 
 // One tile of `rows` complex rows times one chunk of `lanes` positions: 4 sums a row, kept in registers.
 template <int rows, class T>
-HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT panel, int samples, T* HWY_RESTRICT accumulators,
-                              std::int64_t row_stride) {
+HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT panel, int samples,
+                              T* HWY_RESTRICT accumulators, std::int64_t row_stride) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -129,24 +134,32 @@ template <int rows, class T>
 void multiply_row_tile(const T* a, const T* panel, int block, int samples, int chunks, T* accumulators) {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
   for (int chunk = 0; chunk < chunks; ++chunk)
-    multiply_tile<rows>(a, panel + std::int64_t{chunk} * block * 2 * lanes, samples, accumulators + chunk * 4 * lanes,
-                        std::int64_t{chunks} * 4 * lanes);
+    multiply_tile<rows>(a, panel + std::int64_t{chunk} * block * 2 * lanes, samples,
+                        accumulators + chunk * 4 * lanes, std::int64_t{chunks} * 4 * lanes);
 }
 
 template <class T>
-void accumulate_adjoint_tile(const T* a, int rows, const T* panel, int block, int samples, int chunks, T* accumulators) {
+void accumulate_adjoint_tile(const T* a, int rows, const T* panel, int block, int samples, int chunks,
+                             T* accumulators) {
   switch (rows) {
-    case 1: return multiply_row_tile<1>(a, panel, block, samples, chunks, accumulators);
-    case 2: return multiply_row_tile<2>(a, panel, block, samples, chunks, accumulators);
-    case 3: return multiply_row_tile<3>(a, panel, block, samples, chunks, accumulators);
-    case 4: return multiply_row_tile<4>(a, panel, block, samples, chunks, accumulators);
-    case 5: return multiply_row_tile<5>(a, panel, block, samples, chunks, accumulators);
-    default: return multiply_row_tile<6>(a, panel, block, samples, chunks, accumulators);
+    case 1:
+      return multiply_row_tile<1>(a, panel, block, samples, chunks, accumulators);
+    case 2:
+      return multiply_row_tile<2>(a, panel, block, samples, chunks, accumulators);
+    case 3:
+      return multiply_row_tile<3>(a, panel, block, samples, chunks, accumulators);
+    case 4:
+      return multiply_row_tile<4>(a, panel, block, samples, chunks, accumulators);
+    case 5:
+      return multiply_row_tile<5>(a, panel, block, samples, chunks, accumulators);
+    default:
+      return multiply_row_tile<6>(a, panel, block, samples, chunks, accumulators);
   }
 }
 
 template <class T>
-void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RESTRICT panel, T* HWY_RESTRICT g) {
+void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RESTRICT panel,
+                  T* HWY_RESTRICT g) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -156,7 +169,8 @@ void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RES
   for (int h = 0; h < half_count; ++h) {
     const T* e = panel + std::int64_t{h} * 4 * lanes;
     const T* p = packed + std::int64_t{h} * 4 * tile_rows;
-    const V c0 = hn::Load(d, e), c1 = hn::Load(d, e + lanes), s0 = hn::Load(d, e + 2 * lanes), s1 = hn::Load(d, e + 3 * lanes);
+    const V c0 = hn::Load(d, e), c1 = hn::Load(d, e + lanes), s0 = hn::Load(d, e + 2 * lanes),
+            s1 = hn::Load(d, e + 3 * lanes);
 #pragma GCC unroll 8
     for (int row = 0; row < tile_rows; ++row) {
       const V sum_re = hn::Set(d, p[4 * row]), sum_im = hn::Set(d, p[4 * row + 1]);
@@ -183,8 +197,8 @@ void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RES
 
 template <class T>
 void form_row_factor(const T* HWY_RESTRICT d_real, const T* HWY_RESTRICT d_imag, const T* HWY_RESTRICT y_real,
-                        const T* HWY_RESTRICT y_imag, const T* HWY_RESTRICT z_real, const T* HWY_RESTRICT z_imag, int samples,
-                        T* HWY_RESTRICT a_real, T* HWY_RESTRICT a_imag) {
+                     const T* HWY_RESTRICT y_imag, const T* HWY_RESTRICT z_real, const T* HWY_RESTRICT z_imag,
+                     int samples, T* HWY_RESTRICT a_real, T* HWY_RESTRICT a_imag) {
   for (int m = 0; m < samples; ++m) {
     const T g_real = y_real[m] * z_real[m] - y_imag[m] * z_imag[m];
     const T g_imag = y_real[m] * z_imag[m] + y_imag[m] * z_real[m];
@@ -194,18 +208,20 @@ void form_row_factor(const T* HWY_RESTRICT d_real, const T* HWY_RESTRICT d_imag,
 }
 
 template <class T>
-void add_conjugate_product(const T* HWY_RESTRICT g_real, const T* HWY_RESTRICT g_imag, const T* HWY_RESTRICT e_real,
-                              const T* HWY_RESTRICT e_imag, int samples, T* HWY_RESTRICT sum_real, T* HWY_RESTRICT sum_imag) {
+void add_conjugate_product(const T* HWY_RESTRICT g_real, const T* HWY_RESTRICT g_imag,
+                           const T* HWY_RESTRICT e_real, const T* HWY_RESTRICT e_imag, int samples,
+                           T* HWY_RESTRICT sum_real, T* HWY_RESTRICT sum_imag) {
   for (int m = 0; m < samples; ++m) {
     sum_real[m] += g_real[m] * e_real[m] + g_imag[m] * e_imag[m];
     sum_imag[m] += g_imag[m] * e_real[m] - g_real[m] * e_imag[m];
   }
 }
 
-// Phases, sin and cos in double whatever T is: these sums are references and off-resonance, not the fast path.
+// Phases, sin and cos in double whatever T is: these sums are references and off-resonance, not the fast
+// path.
 template <class T>
 void general_sum(const double* const* k, int axes, const double* r, double sign, const Complex<T>* values,
-                    std::int64_t value_stride, int coils, std::int64_t samples, Complex<double>* out) {
+                 std::int64_t value_stride, int coils, std::int64_t samples, Complex<double>* out) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   HWY_ALIGN double c[8], s[8];

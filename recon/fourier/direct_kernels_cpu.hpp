@@ -7,9 +7,9 @@
 //
 //     rho(row, x) = sum_m a(row, m) e_x(m, x),      a(row, m) = d(m) e_y(m, y) e_z(m, z)
 //
-// whose factor a is made on the fly. The x positions are made symmetric (shifted by half a voxel for even N; d
-// carries the shift), so that the voxels at +x_h and -x_h share their products: with a = a' + i a'',
-// e_x = c + i s, four real sums give both,
+// whose factor a is made on the fly. The x positions are made symmetric (shifted by half a voxel for even N;
+// d carries the shift), so that the voxels at +x_h and -x_h share their products: with a = a' + i a'', e_x =
+// c + i s, four real sums give both,
 //
 //     rc = sum a' c   rs = sum a' s   ic = sum a'' c   is = sum a'' s
 //     rho(+x_h) = (rc - is) + i (rs + ic)      rho(-x_h) = (rc + is) + i (ic - rs)
@@ -51,31 +51,35 @@ struct Kernels {
   int lanes;      ///< of one vector register
   int tile_rows;  ///< complex rows of one tile
 
-  /// exp(i 2 pi k r_n) of `samples` samples, planar, samples fastest: real[n * stride + m], imag[...]; k in cycles/FOV.
+  /// exp(i 2 pi k r_n) of `samples` samples, planar, samples fastest: real[n * stride + m], imag[...]; k in
+  /// cycles/FOV.
   void (*fill_axis_table)(const double* k, int samples, Axis axis, T* real, T* imag, int stride);
-  /// cos and sin of 2 pi k x_h for the adjoint: panel[chunk][m][c: lanes | s: lanes], h = chunk * lanes + lane;
-  /// zero for h >= half_count. `block` is the number of m per chunk in memory.
+  /// cos and sin of 2 pi k x_h for the adjoint: panel[chunk][m][c: lanes | s: lanes], h = chunk * lanes +
+  /// lane; zero for h >= half_count. `block` is the number of m per chunk in memory.
   void (*fill_adjoint_panel)(const double* k, int samples, Axis axis, int block, T* panel);
   /// The same for the forward transform: panel[m / (2 lanes)][h][c: 2 lanes | s: 2 lanes].
   void (*fill_forward_panel)(const double* k, int samples, Axis axis, T* panel);
 
-  /// accumulators[row][chunk][rc, rs, ic, is: lanes each] += the sums over the samples of one block, for 1 ... tile_rows
-  /// rows; a is [2 * row + (0 real, 1 imaginary)][adjoint_stride].
-  void (*accumulate_adjoint_tile)(const T* a, int rows, const T* panel, int block, int samples, int chunks, T* accumulators);
-  /// g[row][real: 2 lanes | imaginary: 2 lanes] of 2 * lanes samples and tile_rows rows; packed is [h][row][S', S'', D', D''].
+  /// accumulators[row][chunk][rc, rs, ic, is: lanes each] += the sums over the samples of one block, for 1
+  /// ... tile_rows rows; a is [2 * row + (0 real, 1 imaginary)][adjoint_stride].
+  void (*accumulate_adjoint_tile)(const T* a, int rows, const T* panel, int block, int samples, int chunks,
+                                  T* accumulators);
+  /// g[row][real: 2 lanes | imaginary: 2 lanes] of 2 * lanes samples and tile_rows rows; packed is
+  /// [h][row][S', S'', D', D''].
   void (*forward_tile)(const T* packed, int half_count, const T* panel, T* g);
 
   /// a = d e_y e_z, planar.
   void (*form_row_factor)(const T* d_real, const T* d_imag, const T* y_real, const T* y_imag, const T* z_real,
                           const T* z_imag, int samples, T* a_real, T* a_imag);
   /// sum += g conj(e), planar.
-  void (*add_conjugate_product)(const T* g_real, const T* g_imag, const T* e_real, const T* e_imag, int samples,
-                                T* sum_real, T* sum_imag);
+  void (*add_conjugate_product)(const T* g_real, const T* g_imag, const T* e_real, const T* e_imag,
+                                int samples, T* sum_real, T* sum_imag);
 
-  /// out[c] += sum over the samples of values[c][m] exp(i 2 pi sign sum_axis k[axis][m] r[axis]) for one point r with
-  /// any number of axes. Phases, sin and cos are in double whatever T is.
-  void (*general_sum)(const double* const* k, int axes, const double* r, double sign, const Complex<T>* values,
-                      std::int64_t value_stride, int coils, std::int64_t samples, Complex<double>* out);
+  /// out[c] += sum over the samples of values[c][m] exp(i 2 pi sign sum_axis k[axis][m] r[axis]) for one
+  /// point r with any number of axes. Phases, sin and cos are in double whatever T is.
+  void (*general_sum)(const double* const* k, int axes, const double* r, double sign,
+                      const Complex<T>* values, std::int64_t value_stride, int coils, std::int64_t samples,
+                      Complex<double>* out);
 };
 
 /// The kernels for the processor that the program runs on.

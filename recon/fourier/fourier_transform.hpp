@@ -32,7 +32,9 @@ class FourierTransform {
   std::array<int, 3> matrix_size() const { return matrix_size_; }
   std::int64_t sample_count() const { return sample_count_; }
   Backend backend() const { return backend_; }
-  Shape images_shape(std::int64_t coils) const { return {coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]}; }
+  Shape images_shape(std::int64_t coils) const {
+    return {coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]};
+  }
   Shape samples_shape(std::int64_t coils) const { return {coils, sample_count_}; }
 
  protected:
@@ -56,13 +58,14 @@ class FourierTransform {
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                                           Backend backend);
+std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
+                                                           std::array<int, 3> matrix_size, Backend backend);
 
 /// Convolution onto an oversampled grid and an FFT: gridded_cpu.cpp. `accuracy` is the relative l2 error that
 /// the caller accepts, 1e-1 ... 1e-6 (float) or 1e-12 (double); the kernel width follows from it.
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                                            double accuracy, Backend backend);
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Backend backend);
 
 }  // namespace fhd

@@ -5,9 +5,10 @@
 
 namespace fhd {
 
-/// Density compensation by the fixed-point iteration w <- w / (C w), C = gridding and interpolation back onto the
-/// samples, from w = 1. Returned as [sample], scaled such that adjoint(w d) has the intensity of the image: the sum of w
-/// over a fully sampled k-space is 1. The result lies in host memory. Source: Pipe and Menon, MRM 41:179 (1999), eq. (6).
+/// Density compensation by the fixed-point iteration w <- w / (C w), C = gridding and interpolation back onto
+/// the samples, from w = 1. Returned as [sample], scaled such that adjoint(w d) has the intensity of the
+/// image: the sum of w over a fully sampled k-space is 1. The result lies in host memory. Source: Pipe and
+/// Menon, MRM 41:179 (1999), eq. (6).
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                    Backend backend = Backend::cpu, int iterations = 15);
 

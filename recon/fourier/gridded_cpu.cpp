@@ -34,9 +34,10 @@ double oversampling_for(const std::array<int, 3>& matrix_size) {
 
 /// Sorted samples on the oversampled grid: spreading and interpolation without Fourier transforms.
 ///
-/// The grid is cut into tiles. The kernel of a tile's samples reaches at most one kernel width beyond its upper edges, and
-/// tiles of one colour (parity of the tile's index along each axis) do not touch each other: threads take the tiles of one
-/// colour, colour after colour. No two threads write one point, and the sums do not depend on the number of threads.
+/// The grid is cut into tiles. The kernel of a tile's samples reaches at most one kernel width beyond its
+/// upper edges, and tiles of one colour (parity of the tile's index along each axis) do not touch each other:
+/// threads take the tiles of one colour, colour after colour. No two threads write one point, and the sums do
+/// not depend on the number of threads.
 template <class T>
 class SampleGrid {
  public:
@@ -53,7 +54,8 @@ class SampleGrid {
       const int n = matrix_size[axis];
       if (n == 1) continue;
       points_[axis] = kernel_.width;
-      size_[axis] = good_fft_size(std::max(static_cast<int>(std::ceil(kernel_.oversampling * n)), 2 * kernel_.width));
+      size_[axis] =
+          good_fft_size(std::max(static_cast<int>(std::ceil(kernel_.oversampling * n)), 2 * kernel_.width));
     }
     sort(trajectory, matrix_size);
   }
@@ -63,8 +65,10 @@ class SampleGrid {
   const std::array<std::int64_t, 3>& size() const { return size_; }
   std::int64_t point_count() const { return size_[0] * size_[1] * size_[2]; }
 
-  /// grids[coil][z][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride` between coils.
-  void spread(const Complex<T>* values, std::int64_t value_stride, std::int64_t coils, Complex<T>* grids) const {
+  /// grids[coil][z][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride`
+  /// between coils.
+  void spread(const Complex<T>* values, std::int64_t value_stride, std::int64_t coils,
+              Complex<T>* grids) const {
     const std::int64_t at_once = coils_at_once(coils);
     Array<Complex<T>> buffers(Shape{omp_get_max_threads(), at_once * largest_volume_});
 #pragma omp parallel
@@ -92,7 +96,8 @@ class SampleGrid {
   }
 
   /// values[coil][sample] = sum of the grid points times the kernel around the sample.
-  void interpolate(const Complex<T>* grids, std::int64_t coils, Complex<T>* values, std::int64_t value_stride) const {
+  void interpolate(const Complex<T>* grids, std::int64_t coils, Complex<T>* values,
+                   std::int64_t value_stride) const {
     const std::int64_t at_once = coils_at_once(coils);
     Array<Complex<T>> buffers(Shape{omp_get_max_threads(), at_once * largest_volume_});
 #pragma omp parallel
@@ -108,7 +113,8 @@ class SampleGrid {
               std::copy_n(grids + at, count, part);
               part += count;
             });
-            gridded_cpu::kernels<T>().interpolate(table_, samples_of(tile), tile.shape, static_cast<int>(used), tile_values,
+            gridded_cpu::kernels<T>().interpolate(table_, samples_of(tile), tile.shape,
+                                                  static_cast<int>(used), tile_values,
                                                   values + first * value_stride, value_stride);
           }
       }
@@ -124,7 +130,8 @@ class SampleGrid {
 
   std::int64_t coils_at_once(std::int64_t coils) const {
     constexpr std::int64_t cache_bytes = 1 << 18;
-    return std::clamp<std::int64_t>(cache_bytes / (largest_volume_ * std::int64_t{sizeof(Complex<T>)}), 1, coils);
+    return std::clamp<std::int64_t>(cache_bytes / (largest_volume_ * std::int64_t{sizeof(Complex<T>)}), 1,
+                                    coils);
   }
 
   TileSamples<T> samples_of(const Tile& tile) const {
@@ -142,7 +149,8 @@ class SampleGrid {
     for (std::int64_t coil = first_coil; coil < first_coil + coils; ++coil)
       for (std::int64_t z = 0; z < tile.shape.size[2]; ++z)
         for (std::int64_t y = 0; y < tile.shape.size[1]; ++y) {
-          const std::int64_t grid_z = (tile.corner[2] + z) % size_[2], grid_y = (tile.corner[1] + y) % size_[1];
+          const std::int64_t grid_z = (tile.corner[2] + z) % size_[2],
+                             grid_y = (tile.corner[1] + y) % size_[1];
           const std::int64_t line = ((coil * size_[2] + grid_z) * size_[1] + grid_y) * size_[0];
           std::int64_t x = tile.corner[0];
           for (std::int64_t left = tile.shape.size[0]; left > 0; x = 0) {
@@ -159,26 +167,30 @@ class SampleGrid {
     const std::int64_t wanted[3] = {volume ? 16 : 64, volume ? 16 : 32, 16};
     std::int64_t tiles[3];
     for (int axis = 0; axis < 3; ++axis)
-      tiles[axis] = std::max<std::int64_t>(1, size_[axis] / (2 * std::max<std::int64_t>(wanted[axis], kernel_.width)) * 2);
+      tiles[axis] = std::max<std::int64_t>(
+          1, size_[axis] / (2 * std::max<std::int64_t>(wanted[axis], kernel_.width)) * 2);
 
     // Grid point and offset of every sample, and its tile.
     const std::int64_t tile_count = tiles[0] * tiles[1] * tiles[2];
     std::vector<std::int32_t> tile_of(sample_count_);
     std::array<std::vector<std::int32_t>, 3> first;
     std::array<std::vector<T>, 3> offset;
-    for (int axis = 0; axis < 3; ++axis) first[axis].resize(sample_count_), offset[axis].resize(sample_count_);
+    for (int axis = 0; axis < 3; ++axis)
+      first[axis].resize(sample_count_), offset[axis].resize(sample_count_);
 #pragma omp parallel for schedule(static)
     for (std::int64_t m = 0; m < sample_count_; ++m) {
       std::int64_t tile = 0;
       for (int axis = 2; axis >= 0; --axis) {
         std::int64_t index = 0, point = 0;
         if (points_[axis] > 1) {
-          const double u = trajectory.k[axis * sample_count_ + m] * static_cast<double>(size_[axis]) / matrix_size[axis];
+          const double u =
+              trajectory.k[axis * sample_count_ + m] * static_cast<double>(size_[axis]) / matrix_size[axis];
           const double begin = u - kernel_.width / 2.0, up = std::ceil(begin);
           offset[axis][m] = static_cast<T>(2 * (up - begin) - 1);
           point = static_cast<std::int64_t>(up) % size_[axis];
           if (point < 0) point += size_[axis];
-          index = ((point + 1) * tiles[axis] - 1) / size_[axis];  // the last tile that begins at or before the point
+          index = ((point + 1) * tiles[axis] - 1) /
+                  size_[axis];  // the last tile that begins at or before the point
         }
         first[axis][m] = static_cast<std::int32_t>(point - index * size_[axis] / tiles[axis]);
         tile = tile * tiles[axis] + index;
@@ -192,7 +204,8 @@ class SampleGrid {
     for (std::int64_t tile = 0; tile < tile_count; ++tile) begin[tile + 1] += begin[tile];
     order_.resize(sample_count_);
     auto next = begin;
-    for (std::int64_t m = 0; m < sample_count_; ++m) order_[next[tile_of[m]]++] = static_cast<std::int32_t>(m);
+    for (std::int64_t m = 0; m < sample_count_; ++m)
+      order_[next[tile_of[m]]++] = static_cast<std::int32_t>(m);
     for (int axis = 0; axis < 3; ++axis) {
       first_[axis].resize(sample_count_);
       offset_[axis].resize(sample_count_);
@@ -205,13 +218,15 @@ class SampleGrid {
 
     for (std::int64_t index = 0; index < tile_count; ++index) {
       if (begin[index + 1] == begin[index]) continue;
-      const std::int64_t at[3] = {index % tiles[0], index / tiles[0] % tiles[1], index / (tiles[0] * tiles[1])};
+      const std::int64_t at[3] = {index % tiles[0], index / tiles[0] % tiles[1],
+                                  index / (tiles[0] * tiles[1])};
       Tile tile{};
       int colour = 0;
       for (int axis = 0; axis < 3; ++axis) {
         tile.corner[axis] = at[axis] * size_[axis] / tiles[axis];
         tile.shape.points[axis] = points_[axis];
-        tile.shape.size[axis] = (at[axis] + 1) * size_[axis] / tiles[axis] - tile.corner[axis] + points_[axis] - 1;
+        tile.shape.size[axis] =
+            (at[axis] + 1) * size_[axis] / tiles[axis] - tile.corner[axis] + points_[axis] - 1;
         colour |= static_cast<int>(at[axis] % 2) << axis;
       }
       tile.begin = begin[index];
@@ -221,7 +236,8 @@ class SampleGrid {
     }
     // Long tiles first, so that no thread is left with one at the end.
     for (auto& list : colours_)
-      std::stable_sort(list.begin(), list.end(), [](const Tile& a, const Tile& b) { return a.count > b.count; });
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Tile& a, const Tile& b) { return a.count > b.count; });
   }
 
   KaiserBessel kernel_;
@@ -243,7 +259,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   GriddedTransformCpu(const Trajectory& trajectory, std::array<int, 3> matrix_size, double accuracy)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), Backend::cpu),
         grid_(trajectory, matrix_size, accuracy),
-        fft_{Fft1d<T>(static_cast<int>(grid_.size()[0]), 1), Fft1d<T>(static_cast<int>(grid_.size()[1]), Fft1d<T>::wide),
+        fft_{Fft1d<T>(static_cast<int>(grid_.size()[0]), 1),
+             Fft1d<T>(static_cast<int>(grid_.size()[1]), Fft1d<T>::wide),
              Fft1d<T>(static_cast<int>(grid_.size()[2]), Fft1d<T>::wide)} {
     for (int axis = 0; axis < 3; ++axis) {
       const int n = matrix_size[axis], g = static_cast<int>(grid_.size()[axis]);
@@ -251,7 +268,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
         const int from_centre = i - n / 2;
         place_[axis].push_back(from_centre < 0 ? from_centre + g : from_centre);
         deapodisation_[axis].push_back(
-            n == 1 ? T(1) : static_cast<T>(1 / grid_.kernel().transform(static_cast<double>(from_centre) / g)));
+            n == 1 ? T(1)
+                   : static_cast<T>(1 / grid_.kernel().transform(static_cast<double>(from_centre) / g)));
       }
       for (int i = 0; i < g; ++i) every_[axis].push_back(i);
     }
@@ -262,7 +280,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
     for_each_group(coils, [&](std::int64_t first, std::int64_t used) {
       for (std::int64_t coil = 0; coil < used; ++coil)
         image_to_grid(images.data() + (first + coil) * voxels(), grids_.data() + coil * grid_.point_count());
-      grid_.interpolate(grids_.data(), used, samples.data() + first * this->sample_count(), this->sample_count());
+      grid_.interpolate(grids_.data(), used, samples.data() + first * this->sample_count(),
+                        this->sample_count());
     });
   }
 
@@ -282,13 +301,15 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   void for_each_group(std::int64_t coils, Body body) const {
     const std::int64_t bytes = grid_.point_count() * std::int64_t{sizeof(Complex<T>)};
     const std::int64_t group = std::clamp<std::int64_t>(group_bytes / bytes, 1, coils);
-    if (grids_.size() < group * grid_.point_count()) grids_ = Array<Complex<T>>(Shape{group, grid_.point_count()});
+    if (grids_.size() < group * grid_.point_count())
+      grids_ = Array<Complex<T>>(Shape{group, grid_.point_count()});
     for (std::int64_t first = 0; first < coils; first += group) body(first, std::min(group, coils - first));
   }
 
-  /// FFTs of `wide` columns of the grid: the rows `from` are read (the others are zero), the rows `to` are written.
-  void columns(const Fft1d<T>& fft, int sign, Complex<T>* at, std::int64_t stride, std::int64_t used, const std::vector<int>& from,
-               const std::vector<int>& to, Complex<T>* buffer) const {
+  /// FFTs of `wide` columns of the grid: the rows `from` are read (the others are zero), the rows `to` are
+  /// written.
+  void columns(const Fft1d<T>& fft, int sign, Complex<T>* at, std::int64_t stride, std::int64_t used,
+               const std::vector<int>& from, const std::vector<int>& to, Complex<T>* buffer) const {
     constexpr std::int64_t wide = Fft1d<T>::wide;
     std::fill_n(buffer, fft.size() * wide, Complex<T>());
     for (int i : from) std::copy_n(at + i * stride, used, buffer + i * wide);
@@ -304,8 +325,9 @@ class GriddedTransformCpu final : public FourierTransform<T> {
 #pragma omp for schedule(static)
     for (std::int64_t unit = 0; unit < static_cast<std::int64_t>(place_[2].size()) * chunks; ++unit) {
       const std::int64_t first = unit % chunks * wide;
-      columns(fft_[1], sign, grid + place_[2][unit / chunks] * gy * gx + first, gx, std::min(wide, gx - first),
-              sign < 0 ? place_[1] : every_[1], sign < 0 ? every_[1] : place_[1], buffer);
+      columns(fft_[1], sign, grid + place_[2][unit / chunks] * gy * gx + first, gx,
+              std::min(wide, gx - first), sign < 0 ? place_[1] : every_[1], sign < 0 ? every_[1] : place_[1],
+              buffer);
     }
   }
   void pass_z(int sign, Complex<T>* grid, Complex<T>* buffer) const {
@@ -367,7 +389,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   std::array<std::vector<int>, 3> place_;  ///< grid index of each voxel: (n - floor(N/2)) mod G
   std::array<std::vector<int>, 3> every_;
   std::array<std::vector<T>, 3> deapodisation_;
-  mutable Array<Complex<T>> grids_;        ///< [coil of a group][z][y][x]
+  mutable Array<Complex<T>> grids_;  ///< [coil of a group][z][y][x]
 };
 
 void require_trajectory(const Trajectory& trajectory) {
@@ -378,36 +400,42 @@ void require_trajectory(const Trajectory& trajectory) {
 }  // namespace
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                                            double accuracy, Backend backend) {
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Backend backend) {
   require_trajectory(trajectory);
   constexpr double floor = sizeof(T) == 4 ? 1e-6 : 1e-12;
   if (!(accuracy >= floor && accuracy <= 0.1))
-    throw Error("--accuracy", sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
+    throw Error("--accuracy",
+                sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
                 std::to_string(accuracy), "use --transform direct or --precision double");
   if (backend == Backend::cuda) return make_gridded_transform_cuda<T>(trajectory, matrix_size, accuracy);
   return std::make_unique<GriddedTransformCpu<T>>(trajectory, matrix_size, accuracy);
 }
 
-Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size, Backend backend,
-                                   int iterations) {
+Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                   Backend backend, int iterations) {
   require_trajectory(trajectory);
   if (backend == Backend::cuda) return density_compensation_cuda(trajectory, matrix_size, iterations);
   // Weights are estimates: a kernel of 4 points resolves them, and single precision carries them.
   const SampleGrid<float> grid(trajectory, matrix_size, 1e-3);
   const std::int64_t samples = trajectory.sample_count();
-  Array<Complex<float>> weights(Shape{1, samples}), blurred(Shape{1, samples}), points(Shape{1, grid.point_count()});
+  Array<Complex<float>> weights(Shape{1, samples}), blurred(Shape{1, samples}),
+      points(Shape{1, grid.point_count()});
   for (auto& w : weights) w = 1.0f;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     grid.spread(weights.data(), samples, 1, points.data());
     grid.interpolate(points.data(), 1, blurred.data(), samples);
-    for (std::int64_t m = 0; m < samples; ++m) weights[m].re /= blurred[m].re;  // > 0: every sample blurs onto itself
+    for (std::int64_t m = 0; m < samples; ++m)
+      weights[m].re /= blurred[m].re;  // > 0: every sample blurs onto itself
   }
-  // C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per axis; an image
-  // of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels) per (cycle/FOV)^d.
+  // C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per
+  // axis; an image of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels)
+  // per (cycle/FOV)^d.
   double scale = 1;
   for (int axis = 0; axis < 3; ++axis)
-    if (grid.size()[axis] > 1) scale *= std::pow(grid.kernel().transform(0), 2) / static_cast<double>(grid.size()[axis]);
+    if (grid.size()[axis] > 1)
+      scale *= std::pow(grid.kernel().transform(0), 2) / static_cast<double>(grid.size()[axis]);
   Array<double> result(Shape{samples});
   for (std::int64_t m = 0; m < samples; ++m) result[m] = scale * weights[m].re;
   return result;
@@ -425,7 +453,8 @@ Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<
   for (auto& k : doubled.k) k *= 2;
   const auto transform = make_gridded_transform<T>(doubled, grid, accuracy, backend);
   Array<Complex<T>> ones(Shape{1, samples});
-  for (std::int64_t m = 0; m < samples; ++m) ones[m] = weights != nullptr ? static_cast<T>((*weights)[m]) : T(1);
+  for (std::int64_t m = 0; m < samples; ++m)
+    ones[m] = weights != nullptr ? static_cast<T>((*weights)[m]) : T(1);
   Array<Complex<T>> centred(transform->images_shape(1), backend);
   transform->adjoint(ones.to(backend), centred);
   const Array<Complex<T>> host = centred.to(Backend::cpu);
@@ -446,9 +475,11 @@ Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<
   return q.to(backend);
 }
 
-#define FHD_INSTANTIATE(T)                                                                                                   \
-  template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(const Trajectory&, std::array<int, 3>, double, Backend); \
-  template Array<Complex<T>> point_spread_gridded<T>(const Trajectory&, std::array<int, 3>, const Array<double>*, double, Backend);
+#define FHD_INSTANTIATE(T)                                                                  \
+  template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(                  \
+      const Trajectory&, std::array<int, 3>, double, Backend);                              \
+  template Array<Complex<T>> point_spread_gridded<T>(const Trajectory&, std::array<int, 3>, \
+                                                     const Array<double>*, double, Backend);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -8,7 +8,9 @@ namespace fhd {
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory& trajectory,
-                                                                 std::array<int, 3> matrix_size, double accuracy);
-Array<double> density_compensation_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, int iterations);
+                                                                 std::array<int, 3> matrix_size,
+                                                                 double accuracy);
+Array<double> density_compensation_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                        int iterations);
 
 }  // namespace fhd

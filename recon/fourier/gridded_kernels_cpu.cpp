@@ -4,8 +4,10 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "recon/fourier/gridded_kernels_cpu.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format off
+#include "hwy/foreach_target.h"  // first: it includes this file once for every instruction set
 #include "hwy/highway.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace fhd::gridded_cpu::HWY_NAMESPACE {
@@ -24,7 +26,8 @@ template <int width, class T>
 struct Weights {
   T x[2 * width], y[width], z[width];  // x twice over: for the real and the imaginary part
 
-  Weights(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, std::int64_t m) {
+  Weights(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+          std::int64_t m) {
     T once[width];
     axis(kernel, samples.offset[0][m], shape.points[0], once);
     for (int i = 0; i < width; ++i) x[2 * i] = x[2 * i + 1] = once[i];
@@ -41,8 +44,8 @@ struct Weights {
 };
 
 template <int width, class T>
-void spread_width(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
-                  const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile) {
+void spread_width(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+                  int coils, const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile) {
   for (std::int64_t m = 0; m < samples.count; ++m) {
     const Weights<width, T> weights(kernel, samples, shape, m);
     const std::int64_t corner =
@@ -66,8 +69,8 @@ void spread_width(const KernelTable<T>& kernel, const TileSamples<T>& samples, c
 }
 
 template <int width, class T>
-void interpolate_width(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
-                       const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride) {
+void interpolate_width(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+                       int coils, const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride) {
   for (std::int64_t m = 0; m < samples.count; ++m) {
     const Weights<width, T> weights(kernel, samples, shape, m);
     const std::int64_t corner =
@@ -103,14 +106,16 @@ void with_width(int wanted, F f) {
 template <class T>
 void spread(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
             const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile) {
-  with_width(kernel.width,
-             [&]<int width>() { spread_width<width>(kernel, samples, shape, coils, values, value_stride, tile); });
+  with_width(kernel.width, [&]<int width>() {
+    spread_width<width>(kernel, samples, shape, coils, values, value_stride, tile);
+  });
 }
 template <class T>
-void interpolate(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
-                 const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride) {
-  with_width(kernel.width,
-             [&]<int width>() { interpolate_width<width>(kernel, samples, shape, coils, tile, values, value_stride); });
+void interpolate(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+                 int coils, const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride) {
+  with_width(kernel.width, [&]<int width>() {
+    interpolate_width<width>(kernel, samples, shape, coils, tile, values, value_stride);
+  });
 }
 
 const Kernels<float>& float_kernels() {

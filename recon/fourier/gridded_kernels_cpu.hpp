@@ -14,11 +14,12 @@ struct KernelTable {
   T coefficients[KaiserBessel::largest_width + 5][KaiserBessel::largest_width] = {};
 };
 
-/// Samples of one tile, sorted: grid point `first` relative to the tile's corner and offset z in [-1, 1), per axis.
+/// Samples of one tile, sorted: grid point `first` relative to the tile's corner and offset z in [-1, 1), per
+/// axis.
 template <class T>
 struct TileSamples {
-  const std::int32_t* index;           ///< of the sample in the scan, [sample]
-  const std::int32_t* first[3];        ///< x, y, z
+  const std::int32_t* index;     ///< of the sample in the scan, [sample]
+  const std::int32_t* first[3];  ///< x, y, z
   const T* offset[3];
   std::int64_t count;
 };
@@ -33,11 +34,11 @@ struct TileShape {
 template <class T>
 struct Kernels {
   /// tile[coil] += values[coil][index] phi(x) phi(y) phi(z)
-  void (*spread)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
-                 const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile);
+  void (*spread)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+                 int coils, const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile);
   /// values[coil][index] = sum over the points of tile[coil] phi(x) phi(y) phi(z)
-  void (*interpolate)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape, int coils,
-                      const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride);
+  void (*interpolate)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
+                      int coils, const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride);
 };
 
 template <class T>

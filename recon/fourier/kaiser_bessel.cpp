@@ -20,7 +20,8 @@ double bessel_i0(double x) {
 
 KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversampling(oversampling_factor) {
   if (!(accuracy > 0 && accuracy <= 0.1))
-    throw Error("accuracy of the gridded transform", "a relative error in (0, 0.1]", std::to_string(accuracy));
+    throw Error("accuracy of the gridded transform", "a relative error in (0, 0.1]",
+                std::to_string(accuracy));
   using std::numbers::pi;
   width = static_cast<int>(std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling))));
   if (width > largest_width)
@@ -29,8 +30,9 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
   const double ratio = width / oversampling * (oversampling - 0.5);
   beta = pi * std::sqrt(ratio * ratio - 0.8);
 
-  // Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire but for
-  // its ends, where its slope is bounded: degree width + 4 leaves less than a tenth of the aliasing error.
+  // Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire
+  // but for its ends, where its slope is bounded: degree width + 4 leaves less than a tenth of the aliasing
+  // error.
   const int degree = width + 4;
   coefficients.assign(degree + 1, {});
   for (int i = 0; i < width; ++i) {
@@ -51,7 +53,8 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
     for (int j = 1; j <= degree; ++j) {
       for (int power = 0; power <= degree; ++power) coefficients[power][i] += chebyshev[j] * current[power];
       std::vector<double> next(degree + 1);
-      for (int power = 0; power <= degree; ++power) next[power] = (power > 0 ? 2 * current[power - 1] : 0) - previous[power];
+      for (int power = 0; power <= degree; ++power)
+        next[power] = (power > 0 ? 2 * current[power - 1] : 0) - previous[power];
       previous = current;
       current = next;
     }
@@ -60,7 +63,8 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
 
 double KaiserBessel::value(double u) const {
   const double t = 2 * u / width;
-  return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / bessel_i0(beta) : 0) : bessel_i0(beta * std::sqrt(1 - t * t)) / bessel_i0(beta);
+  return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / bessel_i0(beta) : 0)
+                    : bessel_i0(beta * std::sqrt(1 - t * t)) / bessel_i0(beta);
 }
 
 double KaiserBessel::transform(double xi) const {

@@ -5,9 +5,9 @@
 //     phi^(xi) = W / I0(beta) sinh(s) / s,  s = sqrt(beta^2 - (pi W xi)^2),  xi in cycles per grid point
 //     beta = pi sqrt((W / sigma)^2 (sigma - 1/2)^2 - 0.8)
 //
-// Sources: Jackson et al., IEEE TMI 10:473 (1991); beta: Beatty, Nishimura and Pauly, IEEE TMI 24:799 (2005), eq. (5).
-// Aliasing error: below 10 exp(-pi W sqrt(1 - 1/sigma)) in up to three axes, from which the width follows (measured:
-// 7 for one sample in 2D, 9.6 for a 2 x 2 x 2 matrix; gridded_test).
+// Sources: Jackson et al., IEEE TMI 10:473 (1991); beta: Beatty, Nishimura and Pauly, IEEE TMI 24:799 (2005),
+// eq. (5). Aliasing error: below 10 exp(-pi W sqrt(1 - 1/sigma)) in up to three axes, from which the width
+// follows (measured: 7 for one sample in 2D, 9.6 for a 2 x 2 x 2 matrix; gridded_test).
 #include <array>
 #include <vector>
 
@@ -16,7 +16,8 @@ namespace fhd {
 struct KaiserBessel {
   static constexpr int largest_width = 16;
 
-  /// The kernel for a relative accuracy in (0, 0.1]; throws Error when it would need more than largest_width points.
+  /// The kernel for a relative accuracy in (0, 0.1]; throws Error when it would need more than largest_width
+  /// points.
   KaiserBessel(double accuracy, double oversampling);
 
   double value(double u) const;
@@ -24,7 +25,8 @@ struct KaiserBessel {
 
   int width = 0;
   double oversampling = 0, beta = 0;
-  /// phi(-W/2 + i + (z + 1) / 2) = sum over j of coefficients[j][i] z^j for z in [-1, 1) and each point i < W.
+  /// phi(-W/2 + i + (z + 1) / 2) = sum over j of coefficients[j][i] z^j for z in [-1, 1) and each point i <
+  /// W.
   std::vector<std::array<double, largest_width>> coefficients;
 };
 

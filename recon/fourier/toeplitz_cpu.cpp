@@ -10,7 +10,8 @@ namespace fhd {
 
 template <class T>
 Array<T> transfer_function(const Array<Complex<T>>& point_spread) {
-  if (point_spread.shape().rank() != 3) throw Error("point-spread kernel", "[z][y][x]", point_spread.shape().text());
+  if (point_spread.shape().rank() != 3)
+    throw Error("point-spread kernel", "[z][y][x]", point_spread.shape().text());
   Array<Complex<T>> spectrum(point_spread);
   fft_3d(spectrum, -1);
   Array<T> transfer(spectrum.shape());
@@ -30,8 +31,10 @@ ToeplitzNormalCpu<T>::ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, A
       fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
   for (int axis = 0; axis < 3; ++axis)
     if (grid_[axis] < 2 * matrix_[axis] - 1)
-      throw Error("point-spread kernel", "a grid of at least twice the matrix size", point_spread.shape().text());
-  // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache set.
+      throw Error("point-spread kernel", "a grid of at least twice the matrix size",
+                  point_spread.shape().text());
+  // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache
+  // set.
   constexpr std::int64_t line = 64 / sizeof(Complex<T>);
   pitch_ = (grid_[0] + line - 1) / line * line + line;
   rows_ = grid_[2] > 1 ? grid_[1] : matrix_[1];
@@ -61,7 +64,8 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
       fft_seconds += omp_get_wtime() - start;
     };
     // Columns [n][wide] of the buffer from and to rows of work_ that lie `stride` apart.
-    const auto load = [&](const Complex<T>* from, std::int64_t stride, std::int64_t n, std::int64_t size, std::int64_t used) {
+    const auto load = [&](const Complex<T>* from, std::int64_t stride, std::int64_t n, std::int64_t size,
+                          std::int64_t used) {
       for (std::int64_t i = 0; i < n; ++i) {
         std::copy_n(from + i * stride, used, buffer + i * wide);
         std::fill(buffer + i * wide + used, buffer + (i + 1) * wide, Complex<T>());
@@ -106,7 +110,8 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
       if (along_z) {
 #pragma omp for schedule(static)
         for (std::int64_t unit = 0; unit < rows_ * chunks; ++unit) {
-          const std::int64_t first = unit % chunks * wide, used = std::min(wide, gx - first), y = unit / chunks;
+          const std::int64_t first = unit % chunks * wide, used = std::min(wide, gx - first),
+                             y = unit / chunks;
           Complex<T>* at = work_.data() + y * pitch_ + first;
           load(at, rows_ * pitch_, nz, gz, used);
           timed([&] { fft_z_.forward(buffer); });
@@ -145,7 +150,8 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
 }
 
 template <class T>
-std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps) {
+std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
+                                                           const Array<Complex<T>>& maps) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   if (maps.backend() != point_spread.backend())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one backend", "two backends");
@@ -153,10 +159,11 @@ std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T
   return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, maps);
 }
 
-#define FHD_INSTANTIATE(T)                                                        \
-  template class ToeplitzNormalCpu<T>;                                            \
-  template Array<T> transfer_function<T>(const Array<Complex<T>>&);               \
-  template std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);
+#define FHD_INSTANTIATE(T)                                                                         \
+  template class ToeplitzNormalCpu<T>;                                                             \
+  template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                \
+  template std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal<T>(const Array<Complex<T>>&, \
+                                                                         const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

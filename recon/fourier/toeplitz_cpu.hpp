@@ -7,10 +7,10 @@
 
 namespace fhd {
 
-/// The CPU operator. Passes along x, y and z run over short FFTs in cache-sized buffers; rows of zeros are never
-/// transformed, rows outside the image are never transformed back, and the pass along the last axis multiplies by the
-/// transfer function between its two FFTs. Floor: the FFTs themselves, about
-/// 2 (1/4 + 1/2 + 1) 5 (2N)^3 log2(2N) operations per coil in 3D.
+/// The CPU operator. Passes along x, y and z run over short FFTs in cache-sized buffers; rows of zeros are
+/// never transformed, rows outside the image are never transformed back, and the pass along the last axis
+/// multiplies by the transfer function between its two FFTs. Floor: the FFTs themselves, about 2 (1/4 + 1/2 +
+/// 1) 5 (2N)^3 log2(2N) operations per coil in 3D.
 template <class T>
 class ToeplitzNormalCpu final : public HermitianOperator<T> {
  public:
@@ -26,11 +26,11 @@ class ToeplitzNormalCpu final : public HermitianOperator<T> {
  private:
   std::array<std::int64_t, 3> matrix_, grid_;  // x, y, z
   Array<Complex<T>> maps_;
-  Array<T> transfer_;                 // [z][y][x] on the grid
+  Array<T> transfer_;  // [z][y][x] on the grid
   Fft1d<T> fft_x_, fft_y_, fft_z_;
-  std::int64_t pitch_, rows_;         // of work_: [z][rows_][pitch_]
-  mutable Array<Complex<T>> work_;    // one coil
-  mutable Array<Complex<T>> buffers_; // [thread][...]
+  std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
+  mutable Array<Complex<T>> work_;     // one coil
+  mutable Array<Complex<T>> buffers_;  // [thread][...]
   mutable double fft_seconds_ = 0, thread_seconds_ = 0;
 };
 

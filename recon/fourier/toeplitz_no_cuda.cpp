@@ -6,9 +6,14 @@
 namespace fhd {
 
 template <class T>
-std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>&, const Array<Complex<T>>&) { std::abort(); }
+std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>&,
+                                                                const Array<Complex<T>>&) {
+  std::abort();
+}
 
-template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(const Array<Complex<float>>&, const Array<Complex<float>>&);
-template std::unique_ptr<HermitianOperator<double>> make_toeplitz_normal_cuda<double>(const Array<Complex<double>>&, const Array<Complex<double>>&);
+template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(
+    const Array<Complex<float>>&, const Array<Complex<float>>&);
+template std::unique_ptr<HermitianOperator<double>> make_toeplitz_normal_cuda<double>(
+    const Array<Complex<double>>&, const Array<Complex<double>>&);
 
 }  // namespace fhd

@@ -8,8 +8,9 @@
 namespace fhd {
 
 template <class T>
-ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b, Array<Complex<T>>& x,
-                                           const ConjugateGradientSettings& settings, const ProgressCallback& progress) {
+ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
+                                           Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
+                                           const ProgressCallback& progress) {
   if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
   if (!(settings.tolerance >= 0 && settings.tolerance < 1))
     throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));
@@ -39,8 +40,10 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
     for (int i = 0; i <= done; ++i) result.relative_residuals.push_back(std::sqrt(host[i]) / b_norm);
     const double residual = result.relative_residuals.back();
     if (!std::isfinite(residual))
-      throw Error("conjugate gradient", "a finite residual", "NaN or infinity after " + std::to_string(done) + " iterations",
-                  "the data or the sensitivity maps are too large for single precision; use --precision double");
+      throw Error(
+          "conjugate gradient", "a finite residual",
+          "NaN or infinity after " + std::to_string(done) + " iterations",
+          "the data or the sensitivity maps are too large for single precision; use --precision double");
     if (progress) progress({"conjugate gradient", done, settings.iterations, residual});
     return residual <= settings.tolerance;
   };
@@ -66,7 +69,8 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
   double low = diagonal[0], high = 0;
   const auto n = diagonal.size();
   for (std::size_t i = 0; i < n; ++i) {
-    const double left = i > 0 ? std::abs(off_diagonal[i - 1]) : 0, right = i + 1 < n ? std::abs(off_diagonal[i]) : 0;
+    const double left = i > 0 ? std::abs(off_diagonal[i - 1]) : 0,
+                 right = i + 1 < n ? std::abs(off_diagonal[i]) : 0;
     high = std::max(high, diagonal[i] + left + right);  // Gershgorin
     low = std::max(low, diagonal[i]);
   }
@@ -117,10 +121,10 @@ double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
   return largest_of_tridiagonal(alphas, betas);
 }
 
-#define FHD_INSTANTIATE(T)                                                                                       \
-  template ConjugateGradientResult conjugate_gradient<T>(const HermitianOperator<T>&, const Array<Complex<T>>&, \
-                                                         Array<Complex<T>>&, const ConjugateGradientSettings&,  \
-                                                         const ProgressCallback&);                              \
+#define FHD_INSTANTIATE(T)                                                       \
+  template ConjugateGradientResult conjugate_gradient<T>(                        \
+      const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
+      const ConjugateGradientSettings&, const ProgressCallback&);                \
   template double largest_eigenvalue<T>(const HermitianOperator<T>&, int);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

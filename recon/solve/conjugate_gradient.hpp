@@ -14,19 +14,21 @@ struct ConjugateGradientSettings {
 };
 
 struct ConjugateGradientResult {
-  std::vector<double> relative_residuals;  ///< |r_i| / |b| for i = 0 ... iterations done; first is 1 when x starts at 0
+  std::vector<double>
+      relative_residuals;  ///< |r_i| / |b| for i = 0 ... iterations done; first is 1 when x starts at 0
   bool converged = false;
 };
 
-/// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is not
-/// finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
+/// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is
+/// not finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
 template <class T>
-ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b, Array<Complex<T>>& x,
-                                           const ConjugateGradientSettings& settings,
+ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
+                                           Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
                                            const ProgressCallback& progress = {});
 
-/// The largest eigenvalue of A, from below, by `steps` Lanczos steps from a random start with a fixed seed: the same
-/// number on every run. 10 steps come within a few per cent on F^H F. Source: Golub and Van Loan, 4th ed., 10.1.
+/// The largest eigenvalue of A, from below, by `steps` Lanczos steps from a random start with a fixed seed:
+/// the same number on every run. 10 steps come within a few per cent on F^H F. Source: Golub and Van Loan,
+/// 4th ed., 10.1.
 template <class T>
 double largest_eigenvalue(const HermitianOperator<T>& a, int steps = 10);
 

@@ -13,7 +13,8 @@ void IdentityRegularized<T>::forward(const Array<Complex<T>>& in, Array<Complex<
 }
 
 template <class T>
-RoughnessRegularized<T>::RoughnessRegularized(std::shared_ptr<const HermitianOperator<T>> a, double lambda, Array<T> weights)
+RoughnessRegularized<T>::RoughnessRegularized(std::shared_ptr<const HermitianOperator<T>> a, double lambda,
+                                              Array<T> weights)
     : a_(std::move(a)), lambda_(lambda), weights_(std::move(weights)) {
   const Shape image = a_->domain();
   if (!weights_.empty()) require_shape(weights_, {3, image[0], image[1], image[2]}, "roughness weights");
@@ -35,9 +36,9 @@ void add_roughness(const Array<Complex<T>>& in, T factor, const Array<T>& weight
   for (std::int64_t p = 0; p < in.size(); ++p) out.data()[p] += factor * roughness_at(in.data(), w, n, p);
 }
 
-#define FHD_INSTANTIATE(T)                  \
-  template class IdentityRegularized<T>;    \
-  template class RoughnessRegularized<T>;   \
+#define FHD_INSTANTIATE(T)                \
+  template class IdentityRegularized<T>;  \
+  template class RoughnessRegularized<T>; \
   template void add_roughness<T>(const Array<Complex<T>>&, T, const Array<T>&, Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

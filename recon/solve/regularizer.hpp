@@ -11,7 +11,8 @@ namespace fhd {
 template <class T>
 class IdentityRegularized final : public HermitianOperator<T> {
  public:
-  IdentityRegularized(std::shared_ptr<const HermitianOperator<T>> a, double lambda) : a_(std::move(a)), lambda_(lambda) {}
+  IdentityRegularized(std::shared_ptr<const HermitianOperator<T>> a, double lambda)
+      : a_(std::move(a)), lambda_(lambda) {}
   Shape domain() const override { return a_->domain(); }
   Backend backend() const override { return a_->backend(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
@@ -21,11 +22,13 @@ class IdentityRegularized final : public HermitianOperator<T> {
   double lambda_;
 };
 
-/// A + lambda W^H W, W = finite differences between neighbours along every axis with more than one voxel, free ends:
+/// A + lambda W^H W, W = finite differences between neighbours along every axis with more than one voxel,
+/// free ends:
 ///
 ///     |W rho|^2 = sum over axes and voxels p of w_axis(p) |rho(p + 1) - rho(p)|^2
 ///
-/// `weights` is [axis x, y, z][z][y][x] (w of the pair p, p + 1; Haldar et al., MRM 59:810 (2008)), or empty for w = 1.
+/// `weights` is [axis x, y, z][z][y][x] (w of the pair p, p + 1; Haldar et al., MRM 59:810 (2008)), or empty
+/// for w = 1.
 template <class T>
 class RoughnessRegularized final : public HermitianOperator<T> {
  public:

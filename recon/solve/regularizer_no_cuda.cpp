@@ -6,9 +6,13 @@
 namespace fhd::device {
 
 template <class T>
-void add_roughness(const Array<Complex<T>>&, T, const Array<T>&, Array<Complex<T>>&) { std::abort(); }
+void add_roughness(const Array<Complex<T>>&, T, const Array<T>&, Array<Complex<T>>&) {
+  std::abort();
+}
 
-template void add_roughness<float>(const Array<Complex<float>>&, float, const Array<float>&, Array<Complex<float>>&);
-template void add_roughness<double>(const Array<Complex<double>>&, double, const Array<double>&, Array<Complex<double>>&);
+template void add_roughness<float>(const Array<Complex<float>>&, float, const Array<float>&,
+                                   Array<Complex<float>>&);
+template void add_roughness<double>(const Array<Complex<double>>&, double, const Array<double>&,
+                                    Array<Complex<double>>&);
 
 }  // namespace fhd::device

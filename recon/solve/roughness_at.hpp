@@ -6,10 +6,11 @@
 
 namespace fhd {
 
-/// sum over axes of w(p) (rho(p) - rho(p+1)) + w(p-1) (rho(p) - rho(p-1)), neighbours outside the image left out.
-/// `weights` is [axis][z][y][x], or null for w = 1.
+/// sum over axes of w(p) (rho(p) - rho(p+1)) + w(p-1) (rho(p) - rho(p-1)), neighbours outside the image left
+/// out. `weights` is [axis][z][y][x], or null for w = 1.
 template <class T>
-FHD_HOST_DEVICE inline Complex<T> roughness_at(const Complex<T>* rho, const T* weights, const std::int64_t n[3], std::int64_t p) {
+FHD_HOST_DEVICE inline Complex<T> roughness_at(const Complex<T>* rho, const T* weights,
+                                               const std::int64_t n[3], std::int64_t p) {
   const std::int64_t position[3] = {p % n[0], p / n[0] % n[1], p / (n[0] * n[1])};
   const std::int64_t stride[3] = {1, n[0], n[0] * n[1]}, voxels = n[0] * n[1] * n[2];
   Complex<T> sum;
