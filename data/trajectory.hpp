@@ -28,6 +28,16 @@ enum class TrajectoryKind {
   phyllotaxis_radial_3d,
 };
 
+inline constexpr TrajectoryKind trajectory_kinds[] = {TrajectoryKind::cartesian,
+                                                      TrajectoryKind::radial,
+                                                      TrajectoryKind::golden_radial,
+                                                      TrajectoryKind::spiral,
+                                                      TrajectoryKind::variable_density_spiral,
+                                                      TrajectoryKind::stack_of_stars,
+                                                      TrajectoryKind::stack_of_spirals,
+                                                      TrajectoryKind::golden_means_radial_3d,
+                                                      TrajectoryKind::phyllotaxis_radial_3d};
+
 /// "cartesian", "golden-radial", ...: as on the command line.
 std::string_view name_of(TrajectoryKind kind);
 /// 2 or 3; 0 where both are possible.

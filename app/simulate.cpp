@@ -1,0 +1,203 @@
+// fhd simulate: a scan of a phantom, and the images that it should show.
+#include "data/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/commands.hpp"
+#include "app/scan_options.hpp"
+#include "io/atomic_file.hpp"
+#include "io/png.hpp"
+#include "io/results.hpp"
+#include "io/scan_file.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct Options {
+  std::string output, phantom = "shepp-logan", trajectory, snr = "30";
+  std::optional<std::string> matrix, fov_mm;
+  int dimensions = 0;  ///< 0: not given
+  std::int64_t readouts = 0, readout_samples = 0;
+  double undersampling = 1;
+  int coils = 8;
+  std::uint64_t seed = 1;
+  bool without_maps = false;
+};
+
+const std::map<std::string, data::PhantomKind> phantoms{{"shepp-logan", data::PhantomKind::shepp_logan},
+                                                        {"resolution", data::PhantomKind::resolution}};
+
+const std::map<std::string, data::TrajectoryKind>& trajectories() {
+  static const auto named = [] {
+    std::map<std::string, data::TrajectoryKind> kinds;
+    for (auto kind : data::trajectory_kinds) kinds.emplace(name_of(kind), kind);
+    return kinds;
+  }();
+  return named;
+}
+
+std::optional<double> parse_snr(const std::string& text) {
+  if (text == "none") return {};
+  double snr = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), snr);
+  if (status != std::errc{} || end != text.data() + text.size())
+    throw Error("--snr", "a number > 0, or none", "'" + text + "'");
+  return snr;
+}
+
+/// Fills in what was not given. Throws Error when options contradict each other.
+data::SimulationSettings resolved(const Options& options) {
+  data::SimulationSettings settings;
+  settings.phantom = phantoms.at(options.phantom);
+  settings.coil_count = options.coils;
+  settings.snr = parse_snr(options.snr);
+  settings.seed = options.seed;
+  auto& trajectory = settings.trajectory;
+
+  int dimensions = options.dimensions;
+  if (!options.trajectory.empty()) {
+    trajectory.kind = trajectories().at(options.trajectory);
+    if (const int needed = dimensions_of(trajectory.kind); needed != 0) {
+      if (dimensions != 0 && dimensions != needed)
+        throw Error("--trajectory " + options.trajectory, fmt::format("--dimensions {}", needed),
+                    fmt::format("--dimensions {}", dimensions), "leave --dimensions out");
+      dimensions = needed;
+    }
+  }
+  if (options.matrix) {
+    trajectory.matrix_size = parse_matrix_size(*options.matrix);
+    const bool one_number = options.matrix->find_first_of(",x") == std::string::npos;
+    if (dimensions == 0) dimensions = trajectory.matrix_size[2] > 1 ? 3 : 2;
+    if (one_number && dimensions == 3) trajectory.matrix_size[2] = trajectory.matrix_size[0];
+    if ((trajectory.matrix_size[2] > 1) != (dimensions == 3))
+      throw Error(
+          "--matrix",
+          dimensions == 3 ? "2 or more voxels along z for a 3D scan" : "1 voxel along z for a 2D scan",
+          *options.matrix, "change --matrix, --dimensions or --trajectory");
+  } else if (dimensions == 3) {
+    trajectory.matrix_size = {64, 64, 64};
+  }
+  const bool three = trajectory.matrix_size[2] > 1;
+  if (options.trajectory.empty() && three) trajectory.kind = data::TrajectoryKind::stack_of_stars;
+
+  trajectory.fov_mm = {240, 240, three ? 240.0 : 5.0};
+  if (options.fov_mm) {
+    const auto fov_mm = parse_fov_mm(*options.fov_mm);
+    const double slice_mm = trajectory.fov_mm[2];
+    trajectory.fov_mm = fov_mm;
+    if (fov_mm[2] == 0) trajectory.fov_mm[2] = three ? fov_mm[0] : slice_mm;
+  }
+  trajectory.readout_count = options.readouts;
+  trajectory.readout_length = options.readout_samples;
+  trajectory.undersampling = options.undersampling;
+  return settings;
+}
+
+void print_summary(const Options& options, const data::SimulationSettings& settings,
+                   const data::Simulation& simulation) {
+  const auto& geometry = simulation.scan.geometry;
+  const auto row = [](const char* name, const std::string& value) {
+    fmt::print("  {:<14}{}\n", name, value);
+  };
+  row("phantom", fmt::format("{}, {}D", options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2));
+  row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
+                            fmt::join(geometry.fov_mm, " x ")));
+  row("trajectory",
+      fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
+                  simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
+  row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
+  row("coils", fmt::format("{}, sensitivity maps {}", settings.coil_count,
+                           options.without_maps ? "left out" : "stored"));
+  row("noise", settings.snr ? fmt::format("SNR {:g}, standard deviation {:.3g} per sample, seed {}",
+                                          *settings.snr, simulation.noise_standard_deviation, settings.seed)
+                            : "none");
+  row("scan", options.output + ".h5");
+  row("truth", fmt::format("{0}.truth.h5 (/image at the scan's resolution, /image_ideal), {0}.truth.png",
+                           options.output));
+}
+
+int run(const Options& options) {
+  io::check_writable(options.output);
+  data::SimulationSettings settings;
+  data::Simulation simulation;
+  try {
+    settings = resolved(options);
+    simulation = data::simulate(settings);
+  } catch (const Error& error) {
+    fmt::print(stderr, "fhd: {}\n", error.what());
+    return 2;
+  }
+  if (options.without_maps) simulation.scan.sensitivity_maps.reset();
+
+  const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
+  io::ScanSeries series;
+  series.readout_length = simulation.readout_length;
+  series.scans.push_back(std::move(simulation.scan));
+
+  std::vector<io::AtomicFile> files;  // all three or none
+  for (const char* ending : {".h5", ".truth.h5", ".truth.png"}) files.emplace_back(options.output + ending);
+  io::write_scan(files[0].temporary(), io::ScanFormat::ismrmrd, series);
+  io::write_image_file(files[1].temporary(), {{"/image", &band_limited}, {"/image_ideal", &ideal}});
+  io::write_png(files[2].temporary(), io::montage(band_limited.images), files[2].path());
+  io::commit_all(files);
+
+  simulation.scan = std::move(series.scans.front());
+  print_summary(options, settings, simulation);
+  return 0;
+}
+
+}  // namespace
+
+Run add_simulate(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("-o,--output", options->output,
+                 "writes NAME.h5 (scan, ISMRMRD), NAME.truth.h5 and NAME.truth.png (the true image)")
+      ->type_name("NAME")
+      ->required();
+  app.add_option("--phantom", options->phantom, "the object [shepp-logan]")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(&phantoms));
+  app.add_option("--dimensions", options->dimensions, "2 or 3 [as --matrix and --trajectory say, else 2]")
+      ->type_name("N")
+      ->check(CLI::IsMember({2, 3}));
+  app.add_option("--matrix", options->matrix, "voxels: N, X,Y or X,Y,Z [128 in 2D, 64 in 3D]")
+      ->type_name("X,Y,Z");
+  app.add_option("--fov-mm", options->fov_mm,
+                 "field of view in mm: F, X,Y or X,Y,Z [240; a 2D slice is 5 mm thick]")
+      ->type_name("X,Y,Z");
+  app.add_option("--trajectory", options->trajectory,
+                 "how k-space is sampled [golden-radial; 3D: stack-of-stars]")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(&trajectories()));
+  app.add_option("--readouts,--spokes,--interleaves", options->readouts,
+                 "readouts per k_z plane, in all for 3D radial [Nyquist's number over --undersampling; "
+                 "spirals: an eighth of the "
+                 "matrix]")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--readout-samples", options->readout_samples,
+                 "samples per readout [twice the matrix; Cartesian: the matrix; spirals: as long as the "
+                 "gradients need]")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--undersampling", options->undersampling,
+                 "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
+      ->type_name("R");
+  app.add_option("--coils", options->coils, "1 ... 32; one is uniform [8]")->type_name("N");
+  app.add_option("--snr", options->snr,
+                 "mean signal over noise in a full Cartesian scan's combined image, or none [30]")
+      ->type_name("SNR");
+  app.add_option("--seed", options->seed, "of the noise [1]")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_flag("--no-maps", options->without_maps, "leave the sensitivity maps out of the scan file");
+  return [options] { return run(*options); };
+}
+
+}  // namespace fhd::app
