@@ -1,0 +1,169 @@
+// fhd compare: one scan reconstructed in several ways, and how far apart the results are.
+#include "validation/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/console.hpp"
+#include "app/recon_options.hpp"
+#include "app/scan_options.hpp"
+#include "io/atomic_file.hpp"
+#include "io/png.hpp"
+#include "io/results.hpp"
+#include "io/scan_file.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using validation::CaseResult;
+using validation::Comparison;
+using validation::Measurement;
+
+struct CompareCommand {
+  std::string scan, output, truth;
+  std::int64_t slice = 0, repetition = 0;
+  ScanOptions scan_options;
+  ReconOptions recon_options;
+
+  int run();
+};
+
+/// "path/scan.h5" -> "path/scan"
+std::filesystem::path without_extension(const std::string& scan) {
+  std::filesystem::path path(scan);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.replace_extension();
+}
+
+/// The true image of this slice and repetition; a file of one image serves every scan.
+Image read_truth(const std::string& path, std::int64_t slice, std::int64_t repetition) {
+  auto series = io::read_image(path);
+  if (series.images.size() == 1) return std::move(series.images.front());
+  if (slice >= series.slice_count || repetition >= series.repetition_count)
+    throw Error(path + ":/image", fmt::format("slice {} of repetition {}", slice, repetition),
+                fmt::format("{} slices and {} repetitions", series.slice_count, series.repetition_count),
+                "give the true image of this scan with --truth");
+  return std::move(series.images[static_cast<std::size_t>(repetition * series.slice_count + slice)]);
+}
+
+void print_table(const Comparison& comparison, const char* quantity,
+                 const Measurement CaseResult::*measurement, const std::string& errors_against) {
+  double reference_seconds = 0;
+  for (const auto& result : comparison.cases)
+    if (result.way.name == comparison.reference) reference_seconds = (result.*measurement).seconds;
+  fmt::print("\n{:<10}{:>13}{:>13}{:>10}{:>11}{:>10}{:>10}\n", quantity, "relative l2", "max. error", "SSIM",
+             "NRMSE", "time/s", "speed-up");
+  for (const auto& result : comparison.cases) {
+    const Measurement& m = result.*measurement;
+    fmt::print("{:<10}{:>13.2e}{:>13.2e}{:>10.4f}{:>9.3g} %{:>10.3f}{:>10.2f}\n", result.way.name,
+               m.relative_l2, m.relative_maximum_error, m.ssim, 100 * m.nrmse, m.seconds,
+               reference_seconds / m.seconds);
+  }
+  fmt::print("  relative l2 and maximum error against {}; SSIM and NRMSE (best complex scale) against {}\n",
+             comparison.reference, errors_against);
+}
+
+nlohmann::json json_of(const Measurement& m) {
+  return {{"seconds", m.seconds},
+          {"relative_l2", m.relative_l2},
+          {"relative_maximum_error", m.relative_maximum_error},
+          {"ssim", m.ssim},
+          {"nrmse_best_scale", m.nrmse}};
+}
+
+nlohmann::json json_of(const Comparison& comparison) {
+  nlohmann::json cases = nlohmann::json::array();
+  for (const auto& result : comparison.cases) {
+    nlohmann::json settings, stages;
+    for (const auto& [name, value] : result.report.settings) settings[name] = value;
+    for (const auto& stage : result.report.stages) stages[stage.name] = stage.seconds;
+    cases.push_back({{"name", result.way.name},
+                     {"settings", settings},
+                     {"fhd", json_of(result.fhd)},
+                     {"q", json_of(result.q)},
+                     {"image", json_of(result.image)},
+                     {"stages_seconds", stages},
+                     {"relative_residuals", result.report.relative_residuals},
+                     {"converged", result.report.converged},
+                     {"data_residual", result.report.data_residual}});
+  }
+  return cases;
+}
+
+int CompareCommand::run() {
+  const Settings settings = recon_options.settings();
+  if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
+  io::check_writable(output);
+
+  const auto file = io::open_scan(scan, scan_options.read_options());
+  const auto& summary = file->summary();
+  print_scan(summary);
+  parse_selection(std::to_string(slice), summary.slice_count, "--slice");
+  parse_selection(std::to_string(repetition), summary.repetition_count, "--repetition");
+  if (truth.empty()) {
+    const auto sibling = without_extension(scan).string() + ".truth.h5";
+    if (std::filesystem::exists(sibling)) truth = sibling;
+  }
+  std::optional<Image> true_image;
+  if (!truth.empty()) true_image = read_truth(truth, slice, repetition);
+  fmt::print("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
+
+  ProgressLine progress(false);
+  const auto comparison = validation::compare(
+      file->read(slice, repetition), validation::comparison_cases(settings), true_image, progress.callback());
+  progress.clear();
+  print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);
+  print_table(comparison, "Q", &CaseResult::q, comparison.reference);
+  print_table(comparison, "image", &CaseResult::image, true_image ? "the true image" : comparison.reference);
+
+  nlohmann::json environment;
+  for (const auto& [name, value] : ReconOptions::environment()) environment[name] = value;
+  const nlohmann::json report{{"program_version", program_version},
+                              {"command_line", command_line()},
+                              {"scan", scan},
+                              {"scan_sha256", io::sha256_of(scan)},
+                              {"truth", truth},
+                              {"slice", slice},
+                              {"repetition", repetition},
+                              {"environment", environment},
+                              {"reference", comparison.reference},
+                              {"matrix_size", comparison.matrix_size},
+                              {"coil_count", summary.coil_count},
+                              {"sample_count", summary.samples_per_scan},
+                              {"cases", json_of(comparison)}};
+  const std::string text = report.dump(2) + "\n";
+  std::vector<io::AtomicFile> files;  // both or none
+  for (const char* ending : {".png", ".json"}) files.emplace_back(output + ending);
+  io::write_png(files[0].temporary(), picture_of(comparison, comparison.matrix_size[2] / 2), files[0].path());
+  io::write_bytes(files[1].temporary(), text.data(), text.size(), files[1].path());
+  io::commit_all(files);
+  fmt::print("\nwrote     {0}.png {0}.json\n", output);
+  return 0;
+}
+
+}  // namespace
+
+Run add_compare(CLI::App& app) {
+  const auto command = std::make_shared<CompareCommand>();
+  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+      ->required();
+  app.add_option("-o,--output", command->output, "prefix of the results: OUT.png OUT.json [SCAN_compare]");
+  app.add_option("--truth", command->truth,
+                 "HDF5 file with the true /image [SCAN.truth.h5 of 'fhd simulate', where it exists]");
+  app.add_option("--slice", command->slice, "which slice of a scan of several")->capture_default_str();
+  app.add_option("--repetition", command->repetition, "which repetition of a scan of several")
+      ->capture_default_str();
+  command->recon_options.add_to(app);
+  for (const char* flag : {"--method", "--transform", "--precision"})  // these are what is compared
+    app.remove_option(app.get_option(flag));
+  command->scan_options.add_to(app);
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app
