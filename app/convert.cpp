@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
+#include "io/bart_file.hpp"
 #include "io/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -40,13 +41,9 @@ io::ScanFormat format_of_name(const std::string& output) {
 /// The files that a conversion would replace.
 std::vector<fs::path> outputs_of(const std::string& output, io::ScanFormat format) {
   if (format != io::ScanFormat::bart) return {output};
-  const fs::path given(output);
-  const auto base = given.extension() == ".cfl" || given.extension() == ".hdr"
-                        ? fs::path(given).replace_extension()
-                        : given;
   std::vector<fs::path> paths;
   for (const char* ending : {".cfl", ".hdr", "_traj.cfl", "_traj.hdr", "_sens.cfl", "_sens.hdr"})
-    paths.emplace_back(base.string() + ending);
+    paths.emplace_back(io::bart_name(output) + ending);
   return paths;
 }
 

@@ -99,13 +99,6 @@ class CflFile {
   Extents extents_{};
 };
 
-std::string name_of_pair(const std::string& path) {
-  const fs::path given(path);
-  return given.extension() == ".cfl" || given.extension() == ".hdr"
-             ? fs::path(given).replace_extension().string()
-             : path;
-}
-
 class BartFile final : public ScanFile {
  public:
   BartFile(const std::string& name, const ReadOptions& options)
@@ -254,12 +247,26 @@ void write_pair(std::vector<AtomicFile>& files, const std::string& name, const E
 
 }  // namespace
 
+bool is_bart(const std::string& path) {
+  const auto extension = fs::path(path).extension();
+  std::error_code status;
+  return extension == ".cfl" || extension == ".hdr" ||
+         (!fs::exists(path, status) && fs::exists(path + ".cfl", status));
+}
+
+std::string bart_name(const std::string& path) {
+  const fs::path given(path);
+  return given.extension() == ".cfl" || given.extension() == ".hdr"
+             ? fs::path(given).replace_extension().string()
+             : path;
+}
+
 std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<BartFile>(name_of_pair(path), options);
+  return std::make_unique<BartFile>(bart_name(path), options);
 }
 
 std::vector<std::string> write_bart(const std::string& path, const ScanSeries& series) {
-  const auto name = name_of_pair(path);
+  const auto name = bart_name(path);
   const auto& first = series.scans.front();
   const auto coils = first.kspace.coil_count(), samples = first.kspace.sample_count();
   const auto readout = piece_length(samples, series.readout_length, samples);

@@ -8,6 +8,11 @@
 
 namespace fhd::io {
 
+/// Whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
+bool is_bart(const std::string& path);
+/// NAME.
+std::string bart_name(const std::string& path);
+
 std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
 /// See write_scan.
 std::vector<std::string> write_bart(const std::string& path, const ScanSeries& series);

@@ -13,8 +13,17 @@
 namespace fhd::io::hdf5 {
 namespace {
 
-/// HDF5 prints its error stack unless told not to; the setting belongs to the process.
-void be_silent() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+/// HDF5 prints its error stack unless told not to. And after a file could not be flushed (a full disk),
+/// HDF5 1.10 crashes when it cleans up at exit; every file written here is closed and checked before, so
+/// nothing is left to clean up.
+void prepare_library() {
+  static const bool once = [] {
+    H5dont_atexit();
+    return true;
+  }();
+  static_cast<void>(once);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 /// The innermost description of HDF5's error stack: the one that tells the cause.
 std::string hdf5_reason() {
@@ -249,7 +258,7 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
 }
 
 File File::open(const std::string& path) {
-  be_silent();
+  prepare_library();
   std::error_code status;
   if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
   if (!std::ifstream(path)) throw Error(path, "a readable file", std::strerror(errno));
@@ -260,7 +269,7 @@ File File::open(const std::string& path) {
 }
 
 File File::create(const std::string& path, const std::string& reported_path) {
-  be_silent();
+  prepare_library();
   return {reported_path,
           {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, reported_path,
            "a file that can be created"}};

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/atomic_file.hpp"
+#include "io/bart_file.hpp"
 #include "io/hdf5.hpp"
 #include "io/nifti.hpp"
 #include "io/png.hpp"
@@ -215,9 +216,13 @@ std::string sha256_of(const std::string& path) {
     for (const auto& entry : fs::directory_iterator(path))
       if (entry.is_regular_file()) files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-  } else {
-    files.emplace_back(path);
+  } else if (is_bart(path)) {
+    for (const char* part : {"", "_traj", "_sens"})
+      for (const char* ending : {".cfl", ".hdr"})
+        if (const auto name = bart_name(path) + part + ending; fs::exists(name, status))
+          files.emplace_back(name);
   }
+  if (files.empty()) files.emplace_back(path);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   const auto require = [&](int success) {
     if (success != 1) throw Error(path, "a SHA-256 checksum", "a failure of libcrypto");

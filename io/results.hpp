@@ -36,7 +36,8 @@ void write_image_file(const std::string& path,
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
 
-/// SHA-256 of a file (of every file of a directory, in the order of their names), as 64 hex digits.
+/// SHA-256 of a file, as 64 hex digits. Of a directory: of every file, in the order of their names. Of a BART
+/// scan (NAME.cfl, NAME.hdr or NAME): of those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr.
 std::string sha256_of(const std::string& path);
 
 }  // namespace fhd::io

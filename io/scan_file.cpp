@@ -91,10 +91,7 @@ std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
   std::error_code status;
   if (fs::is_directory(path, status)) return open_impatient(path, options);
-  const auto extension = fs::path(path).extension();
-  if (extension == ".cfl" || extension == ".hdr" ||
-      (!fs::exists(path, status) && fs::exists(path + ".cfl", status)))
-    return open_bart(path, options);
+  if (is_bart(path)) return open_bart(path, options);
   const auto file = hdf5::File::open(path);
   if (file.has("/kspace") || file.has("/trajectory")) return open_fhd(path, options);
   if (file.has("/dataset")) return open_ismrmrd(path, options);
