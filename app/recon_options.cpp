@@ -38,7 +38,9 @@ void ReconOptions::add_to(CLI::App& app) {
          "direct: exact sums; auto: direct when affordable");
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
-  number("--lambda", settings_.lambda, "weight of |W rho|^2, relative to the largest eigenvalue of F^H F");
+  app.add_option("--lambda", settings_.lambda,
+                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F [0.05 of its mean eigenvalue]")
+      ->group("Reconstruction");
   number("--iterations", settings_.iterations, "of conjugate gradient, at most");
   number("--tolerance", settings_.tolerance, "stop at this relative residual of the normal equations");
   number("--accuracy", settings_.accuracy, "relative error accepted of the gridded transform");

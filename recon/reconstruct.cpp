@@ -35,9 +35,9 @@ bool same(const Array<double>& a, const Array<double>& b) {
 }
 
 void check(const Settings& settings) {
-  if (!(settings.lambda >= 0 && std::isfinite(settings.lambda)))
+  if (settings.lambda && !(*settings.lambda >= 0 && std::isfinite(*settings.lambda)))
     throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F",
-                number(settings.lambda));
+                number(*settings.lambda));
   if (settings.iterations < 1) throw Error("--iterations", "at least 1", std::to_string(settings.iterations));
   if (!(settings.tolerance >= 0 && settings.tolerance < 1))
     throw Error("--tolerance", "a relative residual in [0, 1)", number(settings.tolerance));
@@ -223,7 +223,14 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
     stage("largest eigenvalue", [&] { report_.largest_eigenvalue = largest_eigenvalue(*system.normal); });
-    report_.lambda = settings_.lambda * report_.largest_eigenvalue;
+    if (settings_.lambda) {
+      report_.lambda = *settings_.lambda * report_.largest_eigenvalue;
+    } else {
+      // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
+      const double mean_eigenvalue = static_cast<double>(trajectory_.sample_count()) * std::pow(norm_l2(maps), 2) /
+                                     static_cast<double>(system.encoding->domain().size());
+      report_.lambda = default_regularization * mean_eigenvalue;
+    }
     if (settings_.regularizer == RegularizerKind::identity)
       system.regularized = std::make_shared<IdentityRegularized<T>>(system.normal, report_.lambda);
     else
@@ -328,7 +335,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (s.method == Method::cg) {
       list.emplace_back("normal", s.normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
       list.emplace_back("regularizer", s.regularizer == RegularizerKind::identity ? "identity" : "roughness");
-      list.emplace_back("lambda", number(s.lambda));
+      list.emplace_back("lambda", s.lambda ? number(*s.lambda) : number(default_regularization) + " of the mean eigenvalue");
       list.emplace_back("iterations", std::to_string(s.iterations));
       list.emplace_back("tolerance", number(s.tolerance));
     }

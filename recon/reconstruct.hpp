@@ -1,6 +1,7 @@
 #pragma once
 // Scan + settings -> image + report: the whole chain, on one backend.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "recon/report.hpp"
@@ -14,15 +15,20 @@ enum class NormalKind { toeplitz, explicit_product };
 enum class RegularizerKind { identity, roughness };
 enum class Precision { single_precision, double_precision };
 
+/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2), when no lambda is given.
+inline constexpr double default_regularization = 0.05;
+
 struct Settings {
   Method method = Method::cg;
   TransformKind transform = TransformKind::automatic;  ///< direct when it is affordable, else gridded
   NormalKind normal = NormalKind::toeplitz;
   RegularizerKind regularizer = RegularizerKind::identity;
   Precision precision = Precision::single_precision;
-  double lambda = 1e-3;     ///< relative to the largest eigenvalue of F^H F
+  /// Relative to the largest eigenvalue of E^H E. Not given: default_regularization times the mean eigenvalue, which
+  /// suits trajectories with a dense centre of k-space (whose largest eigenvalue is far above the rest) as well.
+  std::optional<double> lambda;
   int iterations = 30;      ///< at most
-  double tolerance = 1e-4;  ///< stop when the relative residual of the normal equations falls below
+  double tolerance = 1e-3;  ///< stop when the relative residual of the normal equations falls below
   double accuracy = 1e-5;   ///< requested of the gridded transform
   Backend backend = Backend::cpu;
 };
