@@ -1,30 +1,29 @@
 // A build without CUDA cannot make device arrays (device::allocate throws), so that none of these is ever
 // reached.
-#include <cstdlib>
-
+#include "recon/array/no_cuda.hpp"
 #include "recon/array/vector_math_cuda.hpp"
 
 namespace fhd::device {
 
 template <class T>
 void dot(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t) {
-  std::abort();
+  refuse_cuda();
 }
 template <class T>
 void add_scaled(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 template <class T>
 void scale_and_add(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 template <class T>
 void add_scaled(Array<Complex<T>>&, T, const Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 template <class T>
 void scale(Array<Complex<T>>&, T) {
-  std::abort();
+  refuse_cuda();
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \

@@ -1,17 +1,16 @@
 // A build without CUDA cannot make device arrays, so that neither of these is ever reached.
-#include <cstdlib>
-
+#include "recon/array/no_cuda.hpp"
 #include "recon/coils/sense_cuda.hpp"
 
 namespace fhd::device {
 
 template <class T>
 void apply_maps(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 template <class T>
 void combine_coils(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 
 #define FHD_INSTANTIATE(T)                                                                             \

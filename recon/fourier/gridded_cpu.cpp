@@ -225,8 +225,9 @@ class SampleGrid {
       for (int axis = 0; axis < 3; ++axis) {
         tile.corner[axis] = at[axis] * size_[axis] / tiles[axis];
         tile.shape.points[axis] = points_[axis];
-        tile.shape.size[axis] =
-            (at[axis] + 1) * size_[axis] / tiles[axis] - tile.corner[axis] + points_[axis] - 1;
+        // Lines along x are a kernel wide even where x has one voxel, and their further weights are zero.
+        const int margin = (axis == 0 ? kernel_.width : points_[axis]) - 1;
+        tile.shape.size[axis] = (at[axis] + 1) * size_[axis] / tiles[axis] - tile.corner[axis] + margin;
         colour |= static_cast<int>(at[axis] % 2) << axis;
       }
       tile.begin = begin[index];

@@ -1,21 +1,14 @@
+#include "recon/array/no_cuda.hpp"
 #include "recon/fourier/gridded_cuda.hpp"
 
 namespace fhd {
-namespace {
-
-[[noreturn]] void refuse() {
-  throw Error("--device cuda", "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use --device cpu");
-}
-
-}  // namespace
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory&, std::array<int, 3>,
                                                                  double) {
-  refuse();
+  refuse_cuda();
 }
-Array<double> density_compensation_cuda(const Trajectory&, std::array<int, 3>, int) { refuse(); }
+Array<double> density_compensation_cuda(const Trajectory&, std::array<int, 3>, int) { refuse_cuda(); }
 
 template std::unique_ptr<FourierTransform<float>> make_gridded_transform_cuda<float>(const Trajectory&,
                                                                                      std::array<int, 3>,

@@ -1,6 +1,5 @@
 // A build without CUDA cannot make device arrays, so that this is never reached.
-#include <cstdlib>
-
+#include "recon/array/no_cuda.hpp"
 #include "recon/fourier/toeplitz_cuda.hpp"
 
 namespace fhd {
@@ -8,7 +7,7 @@ namespace fhd {
 template <class T>
 std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>&,
                                                                 const Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 
 template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(

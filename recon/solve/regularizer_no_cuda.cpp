@@ -1,13 +1,12 @@
 // A build without CUDA cannot make device arrays, so that this is never reached.
-#include <cstdlib>
-
+#include "recon/array/no_cuda.hpp"
 #include "recon/solve/regularizer_cuda.hpp"
 
 namespace fhd::device {
 
 template <class T>
 void add_roughness(const Array<Complex<T>>&, T, const Array<T>&, Array<Complex<T>>&) {
-  std::abort();
+  refuse_cuda();
 }
 
 template void add_roughness<float>(const Array<Complex<float>>&, float, const Array<float>&,
