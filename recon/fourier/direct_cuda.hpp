@@ -15,7 +15,7 @@ template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size,
                                                                 DirectVariant variant);
-/// What the single-precision kernel of a pass of min(coils, 4) coils takes of the device.
+/// What the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the device.
 struct DirectKernelUse {
   int block_size = 0;  ///< threads
   int registers = 0;   ///< per thread

@@ -26,9 +26,8 @@ using Phase = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::u
 template <class T>
 using SignedPhase = std::make_signed_t<Phase<T>>;
 
-/// H: a run is 2 H voxels along x.
-inline constexpr int half_run = 8;
-inline constexpr int run_length = 2 * half_run;
+/// The largest H: a run is 2 H voxels along x.
+inline constexpr int longest_half_run = 8;
 
 /// The phase of `turns` turns, modulo one turn.
 template <class T>
@@ -127,7 +126,7 @@ template <class T>
 struct alignas(4 * sizeof(T)) SamplePosition {
   Phase<T> half_voxel[3]{};
   Phase<T> padding{};
-  Complex<T> step[half_run]{};
+  Complex<T> step[longest_half_run]{};
 };
 
 /// From k in cycles/FOV; `matrix_size` as in r = n / N.
@@ -137,7 +136,7 @@ FHD_HOST_DEVICE inline SamplePosition<T> sample_position(const double (&k)[3], c
   for (int axis = 0; axis < 3; ++axis)
     position.half_voxel[axis] = phase_of_ratio<T>(k[axis], 2.0 * matrix_size[axis]);
   const Phase<double> half_voxel = phase_of_ratio<double>(k[0], 2.0 * matrix_size[0]);
-  for (int j = 0; j < half_run; ++j) {
+  for (int j = 0; j < longest_half_run; ++j) {
     const Phase<double> theta = static_cast<unsigned>(2 * j + 1) * half_voxel;
     position.step[j] = Complex<T>(unit_phasor<double>(half_turns<double>(theta)));
   }
@@ -150,20 +149,24 @@ struct VoxelGrid {
   int extent[3]{};  ///< points along x, y, z
   int first[3]{};   ///< coordinate of point 0 along each axis
 
-  FHD_HOST_DEVICE int runs_per_row() const { return (extent[0] + run_length - 1) / run_length; }
+  FHD_HOST_DEVICE int runs_per_row(int half_run) const {
+    return (extent[0] + 2 * half_run - 1) / (2 * half_run);
+  }
   /// Coordinate of the centre of run `run` of a row, and of row y, plane z.
-  FHD_HOST_DEVICE int run_centre(int run) const { return first[0] + 2 * run_length * run + run_length - 1; }
+  FHD_HOST_DEVICE int run_centre(int run, int half_run) const {
+    return first[0] + 4 * half_run * run + 2 * half_run - 1;
+  }
   FHD_HOST_DEVICE int row(int y) const { return first[1] + 2 * y; }
   FHD_HOST_DEVICE int plane(int z) const { return first[2] + 2 * z; }
 };
 
 /// Phase of the coordinate (x, y, z), in half voxels.
 template <class T>
-FHD_HOST_DEVICE inline Phase<T> phase_at(const SamplePosition<T>& position, int x, int y, int z) {
+FHD_HOST_DEVICE inline Phase<T> phase_at(const Phase<T> (&half_voxel)[3], int x, int y, int z) {
   using Signed = SignedPhase<T>;
-  return position.half_voxel[0] * static_cast<Phase<T>>(static_cast<Signed>(x)) +
-         position.half_voxel[1] * static_cast<Phase<T>>(static_cast<Signed>(y)) +
-         position.half_voxel[2] * static_cast<Phase<T>>(static_cast<Signed>(z));
+  return half_voxel[0] * static_cast<Phase<T>>(static_cast<Signed>(x)) +
+         half_voxel[1] * static_cast<Phase<T>>(static_cast<Signed>(y)) +
+         half_voxel[2] * static_cast<Phase<T>>(static_cast<Signed>(z));
 }
 
 }  // namespace fhd

@@ -1,0 +1,66 @@
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "recon/array/cufft_library.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::cufft {
+namespace {
+
+// The dynamic linker's own search comes first (the folder of the program, LD_LIBRARY_PATH, the system's),
+// then where CUDA is commonly installed. Version 11 comes with CUDA 12; what is used of it has the same
+// binary interface.
+void* open_library() {
+  const std::string current = "libcufft.so." + std::to_string(CUFFT_VER_MAJOR), previous = "libcufft.so.11";
+  std::vector<std::string> folders{""};
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+    if (const char* folder = std::getenv(variable)) folders.push_back(std::string(folder) + "/lib64/");
+  folders.push_back("/usr/local/cuda/lib64/");
+  for (const auto& name : {current, previous})
+    for (const auto& folder : folders)
+      if (void* handle = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  throw Error("cuFFT", current, "no such library",
+              "install it (Debian and Ubuntu: libcufft-13-0 of the CUDA repository; any system: pip install "
+              "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use --device cpu");
+}
+
+template <class Function>
+void load(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  if (function == nullptr)
+    throw Error("cuFFT", name, "no such function", "install cuFFT of CUDA 12 or newer");
+}
+
+Library load_library() {
+  void* handle = open_library();
+  Library functions;
+  load(handle, "cufftCreate", functions.create);
+  load(handle, "cufftDestroy", functions.destroy);
+  load(handle, "cufftMakePlanMany64", functions.make_plan_many);
+  load(handle, "cufftSetAutoAllocation", functions.set_auto_allocation);
+  load(handle, "cufftSetWorkArea", functions.set_work_area);
+  load(handle, "cufftExecC2C", functions.execute_c2c);
+  load(handle, "cufftExecZ2Z", functions.execute_z2z);
+  return functions;
+}
+
+}  // namespace
+
+const Library& library() {
+  static const Library functions = load_library();  // a throw leaves it for the next call to try again
+  return functions;
+}
+
+void check(cufftResult status, std::string_view what) {
+  if (status == CUFFT_SUCCESS) return;
+  const std::string name = "cuFFT: " + std::string(what);
+  if (status == CUFFT_ALLOC_FAILED)
+    throw Error(name, "", "not enough device memory", "use fewer coils, a smaller matrix, or --device cpu");
+  throw Error(name, "", "status " + std::to_string(status),
+              "run again; if it stays, use --device cpu and report it");
+}
+
+}  // namespace fhd::cufft

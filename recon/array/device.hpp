@@ -1,0 +1,117 @@
+#pragma once
+// The CUDA devices of this machine, and move-only handles to what lives on them. Free of CUDA headers:
+// device_cuda.cu implements it, or device_no_cuda.cpp, where there is no device and every handle throws
+// Error.
+//
+// One convention orders all work: kernels and copies of the program run on the default stream, one after the
+// other; a Stream is for what overlaps them (uploads), and is ordered against them by Events.
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace fhd::device {
+
+struct Description {
+  int ordinal = 0;
+  std::string name;  ///< "NVIDIA H100 80GB HBM3"
+  std::size_t memory_bytes = 0;
+  int compute_major = 0, compute_minor = 0;  ///< compute capability
+  int multiprocessor_count = 0;
+  int driver_version = 0, runtime_version = 0;  ///< of CUDA: 1000 x major + 10 x minor
+
+  /// "NVIDIA H100 80GB HBM3, 79 GiB, compute capability 9.0, driver for CUDA 13.0"
+  std::string text() const;
+};
+
+/// The devices that this program can use, and otherwise why there is none. Never throws.
+struct Inventory {
+  std::vector<Description> devices;
+  std::string reason;  ///< empty when there is a device
+};
+Inventory inventory();
+
+/// Makes `ordinal` the device of the calling thread and starts it. Throws Error naming the cause: no driver,
+/// a driver too old, no device of that number, a device older than compute capability 8.0.
+Description select(int ordinal);
+
+/// Waits for all work on the device; an error of that work is thrown here.
+void synchronize();
+
+struct MemoryUse {
+  std::size_t used_bytes = 0, peak_bytes = 0;  ///< of this program's arrays
+  std::size_t free_bytes = 0;                  ///< of the device, for all programs
+};
+MemoryUse memory_use();
+/// Refuses allocations beyond `bytes` in all, as if the device were smaller; 0 takes the limit away.
+void limit_memory(std::size_t bytes);
+
+class Event;
+
+/// A queue of work beside the default stream, which it does not wait for.
+class Stream {
+ public:
+  Stream();
+  Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Stream();
+  CUstream_st* get() const { return handle_; }
+  /// Work queued from now on starts after `event`.
+  void wait(const Event& event) const;
+  void synchronize() const;
+
+ private:
+  CUstream_st* handle_ = nullptr;
+};
+
+/// A point in a stream's work.
+class Event {
+ public:
+  enum class Timing { off, on };
+  explicit Event(Timing timing = Timing::off);
+  Event(Event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Event();
+  void record();  ///< on the default stream
+  void record(const Stream& stream);
+  void synchronize() const;
+  /// The default stream starts its next work after this event.
+  void hold_default_stream() const;
+  /// Milliseconds from `start` to this event; both with Timing::on. Waits for this event.
+  double ms_since(const Event& start) const;
+  CUevent_st* get() const { return handle_; }
+
+ private:
+  CUevent_st* handle_ = nullptr;
+};
+
+/// Page-locked host memory, from which copies to the device run at full speed and beside computation.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::size_t bytes);
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~PinnedBuffer();
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace fhd::device

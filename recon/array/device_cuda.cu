@@ -1,0 +1,157 @@
+#include <string>
+
+#include "recon/array/cuda_check.hpp"
+#include "recon/array/device.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::device {
+namespace {
+
+constexpr int oldest_compute_major = 8;  // the oldest machine code in this program: CMAKE_CUDA_ARCHITECTURES
+constexpr std::string_view use_cpu = "use --device cpu, or --device auto to fall back to it";
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string reason_of(cudaError_t status) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  switch (status) {
+    case cudaErrorInsufficientDriver:
+      if (driver == 0) return "no NVIDIA driver is installed";
+      return "the NVIDIA driver is too old: it serves CUDA " + version_text(driver) +
+             ", this program needs CUDA " + version_text(runtime);
+    case cudaErrorNoDevice:
+      return "the NVIDIA driver finds no device";
+    default:
+      return cudaGetErrorString(status);
+  }
+}
+
+Description describe(int ordinal) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "reading the properties of a CUDA device");
+  Description d;
+  d.ordinal = ordinal;
+  d.name = properties.name;
+  d.memory_bytes = properties.totalGlobalMem;
+  d.compute_major = properties.major;
+  d.compute_minor = properties.minor;
+  d.multiprocessor_count = properties.multiProcessorCount;
+  check(cudaDriverGetVersion(&d.driver_version), "reading the version of the CUDA driver");
+  check(cudaRuntimeGetVersion(&d.runtime_version), "reading the version of the CUDA runtime");
+  return d;
+}
+
+// Handles are released where an exception may already be on its way; a failure there has no one to tell, and
+// the next checked call reports it again.
+void ignore(cudaError_t) noexcept {}
+
+}  // namespace
+
+void check(cudaError_t status, std::string_view what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that can be recovered from is not reported twice
+  if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice)
+    throw Error("--device cuda", "", reason_of(status), use_cpu);
+  throw Error("CUDA device: " + std::string(what), "", cudaGetErrorString(status),
+              "run again; if it stays, use --device cpu and report it");
+}
+
+std::string Description::text() const {
+  return name + ", " + std::to_string(memory_bytes >> 30) + " GiB, compute capability " +
+         std::to_string(compute_major) + "." + std::to_string(compute_minor) + ", driver for CUDA " +
+         version_text(driver_version);
+}
+
+Inventory inventory() {
+  Inventory result;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    result.reason = reason_of(status);
+    return result;
+  }
+  try {
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      Description d = describe(ordinal);
+      if (d.compute_major >= oldest_compute_major)
+        result.devices.push_back(std::move(d));
+      else
+        result.reason =
+            d.name + " is older than compute capability " + std::to_string(oldest_compute_major) + ".0";
+    }
+  } catch (const Error& error) {
+    result.reason = error.what();
+  }
+  if (!result.devices.empty())
+    result.reason.clear();
+  else if (result.reason.empty())
+    result.reason = "the NVIDIA driver finds no device";
+  return result;
+}
+
+Description select(int ordinal) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "counting the CUDA devices");
+  if (ordinal < 0 || ordinal >= count)
+    throw Error("--device cuda:" + std::to_string(ordinal),
+                count == 1 ? "cuda:0, the only device of this machine"
+                           : "cuda:0 ... cuda:" + std::to_string(count - 1),
+                std::to_string(ordinal), "name a device that this machine has");
+  Description d = describe(ordinal);
+  if (d.compute_major < oldest_compute_major)
+    throw Error("--device cuda:" + std::to_string(ordinal),
+                "compute capability " + std::to_string(oldest_compute_major) + ".0 or newer",
+                d.name + " with " + std::to_string(d.compute_major) + "." + std::to_string(d.compute_minor),
+                use_cpu);
+  check(cudaSetDevice(ordinal), "starting " + d.name);
+  check(cudaFree(nullptr), "starting " + d.name);
+  return d;
+}
+
+void synchronize() { check(cudaDeviceSynchronize(), "waiting for the device"); }
+
+Stream::Stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "making a stream"); }
+Stream::~Stream() {
+  if (handle_ != nullptr) ignore(cudaStreamDestroy(handle_));
+}
+void Stream::wait(const Event& event) const {
+  check(cudaStreamWaitEvent(handle_, event.get(), 0), "ordering two streams");
+}
+void Stream::synchronize() const { check(cudaStreamSynchronize(handle_), "waiting for a stream"); }
+
+Event::Event(Timing timing) {
+  check(cudaEventCreateWithFlags(&handle_, timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming),
+        "making an event");
+}
+Event::~Event() {
+  if (handle_ != nullptr) ignore(cudaEventDestroy(handle_));
+}
+void Event::record() { check(cudaEventRecord(handle_, nullptr), "recording an event"); }
+void Event::record(const Stream& stream) {
+  check(cudaEventRecord(handle_, stream.get()), "recording an event");
+}
+void Event::synchronize() const { check(cudaEventSynchronize(handle_), "waiting for an event"); }
+void Event::hold_default_stream() const {
+  check(cudaStreamWaitEvent(nullptr, handle_, 0), "ordering two streams");
+}
+double Event::ms_since(const Event& start) const {
+  synchronize();
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, start.handle_, handle_), "timing");
+  return ms;
+}
+
+PinnedBuffer::PinnedBuffer(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  check(cudaMallocHost(&data_, bytes), "page-locking " + std::to_string(bytes >> 20) + " MiB of host memory");
+}
+PinnedBuffer::~PinnedBuffer() {
+  if (data_ != nullptr) ignore(cudaFreeHost(data_));
+}
+
+}  // namespace fhd::device
