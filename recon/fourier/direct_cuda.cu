@@ -12,8 +12,6 @@
 // atomics: two runs give the same bits.
 #include <algorithm>
 #include <mutex>
-#include <optional>
-#include <vector>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device.hpp"
@@ -36,8 +34,7 @@ constexpr int threads_per_multiprocessor = 512;  // fewer leave it idle: then th
 __constant__ __align__(32) unsigned char tile_bank[2][tile_bytes];
 std::mutex bank_mutex;
 
-// --- What a tile holds
-// -------------------------------------------------------------------------------------------
+// --- What a tile holds ---
 
 // Chosen by measurement on an H100 (validation/results): what is read from constant memory is used as often
 // as the registers allow, with two blocks of 256 threads on a multiprocessor.
@@ -46,7 +43,7 @@ constexpr int coils_per_pass = std::is_same_v<T, float> ? 4 : 1;  // as many, or
 template <int coils>
 constexpr int half_run = coils == 1 ? longest_half_run : 4;
 template <class T, int coils>
-constexpr int rows_per_thread = std::is_same_v<T, float>&& coils == 1 ? 2 : 1;
+constexpr int rows_per_thread = (std::is_same_v<T, float> && coils == 1) ? 2 : 1;
 template <class T>
 constexpr int samples_per_thread = std::is_same_v<T, float> ? 4 : 2;
 
@@ -74,8 +71,7 @@ __device__ inline Complex<T> phasor(Phase<T> phase) {
     return unit_phasor<T>(half_turns<T>(phase));
 }
 
-// --- Kernels
-// -----------------------------------------------------------------------------------------------------
+// --- Kernels ---
 
 // position(m) = sample_position(k_m). One thread per sample; k is [3][sample].
 template <class T>
@@ -314,8 +310,7 @@ unsigned blocks_for(std::int64_t threads, int size = small_block) {
   return static_cast<unsigned>((threads + size - 1) / size);
 }
 
-// --- The pipeline
-// ------------------------------------------------------------------------------------------------
+// --- The pipeline ---
 
 /// One trajectory and one grid: plans, buffers and events of the direct sums, made once.
 template <class T>
