@@ -8,22 +8,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "io/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
 namespace {
 
-/// HDF5 prints its error stack unless told not to. And after a file could not be flushed (a full disk),
-/// HDF5 1.10 crashes when it cleans up at exit; every file written here is closed and checked before, so
-/// nothing is left to clean up.
-void prepare_library() {
-  static const bool once = [] {
-    H5dont_atexit();
-    return true;
-  }();
-  static_cast<void>(once);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
+/// HDF5 prints its error stack unless told not to; the setting belongs to the process.
+void be_silent() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 /// The innermost description of HDF5's error stack: the one that tells the cause.
 std::string hdf5_reason() {
@@ -44,7 +36,6 @@ std::string hdf5_reason() {
 std::string remedy_of(std::string_view reason) {
   if (reason.find("truncated") != std::string_view::npos)
     return "the file is cut off: copy or download it again";
-  if (reason.find("write") != std::string_view::npos) return "is the disk full?";
   return {};
 }
 
@@ -258,7 +249,7 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
 }
 
 File File::open(const std::string& path) {
-  prepare_library();
+  be_silent();
   std::error_code status;
   if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
   if (!std::ifstream(path)) throw Error(path, "a readable file", std::strerror(errno));
@@ -269,10 +260,16 @@ File File::open(const std::string& path) {
 }
 
 File File::create(const std::string& path, const std::string& reported_path) {
-  prepare_library();
-  return {reported_path,
-          {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, reported_path,
-           "a file that can be created"}};
+  be_silent();
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, reported_path, "a file that can be created");
+  constexpr std::size_t increment = std::size_t{4} << 20;
+  constexpr hbool_t write_on_close = 0;
+  check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path,
+        "a file that can be created");
+  File file(reported_path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose,
+                            reported_path, "a file that can be created"});
+  file.destination_ = path;
+  return file;
 }
 
 bool File::has(const std::string& name) const {
@@ -419,9 +416,14 @@ void File::write_attribute(const std::string& object, const std::string& name,
 }
 
 void File::close() {
-  if (file_.get() >= 0)
-    check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), path_, "a file that can be written to its end");
+  check(H5Fflush(id(), H5F_SCOPE_LOCAL), path_, "a file that can be completed");
+  const auto size = H5Fget_file_image(id(), nullptr, 0);
+  if (size < 0) check(-1, path_, "a file that can be completed");
+  std::vector<char> image(static_cast<std::size_t>(size));
+  if (H5Fget_file_image(id(), image.data(), image.size()) != size)
+    check(-1, path_, "a file that can be completed");
   file_.close(path_);
+  write_bytes(destination_, image.data(), image.size(), path_);
 }
 
 template Array<float> Dataset::read(const Shape&, const Extents&) const;

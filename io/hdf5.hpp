@@ -80,7 +80,8 @@ class File {
  public:
   /// Opens for reading. Throws Error with one clear line for a file that is absent, not HDF5, or truncated.
   static File open(const std::string& path);
-  /// Creates a file at `path`, replacing what is there; messages call it `reported_path`.
+  /// Starts a file that `close` writes to `path`, replacing what is there; messages call it `reported_path`.
+  /// Until then it is in memory: HDF5 1.10 cannot recover from a write that fails, and crashes at exit.
   static File create(const std::string& path, const std::string& reported_path);
 
   const std::string& path() const { return path_; }
@@ -113,12 +114,13 @@ class File {
                        const std::vector<double>& numbers);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<int>& numbers);
 
-  /// Flushes and closes; throws Error when the data did not reach the file (a full disk).
+  /// Completes a file that `create` started and writes it. Throws Error when that fails (a full disk).
   void close();
 
  private:
   File(std::string path, Handle file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
+  std::string destination_;  ///< where `close` writes
   Handle file_;
 };
 

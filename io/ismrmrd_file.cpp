@@ -48,8 +48,6 @@
 namespace fhd::io {
 namespace {
 
-using Head = ISMRMRD::ISMRMRD_AcquisitionHeader;
-using Counters = ISMRMRD::ISMRMRD_EncodingCounters;
 using hdf5::Handle;
 
 constexpr auto header_name = "/dataset/xml", data_name = "/dataset/data", unit_parameter = "trajectory_unit";
@@ -57,6 +55,26 @@ constexpr auto header_name = "/dataset/xml", data_name = "/dataset/data", unit_p
 // --- The record
 // ------------------------------------------------------------------------------------------------
 
+/// The head of a readout, member for member that of ISMRMRD (where each is described), but aligned: ISMRMRD
+/// packs its own to two bytes, so that no float in it may be referred to.
+struct Counters {
+  std::uint16_t kspace_encode_step_1, kspace_encode_step_2, average, slice, contrast, phase, repetition, set,
+      segment;
+  std::uint16_t user[ISMRMRD::ISMRMRD_USER_INTS];
+};
+struct Head {
+  std::uint16_t version;
+  std::uint64_t flags;
+  std::uint32_t measurement_uid, scan_counter, acquisition_time_stamp,
+      physiology_time_stamp[ISMRMRD::ISMRMRD_PHYS_STAMPS];
+  std::uint16_t number_of_samples, available_channels, active_channels;
+  std::uint64_t channel_mask[ISMRMRD::ISMRMRD_CHANNEL_MASKS];
+  std::uint16_t discard_pre, discard_post, center_sample, encoding_space_ref, trajectory_dimensions;
+  float sample_time_us, position[3], read_dir[3], phase_dir[3], slice_dir[3], patient_table_position[3];
+  Counters idx;
+  std::int32_t user_int[ISMRMRD::ISMRMRD_USER_INTS];
+  float user_float[ISMRMRD::ISMRMRD_USER_FLOATS];
+};
 struct Record {
   Head head;
   hvl_t trajectory;  ///< float [sample][axis]
@@ -73,7 +91,6 @@ void insert_array(const Handle& type, const char* name, std::size_t offset, hid_
   insert(type, name, offset, array.get(), subject);
 }
 
-// Head is packed to 2 bytes, which offsetof knows.
 Handle counters_type(const std::string& subject) {
   Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Counters)), H5Tclose, subject, "the ISMRMRD record type");
   const hid_t u16 = H5T_NATIVE_UINT16;
