@@ -241,7 +241,7 @@ TEST(ImpatientBrain, converts_and_reconstructs_within_one_gigabyte) {
       run_program({"convert", std::string(FHD_SCANS) + "/impatient_brain_spiral/64x64x16-4coils", scan_path})
           .status,
       0);
-  const auto run = run_program({"recon", scan_path, "-o", scratch / "image"});
+  const auto run = run_program({"recon", scan_path, "-o", scratch / "image", "--quiet"});
   ASSERT_EQ(run.status, 0);
   RecordProperty("seconds", std::to_string(run.seconds));
   RecordProperty("peak_mib", std::to_string(run.peak_mib));
