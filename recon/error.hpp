@@ -26,4 +26,10 @@ class Error : public std::runtime_error {
   }
 };
 
+/// A GPU that fails or has too little memory: what `--device auto` answers with the CPU.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace fhd

@@ -22,7 +22,7 @@ void* open_library() {
   for (const auto& name : {current, previous})
     for (const auto& folder : folders)
       if (void* handle = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-  throw Error("cuFFT", current, "no such library",
+  throw DeviceError("cuFFT", current, "no such library",
               "install it (Debian and Ubuntu: libcufft-13-0 of the CUDA repository; any system: pip install "
               "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use --device cpu");
 }
@@ -31,7 +31,7 @@ template <class Function>
 void load(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(handle, name));
   if (function == nullptr)
-    throw Error("cuFFT", name, "no such function", "install cuFFT of CUDA 12 or newer");
+    throw DeviceError("cuFFT", name, "no such function", "install cuFFT of CUDA 12 or newer");
 }
 
 Library load_library() {
@@ -42,6 +42,7 @@ Library load_library() {
   load(handle, "cufftMakePlanMany64", functions.make_plan_many);
   load(handle, "cufftSetAutoAllocation", functions.set_auto_allocation);
   load(handle, "cufftSetWorkArea", functions.set_work_area);
+  load(handle, "cufftSetStream", functions.set_stream);
   load(handle, "cufftExecC2C", functions.execute_c2c);
   load(handle, "cufftExecZ2Z", functions.execute_z2z);
   return functions;
@@ -58,8 +59,8 @@ void check(cufftResult status, std::string_view what) {
   if (status == CUFFT_SUCCESS) return;
   const std::string name = "cuFFT: " + std::string(what);
   if (status == CUFFT_ALLOC_FAILED)
-    throw Error(name, "", "not enough device memory", "use fewer coils, a smaller matrix, or --device cpu");
-  throw Error(name, "", "status " + std::to_string(status),
+    throw DeviceError(name, "", "not enough device memory", "use fewer coils, a smaller matrix, or --device cpu");
+  throw DeviceError(name, "", "status " + std::to_string(status),
               "run again; if it stays, use --device cpu and report it");
 }
 

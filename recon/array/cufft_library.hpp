@@ -15,6 +15,7 @@ struct Library {
   decltype(&cufftMakePlanMany64) make_plan_many;
   decltype(&cufftSetAutoAllocation) set_auto_allocation;
   decltype(&cufftSetWorkArea) set_work_area;
+  decltype(&cufftSetStream) set_stream;
   decltype(&cufftExecC2C) execute_c2c;
   decltype(&cufftExecZ2Z) execute_z2z;
 };

@@ -43,9 +43,11 @@ void synchronize();
 
 struct MemoryUse {
   std::size_t used_bytes = 0, peak_bytes = 0;  ///< of this program's arrays
-  std::size_t free_bytes = 0;                  ///< of the device, for all programs
+  std::size_t free_bytes = 0;                  ///< what can still be had: of the device, and of limit_memory()
 };
 MemoryUse memory_use();
+/// Sets the peak to what is used now.
+void reset_peak_memory();
 /// Refuses allocations beyond `bytes` in all, as if the device were smaller; 0 takes the limit away.
 void limit_memory(std::size_t bytes);
 

@@ -55,9 +55,9 @@ void check(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that can be recovered from is not reported twice
   if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice)
-    throw Error("--device cuda", "", reason_of(status), use_cpu);
-  throw Error("CUDA device: " + std::string(what), "", cudaGetErrorString(status),
-              "run again; if it stays, use --device cpu and report it");
+    throw DeviceError("--device cuda", "", reason_of(status), use_cpu);
+  throw DeviceError("CUDA device: " + std::string(what), "", cudaGetErrorString(status),
+                    "run again; if it stays, use --device cpu and report it");
 }
 
 std::string Description::text() const {

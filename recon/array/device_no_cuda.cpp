@@ -1,30 +1,23 @@
 // A build without CUDA has the same entry points: no device, and handles that throw one clear Error.
 #include "recon/array/device.hpp"
-#include "recon/error.hpp"
+#include "recon/array/no_cuda.hpp"
 
 namespace fhd::device {
-namespace {
-
-[[noreturn]] void throw_no_cuda() {
-  throw Error("--device cuda", "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use --device cpu");
-}
-
-}  // namespace
 
 std::string Description::text() const { return name; }
 Inventory inventory() { return {{}, "this program was built without CUDA"}; }
-Description select(int) { throw_no_cuda(); }
+Description select(int) { refuse_cuda(); }
 void synchronize() {}
 MemoryUse memory_use() { return {}; }
+void reset_peak_memory() {}
 void limit_memory(std::size_t) {}
 
-Stream::Stream() { throw_no_cuda(); }
+Stream::Stream() { refuse_cuda(); }
 Stream::~Stream() = default;
 void Stream::wait(const Event&) const {}
 void Stream::synchronize() const {}
 
-Event::Event(Timing) { throw_no_cuda(); }
+Event::Event(Timing) { refuse_cuda(); }
 Event::~Event() = default;
 void Event::record() {}
 void Event::record(const Stream&) {}
@@ -32,7 +25,7 @@ void Event::synchronize() const {}
 void Event::hold_default_stream() const {}
 double Event::ms_since(const Event&) const { return 0; }
 
-PinnedBuffer::PinnedBuffer(std::size_t) { throw_no_cuda(); }
+PinnedBuffer::PinnedBuffer(std::size_t) { refuse_cuda(); }
 PinnedBuffer::~PinnedBuffer() = default;
 
 }  // namespace fhd::device

@@ -23,9 +23,9 @@ std::size_t free_bytes() {
 }
 
 [[noreturn]] void throw_exhausted(std::size_t bytes, std::size_t available) {
-  throw Error("CUDA device memory", mebibytes(bytes) + " more beside the " + mebibytes(used) + " in use",
-              mebibytes(available) + " free",
-              "use fewer coils, a smaller matrix, a larger device, or --device cpu");
+  throw DeviceError(
+      "CUDA device memory", mebibytes(bytes) + " more beside the " + mebibytes(used) + " in use",
+      mebibytes(available) + " free", "use fewer coils, a smaller matrix, a larger device, or --device cpu");
 }
 
 }  // namespace
@@ -68,7 +68,11 @@ void copy_on_device(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, nullptr), "copying on the device");
 }
 
-MemoryUse memory_use() { return {used, peak, free_bytes()}; }
+MemoryUse memory_use() {
+  const std::size_t in_use = used, most = limit, available = free_bytes();
+  return {in_use, peak, most == 0 ? available : std::min(available, most - std::min(most, in_use))};
+}
+void reset_peak_memory() { peak = used.load(); }
 void limit_memory(std::size_t bytes) { limit = bytes; }
 
 }  // namespace fhd::device

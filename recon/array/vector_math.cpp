@@ -87,12 +87,21 @@ void scale(Array<Complex<T>>& y, T factor) {
 template <class T>
 void copy(const Array<Complex<T>>& x, Array<Complex<T>>& y) {
   require_alike(x, y);
-  const std::size_t bytes = static_cast<std::size_t>(x.size()) * sizeof(Complex<T>);
+  copy_range(x, 0, y, 0, x.size());
+}
+
+template <class T>
+void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<T>>& y, std::int64_t first_y,
+                std::int64_t count) {
+  if (count < 0 || first_x < 0 || first_y < 0 || first_x + count > x.size() || first_y + count > y.size())
+    throw Error("vector", "a range within both arrays", std::to_string(count) + " elements");
+  if (x.backend() != y.backend()) throw Error("vector", "arrays on one backend", "arrays on two");
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Complex<T>);
   if (bytes == 0) return;
   if (x.backend() == Backend::cuda)
-    device::copy_on_device(y.data(), x.data(), bytes);
+    device::copy_on_device(y.data() + first_y, x.data() + first_x, bytes);
   else
-    std::memcpy(y.data(), x.data(), bytes);
+    std::memcpy(y.data() + first_y, x.data() + first_x, bytes);
 }
 
 template <class T>
@@ -109,6 +118,8 @@ double norm_l2(const Array<Complex<T>>& a) {
   template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \
   template void scale<T>(Array<Complex<T>>&, T);                                                          \
   template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                    \
+  template void copy_range<T>(const Array<Complex<T>>&, std::int64_t, Array<Complex<T>>&, std::int64_t,   \
+                              std::int64_t);                                                              \
   template double norm_l2<T>(const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

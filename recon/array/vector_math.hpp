@@ -33,6 +33,11 @@ void scale(Array<Complex<T>>& y, T factor);
 template <class T>
 void copy(const Array<Complex<T>>& x, Array<Complex<T>>& y);
 
+/// y[first_y ...] = x[first_x ...], `count` elements, without allocation. Same backend.
+template <class T>
+void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<T>>& y, std::int64_t first_y,
+                std::int64_t count);
+
 /// sqrt(sum |a_i|^2), on the host.
 template <class T>
 double norm_l2(const Array<Complex<T>>& a);

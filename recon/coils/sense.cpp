@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "recon/array/vector_math.hpp"
 #include "recon/coils/sense_cuda.hpp"
 
 namespace fhd {
@@ -47,10 +48,26 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 }
 
 template <class T>
+void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                              Array<Complex<T>>& image) {
+  require_coil_images(image, maps, coil_images);
+  if (image.backend() == Backend::cuda) return device::combine_coils_normalized(coil_images, maps, image);
+  const std::int64_t coils = maps.extent(0), voxels = image.size();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < voxels; ++p)
+    image.data()[p] = normalized_sum(coil_images.data(), maps.data(), coils, voxels, p);
+}
+
+template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
   if (coil_images.shape().rank() != 4)
     throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
-  Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)});
+  Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
+                          coil_images.backend());
+  if (image.backend() == Backend::cuda) {
+    device::root_sum_of_squares(coil_images, image);
+    return image;
+  }
   const std::int64_t coils = coil_images.extent(0), voxels = image.size();
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < voxels; ++p) {
@@ -62,21 +79,50 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
 }
 
 template <class T>
-SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps)
-    : transform_(std::move(transform)), maps_(std::move(maps)) {
+SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
+                                std::int64_t coils_at_once)
+    : transform_(std::move(transform)), maps_(std::move(maps)), coils_at_once_(coils_at_once) {
   if (maps_.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps_.shape().text());
-  require_shape(maps_, transform_->images_shape(maps_.extent(0)), "sensitivity maps");
-  coil_images_ = Array<Complex<T>>(maps_.shape(), transform_->backend());
+  const std::int64_t coils = maps_.extent(0);
+  require_shape(maps_, transform_->images_shape(coils), "sensitivity maps");
+  if (coils_at_once_ == 0) coils_at_once_ = coils;
+  if (coils_at_once_ < 0 || coils % coils_at_once_ != 0)
+    throw Error("coils at once", "a divisor of " + std::to_string(coils), std::to_string(coils_at_once_));
+  const Backend backend = transform_->backend();
+  coil_images_ = Array<Complex<T>>(transform_->images_shape(coils_at_once_), backend);
+  if (coils_at_once_ == coils) return;
+  part_maps_ = Array<Complex<T>>(coil_images_.shape(), backend);
+  part_samples_ = Array<Complex<T>>(transform_->samples_shape(coils_at_once_), backend);
+  part_image_ = Array<Complex<T>>(domain(), backend);
 }
 template <class T>
 void SenseEncoding<T>::forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
-  apply_maps(image, maps_, coil_images_);
-  transform_->forward(coil_images_, samples);
+  if (part_maps_.empty()) {
+    apply_maps(image, maps_, coil_images_);
+    return transform_->forward(coil_images_, samples);
+  }
+  require_shape(samples, range(), "samples");
+  for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
+    copy_range(maps_, coil * image.size(), part_maps_, 0, part_maps_.size());
+    apply_maps(image, part_maps_, coil_images_);
+    transform_->forward(coil_images_, part_samples_);
+    copy_range(part_samples_, 0, samples, coil * transform_->sample_count(), part_samples_.size());
+  }
 }
 template <class T>
 void SenseEncoding<T>::adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const {
-  transform_->adjoint(samples, coil_images_);
-  combine_coils(coil_images_, maps_, image);
+  if (part_maps_.empty()) {
+    transform_->adjoint(samples, coil_images_);
+    return combine_coils(coil_images_, maps_, image);
+  }
+  require_shape(samples, range(), "samples");
+  for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
+    copy_range(samples, coil * transform_->sample_count(), part_samples_, 0, part_samples_.size());
+    transform_->adjoint(part_samples_, coil_images_);
+    copy_range(maps_, coil * image.size(), part_maps_, 0, part_maps_.size());
+    combine_coils(coil_images_, part_maps_, coil == 0 ? image : part_image_);
+    if (coil > 0) add_scaled(image, T(1), part_image_);
+  }
 }
 
 template <class T>
@@ -91,6 +137,8 @@ void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
 #define FHD_INSTANTIATE(T)                                                                                \
   template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
+  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,           \
+                                            Array<Complex<T>>&);                                          \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
   template class SenseEncoding<T>;                                                                        \
   template class ExplicitNormal<T>;

@@ -15,7 +15,12 @@ void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image);
-/// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the CPU.
+/// image = sum conj(maps) coil_images / sum |maps|^2 over coils, 0 where all maps are 0. Source: Roemer et
+/// al., MRM 16:192 (1990).
+template <class T>
+void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                              Array<Complex<T>>& image);
+/// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the backend of its argument.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
@@ -24,7 +29,9 @@ template <class T>
 class SenseEncoding final : public LinearOperator<T> {
  public:
   /// `maps` is [coil][z][y][x] on the backend of the transform; one coil of ones when the scan has no maps.
-  SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps);
+  /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory.
+  SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
+                std::int64_t coils_at_once = 0);
   Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Backend backend() const override { return transform_->backend(); }
@@ -34,7 +41,10 @@ class SenseEncoding final : public LinearOperator<T> {
  private:
   std::shared_ptr<const FourierTransform<T>> transform_;
   Array<Complex<T>> maps_;
+  std::int64_t coils_at_once_;
   mutable Array<Complex<T>> coil_images_;
+  // Copies of some coils' maps and samples, and what they add to the image; empty when all coils go at once.
+  mutable Array<Complex<T>> part_maps_, part_samples_, part_image_;
 };
 
 /// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.

@@ -1,4 +1,4 @@
-// A build without CUDA cannot make device arrays, so that neither of these is ever reached.
+// A build without CUDA cannot make device arrays, so that none of these is ever reached.
 #include "recon/array/no_cuda.hpp"
 #include "recon/coils/sense_cuda.hpp"
 
@@ -12,10 +12,21 @@ template <class T>
 void combine_coils(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
   refuse_cuda();
 }
+template <class T>
+void combine_coils_normalized(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&) {
+  refuse_cuda();
+}
+template <class T>
+void root_sum_of_squares(const Array<Complex<T>>&, Array<Complex<T>>&) {
+  refuse_cuda();
+}
 
-#define FHD_INSTANTIATE(T)                                                                             \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
-  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
+  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,           \
+                                            Array<Complex<T>>&);                                          \
+  template void root_sum_of_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -1,25 +1,18 @@
 // A build without CUDA has the same entry points; asking for them is one clear error.
+#include "recon/array/no_cuda.hpp"
 #include "recon/fourier/direct_cuda.hpp"
 
 namespace fhd {
-namespace {
-
-[[noreturn]] void throw_no_cuda() {
-  throw Error("--device cuda", "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use --device cpu");
-}
-
-}  // namespace
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory&, std::array<int, 3>,
                                                                 DirectVariant) {
-  throw_no_cuda();
+  refuse_cuda();
 }
-DirectKernelUse direct_kernel_use(int, DirectVariant, bool) { throw_no_cuda(); }
+DirectKernelUse direct_kernel_use(int, DirectVariant, bool) { refuse_cuda(); }
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory&, std::array<int, 3>, const Array<double>*) {
-  throw_no_cuda();
+  refuse_cuda();
 }
 
 template std::unique_ptr<FourierTransform<float>> make_direct_transform_cuda<float>(const Trajectory&,

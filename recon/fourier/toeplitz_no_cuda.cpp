@@ -1,4 +1,4 @@
-// A build without CUDA cannot make device arrays, so that this is never reached.
+// A build without CUDA cannot make device arrays, so that none of these is ever reached.
 #include "recon/array/no_cuda.hpp"
 #include "recon/fourier/toeplitz_cuda.hpp"
 
@@ -9,6 +9,8 @@ std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Comp
                                                                 const Array<Complex<T>>&) {
   refuse_cuda();
 }
+ToeplitzMemory toeplitz_memory_cuda(std::array<int, 3>, std::int64_t, std::size_t) { refuse_cuda(); }
+ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>&, int) { refuse_cuda(); }
 
 template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(
     const Array<Complex<float>>&, const Array<Complex<float>>&);
