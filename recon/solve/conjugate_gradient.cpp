@@ -1,9 +1,11 @@
 #include "recon/solve/conjugate_gradient.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/solve/residual_basis.hpp"
 
 namespace fhd {
 
@@ -33,6 +35,8 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   add_scaled(r, T(-1), q);
   copy(r, p);
   dot(r, r, rr, 0);
+  ResidualBasis<T> basis(a.domain(), std::min(settings.iterations, settings.kept_residuals), backend);
+  basis.keep(r, rr, 0);
 
   const auto look = [&](int done) {
     const Array<double> host = rr.to(Backend::cpu);
@@ -54,7 +58,9 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
     dot(p, q, pq, i);
     add_scaled(x, Ratio{rr, i, pq, i, +1}, p);
     add_scaled(r, Ratio{rr, i, pq, i, -1}, q);
+    basis.project_out(r);
     dot(r, r, rr, i + 1);
+    basis.keep(r, rr, i + 1);
     scale_and_add(p, Ratio{rr, i + 1, rr, i}, r);
     const bool last = i + 1 == settings.iterations;
     if (last || (i + 1) % settings.check_every == 0) result.converged = look(i + 1);
