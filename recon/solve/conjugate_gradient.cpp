@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "recon/array/vector_math.hpp"
@@ -49,7 +50,8 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
           "NaN or infinity after " + std::to_string(done) + " iterations",
           "the data or the sensitivity maps are too large for single precision; use --precision double");
     if (progress) progress({"conjugate gradient", done, settings.iterations, residual});
-    return residual <= settings.tolerance;
+    // Below the rounding of T there is nothing to gain, and residuals would shrink until they underflow.
+    return residual <= std::max(settings.tolerance, 0.1 * std::numeric_limits<T>::epsilon());
   };
 
   result.converged = look(0);

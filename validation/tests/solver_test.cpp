@@ -62,7 +62,9 @@ TYPED_TEST(ConjugateGradient, equals_dense_least_squares) {
   // sums of 60.
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(x), expected),
             sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
-  EXPECT_EQ(result.relative_residuals.size(), 61u);
+  // Twenty unknowns: the residual is down to rounding after about as many iterations, and the solver stops there.
+  EXPECT_TRUE(result.converged);
+  EXPECT_LE(result.relative_residuals.size(), 31u);
 }
 
 TYPED_TEST(ConjugateGradient, stops_at_the_tolerance_and_says_so) {
