@@ -14,6 +14,7 @@
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/fourier/gridded.hpp"
 #include "recon/fourier/toeplitz.hpp"
+#include "recon/memory_plan.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/regularizer.hpp"
 
@@ -54,7 +55,10 @@ class Reconstructor::Implementation {
 template <class T>
 class Reconstructor::ImplementationOf final : public Reconstructor::Implementation {
  public:
-  explicit ImplementationOf(const Settings& settings) : settings_(settings) {}
+  explicit ImplementationOf(const Settings& settings) : settings_(settings) {
+    if (settings_.method == Method::fft)
+      settings_.backend = Backend::cpu;  // one FFT: not worth the way to a GPU
+  }
 
   Reconstruction reconstruct(const Scan& scan, const ProgressCallback& progress) override {
     progress_ = progress;
@@ -62,6 +66,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     use_trajectory(scan);
     choose_transform(scan);
     describe_settings();
+    plan_memory(scan);
 
     Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
     // Data are brought to a largest magnitude of 1 and the image back again: no scale of a scanner leaves the
@@ -83,10 +88,16 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (scan.field_map)
       report_.notes.push_back("the field map of the scan is not used: off-resonance is not corrected");
 
+    if (settings_.method == Method::gridded) weight(samples);
+    if (settings_.backend == Backend::cuda)
+      stage("copy to the device", [&] {
+        samples = samples.to(settings_.backend);
+        maps = maps.to(settings_.backend);
+      });
     Array<Complex<T>> image;
     switch (settings_.method) {
       case Method::cg:
-        image = solve(samples, maps);
+        image = maps.empty() ? solve_each_coil(samples) : solve(make_system(std::move(maps)), samples);
         break;
       case Method::gridded:
         image = combine(gridded_images(samples), maps);
@@ -99,7 +110,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         break;
     }
     scale(image, static_cast<T>(unit));
-    return {crop(image.to(Backend::cpu), scan), std::move(report_)};
+    if (settings_.backend == Backend::cuda)
+      stage("copy from the device", [&] { image = image.to(Backend::cpu); });
+    return {crop(image, scan), std::move(report_)};
   }
 
  private:
@@ -148,10 +161,29 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
                   " pairs of voxels and samples are too many for the direct sums");
   }
 
+  /// Chooses how many coils go together, and refuses what a GPU cannot hold before it starts.
+  void plan_memory(const Scan& scan) {
+    if (settings_.backend == Backend::cpu) return;
+    const bool gridded = settings_.method == Method::gridded || kind_ == TransformKind::gridded;
+    // What is kept from the scan before is part of the plan.
+    const auto use = device::memory_use();
+    const MemoryPlan plan = plan_device_memory(
+        {matrix_size_, trajectory_.sample_count(), scan.kspace.coil_count(),
+         scan.sensitivity_maps.has_value(), gridded ? TransformKind::gridded : TransformKind::direct},
+        settings_, use.free_bytes + use.used_bytes);
+    coils_at_once_ = plan.coils_at_once;
+    for (const auto& item : plan.items) report_.device_memory.push_back({item.what, item.bytes});
+    report_.device_memory.push_back({"at most together", plan.peak_bytes()});
+    if (coils_at_once_ < scan.kspace.coil_count() && scan.sensitivity_maps)
+      report_.notes.push_back("GPU memory: " + std::to_string(coils_at_once_) + " of " +
+                              std::to_string(scan.kspace.coil_count()) + " coils at a time");
+  }
+
   const std::shared_ptr<const FourierTransform<T>>& transform() {
     if (!transform_) {
       if (kind_ == TransformKind::direct)
-        transform_ = make_direct_transform<T>(trajectory_, matrix_size_, settings_.backend);
+        transform_ =
+            make_direct_transform<T>(trajectory_, matrix_size_, settings_.backend, settings_.direct_variant);
       else
         transform_ =
             make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
@@ -163,7 +195,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (point_spread_.empty())
       stage("Q", [&] {
         point_spread_ = kind_ == TransformKind::direct
-                            ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend)
+                            ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend,
+                                                     settings_.direct_variant)
                             : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy,
                                                       settings_.backend);
       });
@@ -180,21 +213,20 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   // --- Methods
   // --------------------------------------------------------------------------------------------------------
 
-  Array<Complex<T>> solve(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
-    if (!maps.empty()) return solve(make_system(maps.to(settings_.backend)), samples.to(settings_.backend));
-
-    // One coil at a time; the report keeps the residuals of the coil that converged least.
+  /// One coil at a time; the report keeps the residuals of the coil that converged least.
+  Array<Complex<T>> solve_each_coil(const Array<Complex<T>>& samples) {
     const std::int64_t coils = samples.extent(0), sample_count = samples.extent(1);
     Array<Complex<T>> ones(Shape{1, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
     std::fill(ones.begin(), ones.end(), Complex<T>(1));
     const System system = make_system(ones.to(settings_.backend));
-    Array<Complex<T>> images(Shape{coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
+    Array<Complex<T>> images(Shape{coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]},
+                             settings_.backend);
+    Array<Complex<T>> one(Shape{1, sample_count}, settings_.backend);
     Report slowest;
     for (std::int64_t coil = 0; coil < coils; ++coil) {
-      Array<Complex<T>> one(Shape{1, sample_count});
-      std::copy_n(samples.data() + coil * sample_count, sample_count, one.data());
-      const Array<Complex<T>> image = solve(system, one.to(settings_.backend)).to(Backend::cpu);
-      std::copy(image.begin(), image.end(), images.data() + coil * image.size());
+      copy_range(samples, coil * sample_count, one, 0, sample_count);
+      const Array<Complex<T>> image = solve(system, one);
+      copy_range(image, 0, images, coil * image.size(), image.size());
       if (coil == 0 || report_.relative_residuals.back() > slowest.relative_residuals.back()) {
         slowest.relative_residuals = report_.relative_residuals;
         slowest.converged = report_.converged;
@@ -213,12 +245,13 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     std::shared_ptr<const HermitianOperator<T>> normal, regularized;
   };
 
-  System make_system(const Array<Complex<T>>& maps) {
+  System make_system(Array<Complex<T>> coil_maps) {
     System system;
-    system.encoding = std::make_shared<SenseEncoding<T>>(transform(), maps);
+    system.encoding = std::make_shared<SenseEncoding<T>>(transform(), std::move(coil_maps), coils_at_once_);
+    const Array<Complex<T>>& maps = system.encoding->maps();
     if (settings_.normal == NormalKind::toeplitz) {
       const auto& q = point_spread();
-      stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps); });
+      stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps, coils_at_once_); });
     } else {
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
@@ -227,7 +260,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       report_.lambda = *settings_.lambda * report_.largest_eigenvalue;
     } else {
       // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
-      const double mean_eigenvalue = static_cast<double>(trajectory_.sample_count()) * std::pow(norm_l2(maps), 2) /
+      const double mean_eigenvalue = static_cast<double>(trajectory_.sample_count()) *
+                                     std::pow(norm_l2(maps), 2) /
                                      static_cast<double>(system.encoding->domain().size());
       report_.lambda = default_regularization * mean_eigenvalue;
     }
@@ -262,22 +296,26 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
 
   Array<Complex<T>> adjoint_image(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
     Array<Complex<T>> images(transform()->images_shape(samples.extent(0)), settings_.backend);
-    stage("FhD", [&] { transform()->adjoint(samples.to(settings_.backend), images); });
-    if (maps.empty()) return combine(images.to(Backend::cpu), {});
+    stage("FhD", [&] { transform()->adjoint(samples, images); });
+    if (maps.empty()) return combine(std::move(images), {});
     Array<Complex<T>> image(Shape{images.extent(1), images.extent(2), images.extent(3)}, settings_.backend);
-    combine_coils(images, maps.to(settings_.backend), image);
+    combine_coils(images, maps, image);
     return image;
   }
 
-  Array<Complex<T>> gridded_images(Array<Complex<T>> samples) {
+  /// samples in host memory *= density compensation
+  void weight(Array<Complex<T>>& samples) {
     const Array<double>& weights = density();
-    const auto transform =
-        make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     const std::int64_t sample_count = samples.extent(1);
     for (std::int64_t i = 0; i < samples.size(); ++i) samples[i] *= static_cast<T>(weights[i % sample_count]);
-    Array<Complex<T>> images(transform->images_shape(samples.extent(0)), settings_.backend);
-    stage("gridded adjoint", [&] { transform->adjoint(samples.to(settings_.backend), images); });
-    return images.to(Backend::cpu);
+  }
+
+  Array<Complex<T>> gridded_images(const Array<Complex<T>>& weighted) {
+    const auto transform =
+        make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
+    Array<Complex<T>> images(transform->images_shape(weighted.extent(0)), settings_.backend);
+    stage("gridded adjoint", [&] { transform->adjoint(weighted, images); });
+    return images;
   }
 
   Array<Complex<T>> fft_images(const Array<Complex<T>>& samples) {
@@ -293,13 +331,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (maps.empty())
       return coil_images.extent(0) == 1 ? std::move(coil_images).reshaped(image_shape)
                                         : root_sum_of_squares(coil_images);
-    Array<Complex<T>> image(image_shape);
-    combine_coils(coil_images, maps, image);
-    const Array<Complex<T>> sensitivity = root_sum_of_squares(maps);
-    for (std::int64_t p = 0; p < image.size(); ++p) {
-      const T square = norm(sensitivity[p]);
-      image[p] = square > 0 ? (T(1) / square) * image[p] : Complex<T>();
-    }
+    Array<Complex<T>> image(image_shape, coil_images.backend());
+    combine_coils_normalized(coil_images, maps, image);
     return image;
   }
 
@@ -327,15 +360,19 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     const char* methods[] = {"cg", "gridded", "adjoint", "fft"};
     auto& list = report_.settings;
     list.emplace_back("method", methods[static_cast<int>(s.method)]);
+    list.emplace_back("device", s.backend == Backend::cpu ? "cpu" : "cuda");
     list.emplace_back("precision", s.precision == Precision::single_precision ? "single" : "double");
     if (s.method == Method::cg || s.method == Method::adjoint)
       list.emplace_back("transform", kind_ == TransformKind::direct ? "direct" : "gridded");
     if (s.method != Method::fft && !(kind_ == TransformKind::direct && s.method != Method::gridded))
       list.emplace_back("accuracy", number(s.accuracy));
+    if (s.backend == Backend::cuda && kind_ == TransformKind::direct && s.method != Method::gridded)
+      list.emplace_back("sin and cos", s.direct_variant == DirectVariant::fast ? "fast" : "accurate");
     if (s.method == Method::cg) {
       list.emplace_back("normal", s.normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
       list.emplace_back("regularizer", s.regularizer == RegularizerKind::identity ? "identity" : "roughness");
-      list.emplace_back("lambda", s.lambda ? number(*s.lambda) : number(default_regularization) + " of the mean eigenvalue");
+      list.emplace_back("lambda", s.lambda ? number(*s.lambda)
+                                           : number(default_regularization) + " of the mean eigenvalue");
       list.emplace_back("iterations", std::to_string(s.iterations));
       list.emplace_back("tolerance", number(s.tolerance));
     }
@@ -371,6 +408,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   Report report_;
   TransformKind kind_ = TransformKind::direct;
   double pairs_ = 0;
+  std::int64_t coils_at_once_ = 0;  ///< 0: all
   std::array<int, 3> matrix_size_{0, 0, 0};
   Trajectory trajectory_;
   std::shared_ptr<const FourierTransform<T>> transform_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "recon/fourier/fourier_transform.hpp"
 #include "recon/report.hpp"
 #include "recon/types.hpp"
 
@@ -15,7 +16,8 @@ enum class NormalKind { toeplitz, explicit_product };
 enum class RegularizerKind { identity, roughness };
 enum class Precision { single_precision, double_precision };
 
-/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2), when no lambda is given.
+/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2), when no lambda is
+/// given.
 inline constexpr double default_regularization = 0.05;
 
 struct Settings {
@@ -24,13 +26,15 @@ struct Settings {
   NormalKind normal = NormalKind::toeplitz;
   RegularizerKind regularizer = RegularizerKind::identity;
   Precision precision = Precision::single_precision;
-  /// Relative to the largest eigenvalue of E^H E. Not given: default_regularization times the mean eigenvalue, which
-  /// suits trajectories with a dense centre of k-space (whose largest eigenvalue is far above the rest) as well.
+  /// Relative to the largest eigenvalue of E^H E. Not given: default_regularization times the mean
+  /// eigenvalue, which suits trajectories with a dense centre of k-space (whose largest eigenvalue is far
+  /// above the rest) as well.
   std::optional<double> lambda;
-  int iterations = 30;      ///< at most
-  double tolerance = 1e-3;  ///< stop when the relative residual of the normal equations falls below
-  double accuracy = 1e-5;   ///< requested of the gridded transform
-  Backend backend = Backend::cpu;
+  int iterations = 30;             ///< at most
+  double tolerance = 1e-3;         ///< stop when the relative residual of the normal equations falls below
+  double accuracy = 1e-5;          ///< requested of the gridded transform
+  Backend backend = Backend::cpu;  ///< cuda: the device chosen with device::select
+  DirectVariant direct_variant = DirectVariant::fast;
 };
 
 struct Reconstruction {

@@ -35,6 +35,7 @@ class SenseEncoding final : public LinearOperator<T> {
   Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Backend backend() const override { return transform_->backend(); }
+  const Array<Complex<T>>& maps() const { return maps_; }
   void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override;
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override;
 

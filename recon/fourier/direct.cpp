@@ -23,25 +23,26 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size) {
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
-                                                           std::array<int, 3> matrix_size, Backend backend) {
+                                                           std::array<int, 3> matrix_size, Backend backend,
+                                                           DirectVariant variant) {
   require_trajectory(trajectory, matrix_size);
   if (backend == Backend::cpu) return make_direct_transform_cpu<T>(trajectory, matrix_size);
-  return make_direct_transform_cuda<T>(trajectory, matrix_size, DirectVariant::fast);
+  return make_direct_transform_cuda<T>(trajectory, matrix_size, variant);
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const Array<double>* weights, Backend backend) {
+                                      const Array<double>* weights, Backend backend, DirectVariant variant) {
   require_trajectory(trajectory, matrix_size);
   if (backend == Backend::cpu) return point_spread_direct_cpu<T>(trajectory, matrix_size, weights);
-  return point_spread_direct_cuda<T>(trajectory, matrix_size, weights);
+  return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, variant);
 }
 
-#define FHD_INSTANTIATE(T)                                                                             \
-  template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(const Trajectory&,            \
-                                                                         std::array<int, 3>, Backend); \
-  template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>,             \
-                                                    const Array<double>*, Backend);
+#define FHD_INSTANTIATE(T)                                                                 \
+  template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                  \
+      const Trajectory&, std::array<int, 3>, Backend, DirectVariant);                      \
+  template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>, \
+                                                    const Array<double>*, Backend, DirectVariant);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

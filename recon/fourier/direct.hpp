@@ -1,6 +1,7 @@
 #pragma once
 // Exact sums over all pairs of voxels and samples. See fourier_transform.hpp for the transform itself.
 #include "recon/array/array.hpp"
+#include "recon/fourier/fourier_transform.hpp"
 #include "recon/types.hpp"
 
 namespace fhd {
@@ -17,7 +18,8 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size);
 /// or null for w = 1. Source: Fessler et al., IEEE Trans. Signal Process. 53:3393 (2005), eq. (22) ff.
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const Array<double>* weights, Backend backend);
+                                      const Array<double>* weights, Backend backend,
+                                      DirectVariant variant = DirectVariant::fast);
 
 /// Sums over arbitrary points, on the CPU: values [coil][source] -> [coil][target],
 ///

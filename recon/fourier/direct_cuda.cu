@@ -530,7 +530,7 @@ DirectKernelUse direct_kernel_use(int coils, DirectVariant variant, bool forward
 
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights) {
+                                           const Array<double>* weights, DirectVariant variant) {
   const std::int64_t samples = trajectory.sample_count();
   Array<Complex<T>> values({samples});
   for (std::int64_t m = 0; m < samples; ++m) values[m] = {weights ? static_cast<T>((*weights)[m]) : T(1)};
@@ -547,7 +547,7 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
     size[axis] = n == 1 ? 1 : 2 * n;
   }
   Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, Backend::cuda);
-  DirectSums<T>(trajectory, matrix_size, grid, DirectVariant::fast).adjoint(values.data(), 1, half.data());
+  DirectSums<T>(trajectory, matrix_size, grid, variant).adjoint(values.data(), 1, half.data());
   Array<Complex<T>> q({size[2], size[1], size[0]}, Backend::cuda);
   unfold_point_spread_kernel<T><<<blocks_for(q.size()), small_block>>>(
       grid, half_axis, matrix_size[0], matrix_size[1], matrix_size[2], half.data(), q.data());
@@ -559,7 +559,7 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
   template std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda<T>(                  \
       const Trajectory&, std::array<int, 3>, DirectVariant);                                    \
   template Array<Complex<T>> point_spread_direct_cuda<T>(const Trajectory&, std::array<int, 3>, \
-                                                         const Array<double>*);
+                                                         const Array<double>*, DirectVariant);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

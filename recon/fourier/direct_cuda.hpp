@@ -7,10 +7,6 @@
 
 namespace fhd {
 
-/// How the device takes sin and cos: `fast` with the special-function units (absolute error 2^-21),
-/// `accurate` with sincospi (1 ulp). In double precision both are sincospi.
-enum class DirectVariant { fast, accurate };
-
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size,
@@ -24,6 +20,6 @@ DirectKernelUse direct_kernel_use(int coils, DirectVariant variant, bool forward
 /// The result lies on the device.
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights);
+                                           const Array<double>* weights, DirectVariant variant);
 
 }  // namespace fhd

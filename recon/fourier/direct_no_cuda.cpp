@@ -11,7 +11,8 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory
 }
 DirectKernelUse direct_kernel_use(int, DirectVariant, bool) { refuse_cuda(); }
 template <class T>
-Array<Complex<T>> point_spread_direct_cuda(const Trajectory&, std::array<int, 3>, const Array<double>*) {
+Array<Complex<T>> point_spread_direct_cuda(const Trajectory&, std::array<int, 3>, const Array<double>*,
+                                           DirectVariant) {
   refuse_cuda();
 }
 
@@ -22,8 +23,8 @@ template std::unique_ptr<FourierTransform<double>> make_direct_transform_cuda<do
                                                                                       std::array<int, 3>,
                                                                                       DirectVariant);
 template Array<Complex<float>> point_spread_direct_cuda<float>(const Trajectory&, std::array<int, 3>,
-                                                               const Array<double>*);
+                                                               const Array<double>*, DirectVariant);
 template Array<Complex<double>> point_spread_direct_cuda<double>(const Trajectory&, std::array<int, 3>,
-                                                                 const Array<double>*);
+                                                                 const Array<double>*, DirectVariant);
 
 }  // namespace fhd

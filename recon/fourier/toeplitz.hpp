@@ -15,10 +15,12 @@
 namespace fhd {
 
 /// E^H E as an operator on images [z][y][x]. `point_spread` is q on the periodic difference grid
-/// (direct.hpp); `maps` is [coil][z][y][x]; both on the backend of the operator.
+/// (direct.hpp); `maps` is [coil][z][y][x]; both on the backend of the operator. A GPU pads at most
+/// `coils_at_once` coils (0: as many as pay) together.
 template <class T>
 std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                           const Array<Complex<T>>& maps);
+                                                           const Array<Complex<T>>& maps,
+                                                           std::int64_t coils_at_once = 0);
 
 /// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
 /// arrays.

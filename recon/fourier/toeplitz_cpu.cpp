@@ -151,19 +151,20 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
 
 template <class T>
 std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                           const Array<Complex<T>>& maps) {
+                                                           const Array<Complex<T>>& maps,
+                                                           std::int64_t coils_at_once) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   if (maps.backend() != point_spread.backend())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one backend", "two backends");
-  if (maps.backend() == Backend::cuda) return make_toeplitz_normal_cuda(point_spread, maps);
+  if (maps.backend() == Backend::cuda) return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once);
   return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, maps);
 }
 
-#define FHD_INSTANTIATE(T)                                                                         \
-  template class ToeplitzNormalCpu<T>;                                                             \
-  template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                \
-  template std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal<T>(const Array<Complex<T>>&, \
-                                                                         const Array<Complex<T>>&);
+#define FHD_INSTANTIATE(T)                                                \
+  template class ToeplitzNormalCpu<T>;                                    \
+  template Array<T> transfer_function<T>(const Array<Complex<T>>&);       \
+  template std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal<T>( \
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

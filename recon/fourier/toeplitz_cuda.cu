@@ -15,42 +15,21 @@
 // Floor: the FFTs, 2 (1/4 + 1/2 + 1) 5 (2N)^3 log2(2N) operations per coil, and in each of 8 passes about 2
 // (2N)^3 / 2 complex numbers read and written.
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/cufft_library.hpp"
 #include "recon/array/device.hpp"
-#include "recon/fourier/direct.hpp"
 #include "recon/fourier/toeplitz_cuda.hpp"
 
 namespace fhd {
 namespace {
 
 constexpr int block_size = 256;
-constexpr std::int64_t most_coils_at_once =
-    4;  // of a 3D scan: more gain nothing, and each takes 5 grids of N (2N)^2
-
 unsigned blocks_for(std::int64_t size) { return static_cast<unsigned>((size + block_size - 1) / block_size); }
 
 // --- Sizes ---
-
-/// Image and grid, x first, axes of one voxel left out (in memory nothing changes).
-struct Extents {
-  std::int64_t n[3] = {1, 1, 1}, g[3] = {1, 1, 1};
-  std::int64_t voxels() const { return n[0] * n[1] * n[2]; }
-  std::int64_t plane() const { return g[0] * g[1]; }
-  std::int64_t grid() const { return plane() * g[2]; }
-  bool flat() const { return g[2] == 1; }
-  /// Elements of one coil: its padded planes, and what its spectra take.
-  std::int64_t padded() const { return plane() * n[2]; }
-
-  Extents(std::array<std::int64_t, 3> matrix, std::array<std::int64_t, 3> grid_size) {
-    for (std::size_t axis = 0, used = 0; axis < 3; ++axis)
-      if (grid_size[axis] > 1) n[used] = matrix[axis], g[used] = grid_size[axis], ++used;
-  }
-};
 
 /// Bytes of the device's cache.
 std::int64_t cache_bytes() {
@@ -220,7 +199,8 @@ class Graph {
 template <class T>
 class ToeplitzNormalCuda final : public HermitianOperator<T> {
  public:
-  ToeplitzNormalCuda(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps)
+  ToeplitzNormalCuda(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
+                     std::int64_t coils_at_once)
       : extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}),
         domain_{maps.extent(1), maps.extent(2), maps.extent(3)},
@@ -231,7 +211,7 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
         throw Error("point-spread kernel", "a grid of at least twice the matrix size",
                     point_spread.shape().text());
     if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", domain_.text());
-    choose_sizes();
+    choose_sizes(coils_at_once);
     make_buffers();
     store_transfer(point_spread);
     make_plans();
@@ -292,29 +272,21 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
   }
 
  private:
-  void choose_sizes() {
+  void choose_sizes(std::int64_t coils_at_once) {
+    const std::int64_t most_coils = coils_at_once > 0 ? coils_at_once : coils_;
     const std::int64_t cache = cache_bytes(), element = sizeof(Complex<T>);
     if (extents_.flat()) {
       // Padded planes and spectra of a batch of coils stay in the cache.
-      coils_at_once_ =
-          equal_part(coils_, std::max<std::int64_t>(cache / (2 * extents_.plane() * element), 1));
+      const std::int64_t fit = std::max<std::int64_t>(cache / (2 * extents_.plane() * element), 1);
+      coils_at_once_ = equal_part(coils_, std::min(most_coils, fit));
       group_rows_ = extents_.g[1];
     } else {
-      const auto memory = toeplitz_memory_cuda(matrix_size(), 1, element);
-      const auto free_bytes = static_cast<std::int64_t>(device::memory_use().free_bytes);
-      const std::int64_t fit =
-          (free_bytes - static_cast<std::int64_t>(memory.transfer_bytes + memory.work_bytes)) /
-          static_cast<std::int64_t>(memory.grids_bytes);
-      coils_at_once_ = equal_part(coils_, std::clamp<std::int64_t>(fit, 1, most_coils_at_once));
+      coils_at_once_ = equal_part(coils_, std::min(most_coils, most_toeplitz_coils));
       // Half of the cache for a group of rows: the other half streams past.
       const std::int64_t row_bytes = extents_.g[0] * extents_.g[2] * element;
       group_rows_ = equal_part(extents_.g[1], std::max<std::int64_t>(cache / 2 / row_bytes, 1));
     }
   }
-  std::array<int, 3> matrix_size() const {
-    return {static_cast<int>(domain_[2]), static_cast<int>(domain_[1]), static_cast<int>(domain_[0])};
-  }
-
   void make_buffers() {
     transfer_ = Array<T>({extents_.grid()}, Backend::cuda);
     padded_ = Array<Complex<T>>({coils_at_once_, extents_.padded()}, Backend::cuda);
@@ -425,7 +397,7 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     for (std::size_t i = 0; i < count; ++i) graphs[i].launch();
   }
 
-  Extents extents_;
+  ToeplitzExtents extents_;
   Shape domain_;
   std::int64_t coils_, coils_at_once_ = 1;
   std::int64_t group_rows_ = 1;  ///< rows y whose columns along z are transformed together
@@ -444,21 +416,9 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
 
 template <class T>
 std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
-                                                                const Array<Complex<T>>& maps) {
-  return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps);
-}
-
-ToeplitzMemory toeplitz_memory_cuda(std::array<int, 3> matrix_size, std::int64_t coils_at_once,
-                                    std::size_t element_bytes) {
-  const auto g = difference_grid(matrix_size);
-  const Extents extents({matrix_size[0], matrix_size[1], matrix_size[2]}, {g[0], g[1], g[2]});
-  const std::int64_t columns = extents.flat() ? 0 : extents.grid();
-  ToeplitzMemory memory;
-  memory.transfer_bytes = static_cast<std::size_t>(extents.grid()) * element_bytes / 2;
-  memory.grids_bytes =
-      static_cast<std::size_t>(coils_at_once * (extents.padded() + extents.grid() + columns)) * element_bytes;
-  memory.work_bytes = static_cast<std::size_t>(2 * extents.grid()) * element_bytes;
-  return memory;
+                                                                const Array<Complex<T>>& maps,
+                                                                std::int64_t coils_at_once) {
+  return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps, coils_at_once);
 }
 
 ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions) {
@@ -466,8 +426,8 @@ ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int 
 }
 
 template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(
-    const Array<Complex<float>>&, const Array<Complex<float>>&);
+    const Array<Complex<float>>&, const Array<Complex<float>>&, std::int64_t);
 template std::unique_ptr<HermitianOperator<double>> make_toeplitz_normal_cuda<double>(
-    const Array<Complex<double>>&, const Array<Complex<double>>&);
+    const Array<Complex<double>>&, const Array<Complex<double>>&, std::int64_t);
 
 }  // namespace fhd

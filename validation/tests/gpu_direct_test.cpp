@@ -100,7 +100,8 @@ void expect_point_spread(std::array<int, 3> matrix_size, std::int64_t samples, b
   for (std::int64_t m = 0; m < samples; ++m)
     weights[m] = weighted ? 0.5 + 0.001 * static_cast<double>(m) : 1.0;
   const auto q =
-      point_spread_direct_cuda<T>(trajectory, matrix_size, weighted ? &weights : nullptr).to(Backend::cpu);
+      point_spread_direct_cuda<T>(trajectory, matrix_size, weighted ? &weights : nullptr, DirectVariant::fast)
+          .to(Backend::cpu);
   auto expected = oracle::q(trajectory.k, oracle::difference_positions(matrix_size), weights);
   const auto size = difference_grid(matrix_size);
   ASSERT_EQ(q.shape(), (Shape{size[2], size[1], size[0]}));
@@ -195,7 +196,7 @@ TEST_F(GpuDirect, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks
        limit += std::size_t{1} << 20) {
     device::limit_memory(limit);
     try {
-      point_spread_direct_cuda<float>(trajectory, {32, 32, 32}, nullptr);
+      point_spread_direct_cuda<float>(trajectory, {32, 32, 32}, nullptr, DirectVariant::fast);
     } catch (const Error& error) {
       ++refused;
       EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
