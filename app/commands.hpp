@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "recon/error.hpp"
+
 namespace CLI {
 class App;
 }
@@ -14,6 +16,20 @@ using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 
 /// The command line of this process, quoted so that a shell reads it back. Defined in main.cpp.
 const std::string& command_line();
+
+/// What the user typed is wrong: exit status 2.
+struct UsageError : Error {
+  explicit UsageError(const Error& error) : Error(error) {}
+};
+/// The result of `work`, whose errors are those of the options.
+template <class Work>
+auto of_options(Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw UsageError(error);
+  }
+}
 
 Run add_recon(CLI::App& app);
 Run add_simulate(CLI::App& app);

@@ -97,9 +97,9 @@ nlohmann::json json_of(const Comparison& comparison) {
 }
 
 int CompareCommand::run() {
-  const Settings settings = recon_options.settings();
+  const Settings settings = of_options([&] { return recon_options.settings(); });
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
-  io::check_writable(output);
+  io::check_writable(output, scan);
 
   const auto file = io::open_scan(scan, scan_options.read_options());
   const auto& summary = file->summary();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -65,8 +66,9 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     return selected;
   }
   const auto refuse = [&] {
-    throw Error(option, fmt::format("\"all\" or numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
-                text);
+    throw Error(option,
+                fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
+                "'" + text + "'");
   };
   const char *at = text.data(), *end = at + text.size();
   const auto integer = [&] {
@@ -81,7 +83,10 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     std::int64_t last = first;
     if (at != end && *at == '-') ++at, last = integer();
     if (last < first) refuse();
-    for (std::int64_t i = first; i <= last; ++i) selected.push_back(i);
+    for (std::int64_t i = first; i <= last; ++i) {
+      if (std::find(selected.begin(), selected.end(), i) != selected.end()) refuse();
+      selected.push_back(i);
+    }
     if (at == end) return selected;
     if (*at++ != ',') refuse();
   }

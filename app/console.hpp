@@ -34,7 +34,7 @@ std::string text(const std::array<int, 3>& matrix_size);
 void print_scan(const io::ScanSummary& summary);
 
 /// "0-3,7" -> {0, 1, 2, 3, 7}; "all" -> 0 ... count-1. Throws Error naming `option` when an index is not
-/// below `count`.
+/// below `count` or comes twice.
 std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
                                           const std::string& option);
 

@@ -47,14 +47,27 @@ std::vector<fs::path> outputs_of(const std::string& output, io::ScanFormat forma
   return paths;
 }
 
+/// Every file of a scan.
+std::vector<fs::path> inputs_of(const std::string& input) {
+  if (fs::is_directory(input)) {
+    std::vector<fs::path> paths{input};
+    for (const auto& entry : fs::directory_iterator(input)) paths.push_back(entry.path());
+    return paths;
+  }
+  if (io::is_bart(input)) return outputs_of(input, io::ScanFormat::bart);
+  return {input};
+}
+
 int convert(const ConvertOptions& options) {
   const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
   const auto file = io::open_scan(options.input, options.scan.read_options());
   for (const auto& path : outputs_of(options.output, format)) {
     std::error_code status;
     if (!fs::exists(path, status)) continue;
-    if (fs::equivalent(path, file->summary().path, status))
-      throw Error(path.string(), "another file than the input", "the input", "choose another name");
+    for (const auto& input : inputs_of(options.input))
+      if (fs::equivalent(path, input, status))
+        throw Error(path.string(), "another file than the input", "the input, or a part of it",
+                    "choose another name");
     const bool empty_directory = fs::is_directory(path, status) && fs::is_empty(path, status);
     if (!options.force && !empty_directory)
       throw Error(path.string(), "a new file", "an existing one", "replace it with --force");

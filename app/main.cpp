@@ -1,17 +1,32 @@
 // fhd: parse, call, print. The only place that prints or exits.
+#include <fcntl.h>
+#include <semaphore.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "app/commands.hpp"
+#include "io/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
 namespace {
+
+struct Command {
+  CLI::App* parser;
+  Run run;
+};
 
 std::string typed;  // set once, before any command runs
 
@@ -25,25 +40,89 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
+/// "fhd: ..." on standard error, in one line whatever a file is called.
+void print_error(std::string line) {
+  for (char& c : line)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  std::fprintf(stderr, "fhd: %s\n", line.c_str());
+}
+
+/// A closed standard stream would give its number to the next file, and messages would go into that file.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR));
+}
+
+sem_t stop_requested;
+volatile std::sig_atomic_t stop_signal = 0;
+
+void request_stop(int number) {
+  stop_signal = number;
+  sem_post(&stop_requested);
+}
+
+/// Signals that end the process first remove the temporary files. The handler wakes a thread that does it,
+/// because a handler may not. Signals that the caller ignores (nohup) stay ignored; a write beyond a size
+/// limit is an error like a full disk.
+void end_cleanly_on_signals() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  sem_init(&stop_requested, 0, 0);
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = request_stop;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
+  std::thread([] {
+    while (sem_wait(&stop_requested) != 0) {
+    }
+    io::remove_unfinished_files();
+    const int number = stop_signal;
+    print_error(std::string("stopped: ") + strsignal(number));
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }).detach();
+}
+
 }  // namespace
 
 const std::string& command_line() { return typed; }
 
+/// Runs the command that was asked for: its exit status.
+int run(const std::vector<Command>& commands) {
+  try {
+    int status = 0;
+    for (const auto& command : commands)
+      if (command.parser->parsed()) status = command.run();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    print_error(std::string("standard output: ") + std::strerror(errno));
+  } catch (const UsageError& error) {
+    print_error(error.what());
+    return 2;
+  } catch (const Error& error) {
+    print_error(error.what());
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory; use a smaller matrix, fewer coils or --precision single");
+  } catch (const std::exception& error) {
+    print_error(std::string("unexpected failure: ") + error.what());
+  }
+  return 1;
+}
+
 }  // namespace fhd::app
 
 int main(int argc, char** argv) {
+  fhd::app::open_standard_streams();
+  fhd::app::end_cleanly_on_signals();
   for (int i = 0; i < argc; ++i) fhd::app::typed += (i > 0 ? " " : "") + fhd::app::quoted(argv[i]);
 
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans"};
   app.set_version_flag("--version", fhd::program_version);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
 
-  struct Command {
-    CLI::App* parser;
-    fhd::app::Run run;
-  };
-  std::vector<Command> commands;
+  std::vector<fhd::app::Command> commands;
   const auto add = [&](const char* name, const char* what, fhd::app::Run (*add_options)(CLI::App&)) {
     CLI::App* parser = app.add_subcommand(name, what);
     commands.push_back({parser, add_options(*parser)});
@@ -58,17 +137,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  try {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::string name = "fhd";
     for (const auto& command : commands)
-      if (command.parser->parsed()) return command.run();
-  } catch (const fhd::Error& error) {
-    std::fprintf(stderr, "fhd: %s\n", error.what());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "fhd: out of memory; use a smaller matrix, fewer coils or --precision single\n");
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "fhd: unexpected failure: %s\n", error.what());
+      if (command.parser->parsed()) name += " " + command.parser->get_name();
+    fhd::app::print_error(std::string(error.what()) + "; see '" + name + " --help'");
+    return 2;
   }
-  return 1;
+  return fhd::app::run(commands);
 }

@@ -6,11 +6,13 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
+#include "io/nifti.hpp"
 #include "io/results.hpp"
 #include "io/scan_file.hpp"
 #include "recon/error.hpp"
@@ -21,7 +23,8 @@ namespace fhd::app {
 namespace {
 
 struct ReconCommand {
-  std::string scan, output, slices = "all", repetitions = "all";
+  std::string scan, slices = "all", repetitions = "all";
+  std::optional<std::string> output;
   bool quiet = false;
   ScanOptions scan_options;
   ReconOptions recon_options;
@@ -57,13 +60,10 @@ std::string describe(const Report& report) {
 }
 
 int ReconCommand::run() {
-  const Settings settings = recon_options.settings();
-  if (output.empty()) output = default_output(scan);
-  std::error_code ignored;
-  if (std::filesystem::equivalent(output + ".h5", scan, ignored))
-    throw Error("-o " + output, "a name other than the scan's", output + ".h5 is the scan itself",
-                "choose another -o");
-  io::check_writable(output);
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  Reconstructor reconstruct = of_options([&] { return Reconstructor(settings); });
+  if (!output) output = default_output(scan);
+  io::check_writable(*output, scan);
 
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
@@ -71,13 +71,19 @@ int ReconCommand::run() {
   const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
   const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
 
-  io::Provenance provenance{
-      program_version, command_line(), scan, io::sha256_of(scan), utc_now(), ReconOptions::environment(), {}};
+  io::Provenance provenance{program_version,
+                            command_line(),
+                            scan,
+                            io::sha256_of(scan),
+                            utc_now(),
+                            ReconOptions::environment(),
+                            {},
+                            chosen_repetitions,
+                            chosen_slices};
   io::ImageSeries series;
   series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
   series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
 
-  Reconstructor reconstruct(settings);
   ProgressLine progress(quiet);
   for (const auto repetition : chosen_repetitions)
     for (const auto slice : chosen_slices) {
@@ -94,8 +100,15 @@ int ReconCommand::run() {
       series.images.push_back(std::move(result.image));
       provenance.reports.push_back(std::move(result.report));
     }
-  io::write_results(output, series, provenance);
-  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", output);
+  if (!io::lie_on_affine(series)) {
+    const std::string note =
+        "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
+        "distance";
+    provenance.reports.front().notes.push_back(note);
+    if (!quiet) fmt::print("note      {}\n", note);
+  }
+  io::write_results(*output, series, provenance);
+  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", *output);
   return 0;
 }
 

@@ -126,15 +126,8 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
 
 int run(const Options& options) {
   io::check_writable(options.output);
-  data::SimulationSettings settings;
-  data::Simulation simulation;
-  try {
-    settings = resolved(options);
-    simulation = data::simulate(settings);
-  } catch (const Error& error) {
-    fmt::print(stderr, "fhd: {}\n", error.what());
-    return 2;
-  }
+  const auto settings = of_options([&] { return resolved(options); });
+  data::Simulation simulation = of_options([&] { return data::simulate(settings); });
   if (options.without_maps) simulation.scan.sensitivity_maps.reset();
 
   const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
@@ -143,10 +136,11 @@ int run(const Options& options) {
   series.scans.push_back(std::move(simulation.scan));
 
   std::vector<io::AtomicFile> files;  // all three or none
-  for (const char* ending : {".h5", ".truth.h5", ".truth.png"}) files.emplace_back(options.output + ending);
-  io::write_scan(files[0].temporary(), io::ScanFormat::ismrmrd, series);
-  io::write_image_file(files[1].temporary(), {{"/image", &band_limited}, {"/image_ideal", &ideal}});
-  io::write_png(files[2].temporary(), io::montage(band_limited.images), files[2].path());
+  io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
+  io::write_image_file(files, options.output + ".truth.h5",
+                       {{"/image", &band_limited}, {"/image_ideal", &ideal}});
+  files.emplace_back(options.output + ".truth.png");
+  io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
   io::commit_all(files);
 
   simulation.scan = std::move(series.scans.front());

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "recon/error.hpp"
@@ -29,6 +31,15 @@ std::string temporary_name(const std::string& path) {
   const auto name = ".fhd-" + std::to_string(getpid()) + "-" + std::to_string(count++) + "-" +
                     final_path.filename().string();
   return (final_path.parent_path() / name).string();
+}
+
+/// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
+std::mutex unfinished_mutex;
+std::set<std::string> unfinished;
+
+void start(const std::string& temporary) {
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.insert(temporary);
 }
 
 [[noreturn]] void fail(const std::string& path, std::string_view expected) {
@@ -68,7 +79,8 @@ void require_writable_folder(const std::string& path) {
   std::error_code status;
   if (!fs::is_directory(folder, status))
     throw Error(path, "an existing folder '" + folder + "'", "none", "create it first");
-  const auto probe = temporary_name((fs::path(folder) / "probe").string());
+  const auto probe = temporary_name(path);  // as long as the longest name that will be needed
+  const std::lock_guard lock(unfinished_mutex);
   {
     const FileDescriptor file(probe, O_WRONLY | O_CREAT | O_EXCL);
     if (file.get() < 0) fail(path, "a folder '" + folder + "' that can be written");
@@ -81,6 +93,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(te
   if (fs::is_directory(path_, status))
     throw Error(path_, "the name of a file", "a directory", "choose another name");
   require_writable_folder(path_);
+  start(temporary_);
 }
 
 AtomicFile AtomicFile::directory(std::string path) {
@@ -93,6 +106,7 @@ AtomicFile AtomicFile::directory(std::string path) {
   AtomicFile result;
   result.temporary_ = temporary_name(path);
   result.path_ = std::move(path);
+  start(result.temporary_);
   if (!fs::create_directory(result.temporary_, status)) {
     errno = status.value();
     fail(result.path_, "a directory that can be created");
@@ -104,8 +118,11 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
 
 AtomicFile::~AtomicFile() {
+  if (temporary_.empty()) return;
+  const std::lock_guard lock(unfinished_mutex);
   std::error_code ignored;
-  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+  fs::remove_all(temporary_, ignored);
+  unfinished.erase(temporary_);
 }
 
 void commit_all(std::vector<AtomicFile>& files) {
@@ -116,12 +133,22 @@ void commit_all(std::vector<AtomicFile>& files) {
         flush_to_disk(entry.path(), file.path_);
     flush_to_disk(file.temporary_, file.path_);
   }
-  for (auto& file : files) {
-    if (::rename(file.temporary_.c_str(), file.path_.c_str()) != 0)
-      fail(file.path_, "a file that can be replaced");
-    file.temporary_.clear();
+  {
+    const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
+    for (auto& file : files) {
+      if (::rename(file.temporary_.c_str(), file.path_.c_str()) != 0)
+        fail(file.path_, "a file that can be replaced");
+      unfinished.erase(file.temporary_);
+      file.temporary_.clear();
+    }
   }
   for (const auto& file : files) flush_to_disk(folder_of(file.path_), file.path_);
+}
+
+void remove_unfinished_files() {
+  unfinished_mutex.lock();
+  std::error_code ignored;
+  for (const auto& temporary : unfinished) fs::remove_all(temporary, ignored);
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,

@@ -33,12 +33,16 @@ class AtomicFile {
 /// Flushes every file to disk, then renames them all. Throws Error; files that were not renamed are removed.
 void commit_all(std::vector<AtomicFile>& files);
 
+/// Removes every temporary file of this process, from any thread, and lets no other begin or be renamed: for
+/// a process that is about to end.
+void remove_unfinished_files();
+
 /// Writes `bytes` to `path`, checking every step; messages call it `reported_path`. Throws Error. (Not atomic
 /// by itself: give it a temporary name.)
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,
                  const std::string& reported_path);
 
-/// Throws Error when files cannot be created in the folder of `path`.
+/// Throws Error when a file with a name like `path` cannot be created in its folder.
 void require_writable_folder(const std::string& path);
 
 }  // namespace fhd::io

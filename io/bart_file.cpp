@@ -47,6 +47,8 @@ class CflFile {
  public:
   explicit CflFile(const std::string& name) : path_(name + ".cfl") {
     const auto header_path = name + ".hdr";
+    require_regular_file(header_path);
+    require_regular_file(path_);
     std::ifstream header(header_path);
     if (!header) throw Error(header_path, "the header of a BART pair", "none, or one that cannot be read");
     std::string line;
@@ -265,7 +267,8 @@ std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& 
   return std::make_unique<BartFile>(bart_name(path), options);
 }
 
-std::vector<std::string> write_bart(const std::string& path, const ScanSeries& series) {
+std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::string& path,
+                                    const ScanSeries& series) {
   const auto name = bart_name(path);
   const auto& first = series.scans.front();
   const auto coils = first.kspace.coil_count(), samples = first.kspace.sample_count();
@@ -306,7 +309,9 @@ std::vector<std::string> write_bart(const std::string& path, const ScanSeries& s
       if (has_maps && repetition == 0)
         maps.insert(maps.end(), scan.sensitivity_maps->values.begin(), scan.sensitivity_maps->values.end());
     }
-  std::vector<AtomicFile> files;
+  if (std::error_code status; !has_maps && fs::exists(name + "_sens.hdr", status))
+    throw Error(name + "_sens.hdr", "none, because the scan has no sensitivity maps", "those of another scan",
+                "remove them, or choose another name");
   write_pair(files, name, kspace_extents, kspace);
   write_pair(files, name + "_traj", trajectory_extents, trajectory);
   const auto& n = first.geometry.matrix_size;
@@ -317,7 +322,6 @@ std::vector<std::string> write_bart(const std::string& path, const ScanSeries& s
     map_extents[slice_axis] = series.slice_count;
     write_pair(files, name + "_sens", map_extents, maps);
   }
-  commit_all(files);
 
   std::vector<std::string> lost{"BART files hold no FOV, position or directions."};
   if (!has_maps)

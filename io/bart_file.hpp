@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "io/scan_file.hpp"
 
 namespace fhd::io {
@@ -15,6 +16,7 @@ std::string bart_name(const std::string& path);
 
 std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
 /// See write_scan.
-std::vector<std::string> write_bart(const std::string& path, const ScanSeries& series);
+std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::string& path,
+                                    const ScanSeries& series);
 
 }  // namespace fhd::io

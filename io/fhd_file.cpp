@@ -130,9 +130,14 @@ class FhdFile final : public ScanFile {
     read_vector("read_direction", geometry.read_direction);
     read_vector("phase_direction", geometry.phase_direction);
     read_vector("slice_direction", geometry.slice_direction);
+    if (!are_axes(geometry))
+      throw Error(file_.subject("/") + " attributes 'read_direction', 'phase_direction', 'slice_direction'",
+                  "unit vectors at right angles", "others", "correct them, or leave all three out");
     positions_ = {{0, 0, 0}};
     if (file_.has_attribute("/", "position_mm")) {
       const auto numbers = three_numbers(file_, "position_mm", summary_.slice_count);
+      if (!std::all_of(numbers.begin(), numbers.end(), [](double mm) { return std::abs(mm) <= 1e6; }))
+        throw Error(file_.subject("/") + " attribute 'position_mm'", "finite lengths in mm", "others");
       positions_.assign(numbers.size() / 3, {});
       for (std::size_t i = 0; i < numbers.size(); ++i) positions_[i / 3][i % 3] = numbers[i];
     }
@@ -209,7 +214,8 @@ std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& o
   return std::make_unique<FhdFile>(path, options);
 }
 
-std::vector<std::string> write_fhd(const std::string& path, const ScanSeries& series) {
+std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::string& path,
+                                   const ScanSeries& series) {
   const auto& first = series.scans.front();
   const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
   const bool several = series.scans.size() > 1;
@@ -222,9 +228,8 @@ std::vector<std::string> write_fhd(const std::string& path, const ScanSeries& se
                                                         first.trajectory.k.begin());
   }
 
-  std::vector<AtomicFile> files;
   files.emplace_back(path);
-  auto file = hdf5::File::create(files[0].temporary(), path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
   const auto leading = [&](std::size_t index) {
     return Extents{static_cast<std::int64_t>(index) / series.slice_count,
                    static_cast<std::int64_t>(index) % series.slice_count};
@@ -261,7 +266,6 @@ std::vector<std::string> write_fhd(const std::string& path, const ScanSeries& se
   if (series.readout_length > 0)
     file.write_attribute("/", "readout_length", std::vector<int>{static_cast<int>(series.readout_length)});
   file.close();
-  commit_all(files);
   return {};
 }
 

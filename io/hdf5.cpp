@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/atomic_file.hpp"
+#include "io/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
@@ -147,8 +148,28 @@ Extents extents_of(hid_t space, const std::string& subject) {
   return extents;
 }
 
+namespace {
+/// Throws Error when the values are compressed by a filter that this HDF5 library does not have.
+void require_filters(hid_t dataset, const std::string& subject) {
+  const Handle properties(H5Dget_create_plist(dataset), H5Pclose, subject, "a readable layout");
+  const int count = H5Pget_nfilters(properties.get());
+  for (unsigned i = 0; static_cast<int>(i) < count; ++i) {
+    char name[64]{};
+    unsigned flags = 0;
+    std::size_t parameters = 0;
+    const auto filter =
+        H5Pget_filter2(properties.get(), i, &flags, &parameters, nullptr, sizeof name, name, nullptr);
+    if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
+      throw Error(subject, "values uncompressed or compressed by gzip or szip",
+                  "the HDF5 filter '" + std::string(name) + "' (" + std::to_string(filter) + ")",
+                  "rewrite the file with 'h5repack -f GZIP=4'");
+  }
+}
+}  // namespace
+
 // Values that were never written take no space, and deflate shrinks by at most 1032.
 void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject) {
+  require_filters(dataset, subject);
   constexpr double largest_compression = 1032;
   double needed = static_cast<double>(H5Tget_size(type));
   for (const auto extent : extents) needed *= static_cast<double>(extent);
@@ -252,6 +273,7 @@ File File::open(const std::string& path) {
   be_silent();
   std::error_code status;
   if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
+  require_regular_file(path);
   if (!std::ifstream(path)) throw Error(path, "a readable file", std::strerror(errno));
   if (H5Fis_hdf5(path.c_str()) <= 0)
     throw Error(path, "an HDF5 file",

@@ -47,10 +47,11 @@ struct DatFile {
 };
 
 std::string read_bytes(const std::string& path) {
+  require_regular_file(path);
   std::ifstream file(path, std::ios::binary);
   std::error_code status;
   const auto size = fs::file_size(path, status);
-  if (!file || status) throw Error(path, "a readable file", "none");
+  if (!file || status) throw Error(path, "a readable file", "none, or one that cannot be read");
   std::string bytes(size, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!file) throw Error(path, "a readable file", "a read failure");
@@ -403,17 +404,19 @@ std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOpti
   return std::make_unique<ImpatientDirectory>(path, options);
 }
 
-std::vector<std::string> write_impatient(const std::string& path, const ScanSeries& series) {
+std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const std::string& path,
+                                         const ScanSeries& series) {
   if (series.scans.size() != 1)
     throw Error(path, "one slice and one repetition (IMPATIENT)",
                 std::to_string(series.scans.size()) + " volumes", "write another format");
   const auto& scan = series.scans.front();
   const auto& n = scan.geometry.matrix_size;
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  std::vector<AtomicFile> files;
   files.push_back(AtomicFile::directory(path));
   const auto write = [&](const std::string& name, const std::vector<float>& values,
-                         std::int64_t coil_count = 1) { write_dat(files[0], name, n, values, coil_count); };
+                         std::int64_t coil_count = 1) {
+    write_dat(files.back(), name, n, values, coil_count);
+  };
   for (int axis = 0; axis < 3; ++axis) {
     const auto* k = scan.trajectory.k.data() + axis * samples;
     write(std::array{"kx", "ky", "kz"}[axis], {k, k + samples});
@@ -456,7 +459,6 @@ std::vector<std::string> write_impatient(const std::string& path, const ScanSeri
       one(zero.size(), 1);
   write("fm", scan.field_map ? in_file_order(*scan.field_map, [](float value) { return value; }) : zero);
   write("mask", one);
-  commit_all(files);
   std::vector<std::string> lost{"IMPATIENT directories hold no FOV, position or directions."};
   if (scan.cropped_matrix_size != std::array<int, 3>{})
     lost.emplace_back("The matrix to crop to is not written.");

@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "io/scan_file.hpp"
 
 namespace fhd::io {
 
 std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options);
 /// See write_scan.
-std::vector<std::string> write_impatient(const std::string& path, const ScanSeries& series);
+std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const std::string& path,
+                                         const ScanSeries& series);
 
 }  // namespace fhd::io

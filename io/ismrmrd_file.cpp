@@ -549,13 +549,13 @@ class IsmrmrdFile final : public ScanFile {
     Geometry read = geometry;
     const bool known = unit_vector(head.read_dir, read.read_direction) &&
                        unit_vector(head.phase_dir, read.phase_direction) &&
-                       unit_vector(head.slice_dir, read.slice_direction);
+                       unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
     if (known)
       geometry = read;
     else
       summary_.inferred.push_back(
-          "The directions of the image are not stated: x, y, z are taken to be the patient's left, "
-          "posterior and superior.");
+          "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
+          "patient's left, posterior and superior.");
     geometry.position_mm = position_of(head);
   }
 
@@ -762,15 +762,15 @@ std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOption
   return std::make_unique<IsmrmrdFile>(path, options);
 }
 
-std::vector<std::string> write_ismrmrd(const std::string& path, const ScanSeries& series) {
+std::vector<std::string> write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
+                                       const ScanSeries& series) {
   constexpr std::int64_t most = 65535;  // counters and sizes are 16 bits wide
   if (series.slice_count > most || series.repetition_count > most ||
       series.scans.front().kspace.coil_count() > most)
     throw Error(path, "at most 65535 slices, repetitions and coils (ISMRMRD)", "more",
                 "write the fhd layout");
-  std::vector<AtomicFile> files;
   files.emplace_back(path);
-  auto file = hdf5::File::create(files[0].temporary(), path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
   file.create_group("/dataset");
   const auto xml = header_of(series);
   {
@@ -875,7 +875,6 @@ std::vector<std::string> write_ismrmrd(const std::string& path, const ScanSeries
   dataset.close(subject);
   write_maps(file, series);
   file.close();
-  commit_all(files);
   return {};
 }
 

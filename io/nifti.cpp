@@ -84,6 +84,24 @@ std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series) {
   return affine;
 }
 
+bool lie_on_affine(const ImageSeries& series) {
+  if (series.slice_count < 3) return true;
+  const auto at = [&](std::int64_t slice) {
+    return series.images[static_cast<std::size_t>(slice)].geometry.position_mm;
+  };
+  const auto first = at(0), last = at(series.slice_count - 1);
+  for (std::int64_t slice = 1; slice < series.slice_count; ++slice) {
+    double square = 0, distance = 0;
+    for (std::size_t row = 0; row < 3; ++row) {
+      const double step = (last[row] - first[row]) / static_cast<double>(series.slice_count - 1);
+      square += step * step;
+      distance += std::pow(at(slice)[row] - first[row] - static_cast<double>(slice) * step, 2);
+    }
+    if (!(distance <= 1e-4 * square)) return false;
+  }
+  return true;
+}
+
 void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path) {
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;

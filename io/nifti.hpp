@@ -15,6 +15,9 @@ namespace fhd::io {
 /// `position` of the first in steps of (last - first) / (slices - 1).
 std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series);
 
+/// Whether the slices of a series lie where affine_of puts them, to 1 % of their distance.
+bool lie_on_affine(const ImageSeries& series);
+
 /// Writes magnitudes as float32, compressed: x, y, z (or slice), repetition. Messages call the file
 /// `reported_path`. Throws Error. (Not atomic by itself.)
 void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path);

@@ -2,10 +2,10 @@
 //
 //   /image                       complex {r, i} [repetition][slice][z][y][x]
 //     attributes                 axes, units, matrix_size, fov_mm, position_mm (3 numbers per slice),
-//     read_direction,
-//                                phase_direction, slice_direction (patient LPS)
+//                                read_direction, phase_direction, slice_direction (patient LPS);
+//                                repetitions and slices: their numbers in the scan, as in OUT.json
 //   /report/json                 the text of OUT.json
-//   /report/R_S/relative_residuals   of repetition R and slice S, per iteration
+//   /report/R_S/relative_residuals   of /image[R][S], per iteration
 //   attributes of /report        program_version, command_line, input_path, input_sha256, started_at
 #include "io/results.hpp"
 
@@ -64,13 +64,23 @@ Json report_to_json(const Report& report) {
           {"lambda", report.lambda}};
 }
 
+/// The numbers of the chosen volumes in the scan.
+std::vector<int> numbers(const std::vector<std::int64_t>& chosen, std::int64_t count) {
+  std::vector<int> result;
+  for (std::int64_t i = 0; i < count; ++i)
+    result.push_back(static_cast<int>(chosen.empty() ? i : chosen.at(static_cast<std::size_t>(i))));
+  return result;
+}
+
 std::string json_text(const ImageSeries& series, const Provenance& provenance) {
+  const auto repetitions = numbers(provenance.repetitions, series.repetition_count),
+             slices = numbers(provenance.slices, series.slice_count);
   Json images = Json::array();
   for (std::size_t i = 0; i < series.images.size(); ++i) {
     const auto& geometry = series.images[i].geometry;
-    const auto index = static_cast<std::int64_t>(i);
-    Json image{{"repetition", index / series.slice_count},
-               {"slice", index % series.slice_count},
+    const auto slice_count = static_cast<std::size_t>(series.slice_count);
+    Json image{{"repetition", repetitions[i / slice_count]},
+               {"slice", slices[i % slice_count]},
                {"matrix_size", geometry.matrix_size},
                {"fov_mm", geometry.fov_mm},
                {"position_mm", geometry.position_mm}};
@@ -118,10 +128,16 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
 
 }  // namespace
 
-void check_writable(const std::string& prefix) {
-  require_writable_folder(prefix);
+void check_writable(const std::string& prefix, const std::string& input) {
+  if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
+    throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
+                prefix.empty() ? "nothing" : "a folder", "add a name");
   for (const char* ending : endings) {
+    require_writable_folder(prefix + ending);
     std::error_code status;
+    if (!input.empty() && fs::equivalent(prefix + ending, input, status))
+      throw Error("-o " + prefix, "a name other than the scan's", prefix + ending + " is the scan itself",
+                  "choose another -o");
     if (fs::is_directory(prefix + ending, status))
       throw Error(prefix + ending, "the name of a file", "a directory", "choose another name");
   }
@@ -135,6 +151,8 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
 
   auto file = hdf5::File::create(files[0].temporary(), files[0].path());
   write_series(file, "/image", series);
+  file.write_attribute("/image", "repetitions", numbers(provenance.repetitions, series.repetition_count));
+  file.write_attribute("/image", "slices", numbers(provenance.slices, series.slice_count));
   file.create_group("/report");
   file.write("/report/json", json);
   file.write_attribute("/report", "program_version", provenance.program_version);
@@ -160,14 +178,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   commit_all(files);
 }
 
-void write_image_file(const std::string& path,
+void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets) {
-  std::vector<AtomicFile> files;
   files.emplace_back(path);
-  auto file = hdf5::File::create(files[0].temporary(), path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
   for (const auto& [name, series] : datasets) write_series(file, name, *series);
   file.close();
-  commit_all(files);
 }
 
 ImageSeries read_image(const std::string& path, const std::string& name) {

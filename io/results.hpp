@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "recon/report.hpp"
 #include "recon/types.hpp"
 
@@ -22,16 +23,18 @@ struct Provenance {
   std::vector<std::pair<std::string, std::string>>
       environment;              ///< processor, threads, device, library versions
   std::vector<Report> reports;  ///< one per image, same order
+  /// Which of the scan they are, such as {3, 7}; empty: from 0 on.
+  std::vector<std::int64_t> repetitions{}, slices{};
 };
 
-/// Throws Error when the folder of `prefix` does not exist or cannot be written: called before the work
-/// starts.
-void check_writable(const std::string& prefix);
+/// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
+/// in the way, or one of them is the file `input`. Called before the work starts.
+void check_writable(const std::string& prefix, const std::string& input = {});
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance);
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
-/// OUT.h5, whole or not at all. Throws Error.
-void write_image_file(const std::string& path,
+/// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
+void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");

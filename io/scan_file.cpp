@@ -56,6 +56,17 @@ std::optional<std::string> missing_fov(const Geometry& geometry) {
          " is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.";
 }
 
+bool are_axes(const Geometry& geometry) {
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      double product = 0;
+      for (std::size_t i = 0; i < 3; ++i) product += directions[a][i] * directions[b][i];
+      if (!(std::abs(product - (a == b ? 1 : 0)) <= 0.01)) return false;
+    }
+  return true;
+}
+
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {
   if (slice < 0 || slice >= summary.slice_count)
     throw Error(summary.path, "a slice from 0 to " + std::to_string(summary.slice_count - 1),
@@ -109,19 +120,35 @@ ScanSeries read_all(ScanFile& file) {
   return series;
 }
 
-std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
+std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
+                                    ScanFormat format, const ScanSeries& series) {
   require_consistent(series, path);
   switch (format) {
     case ScanFormat::fhd:
-      return write_fhd(path, series);
+      return write_fhd(files, path, series);
     case ScanFormat::ismrmrd:
-      return write_ismrmrd(path, series);
+      return write_ismrmrd(files, path, series);
     case ScanFormat::bart:
-      return write_bart(path, series);
+      return write_bart(files, path, series);
     case ScanFormat::impatient:
-      return write_impatient(path, series);
+      return write_impatient(files, path, series);
   }
   return {};
+}
+
+std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
+  std::vector<AtomicFile> files;
+  auto lost = write_scan(files, path, format, series);
+  commit_all(files);
+  return lost;
+}
+
+void require_regular_file(const std::string& path) {
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    throw Error(path, "a file", fs::is_directory(found) ? "a directory" : "a pipe, a device or a socket",
+                "save the scan as a file first");
 }
 
 }  // namespace fhd::io

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "recon/types.hpp"
 
 namespace fhd::io {
@@ -80,5 +81,8 @@ ScanSeries read_all(ScanFile& file);
 /// are stored in single precision, times and (fhd only) trajectories in double. Returns what the format
 /// cannot hold, one sentence each. Throws Error when it cannot hold the k-space itself.
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
+/// The same, without the last step: adds what it writes to `files`, for the caller to commit with others.
+std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
+                                    ScanFormat format, const ScanSeries& series);
 
 }  // namespace fhd::io

@@ -26,6 +26,12 @@ void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geom
 /// What to say when the FOV is unknown along an axis of more than one voxel; nothing otherwise.
 std::optional<std::string> missing_fov(const Geometry& geometry);
 
+/// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
+void require_regular_file(const std::string& path);
+
+/// Whether read, phase and slice directions are unit vectors at right angles, to 1 %.
+bool are_axes(const Geometry& geometry);
+
 /// Throws Error when a slice or repetition does not exist.
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition);
 

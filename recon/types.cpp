@@ -1,9 +1,16 @@
 #include "recon/types.hpp"
 
 #include <cmath>
+#include <cstdio>
 
 namespace fhd {
 namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
 
 template <class T>
 bool all_finite(const Array<T>& values) {
@@ -21,8 +28,8 @@ bool all_finite(const Array<T>& values) {
 template <class T>
 void require_finite(const Array<T>& values, const std::string& name) {
   if (!all_finite(values))
-    throw Error(name, "finite numbers", "NaN or infinity",
-                "the file is damaged, or was written by a failed run");
+    throw Error(name, "finite numbers", "NaN, infinity or a number beyond single precision",
+                "the file is damaged, was written by a failed run, or needs another scale");
 }
 
 }  // namespace
@@ -35,7 +42,7 @@ void Scan::validate(const std::string& subject) const {
       throw Error(subject + ": matrix size", "1 ... " + std::to_string(largest_matrix) + " voxels per axis",
                   std::to_string(n), "give it with --matrix X,Y,Z");
     if (!std::isfinite(geometry.fov_mm[axis]) || geometry.fov_mm[axis] < 0)
-      throw Error(subject + ": FOV", "millimetres >= 0", std::to_string(geometry.fov_mm[axis]),
+      throw Error(subject + ": FOV", "millimetres >= 0", number(geometry.fov_mm[axis]),
                   "give it with --fov-mm X,Y,Z");
   }
   const auto samples = kspace.sample_count();
@@ -58,14 +65,17 @@ void Scan::validate(const std::string& subject) const {
       largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
     if (!(largest <= edge * rounding))
       throw Error(subject + ": trajectory along " + "xyz"[axis],
-                  "|k| <= " + std::to_string(edge) + " cycles/FOV for a matrix of " +
+                  "|k| <= " + number(edge) + " cycles/FOV for a matrix of " +
                       std::to_string(geometry.matrix_size[axis]),
-                  std::to_string(largest), "give the true --matrix, or the true --trajectory-unit");
+                  number(largest), "give the true --matrix, or the true --trajectory-unit");
   }
   if (sensitivity_maps) {
     const Shape expected{kspace.coil_count(), geometry.matrix_size[2], geometry.matrix_size[1],
                          geometry.matrix_size[0]};
-    require_shape(sensitivity_maps->values, expected, subject + ": sensitivity maps");
+    if (!(sensitivity_maps->values.shape() == expected))
+      throw Error(subject + ": sensitivity maps", expected.text() + ", the coils and the matrix",
+                  sensitivity_maps->values.shape().text(),
+                  "leave out --matrix, or supply maps of that matrix");
     require_finite(sensitivity_maps->values, subject + ": sensitivity maps");
   }
   if (field_map) {

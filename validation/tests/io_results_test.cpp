@@ -294,6 +294,38 @@ TEST_F(Results, are_refused_before_the_work_where_they_cannot_be_written) {
   EXPECT_FALSE(std::filesystem::exists(path("other.h5")));
 }
 
+TEST_F(Results, need_a_name_that_is_not_the_scan) {
+  for (const char* prefix : {"", ".", "..", "folder/"})
+    EXPECT_CONTAINS(error_of([&] { check_writable(prefix); }), "add a name") << prefix;
+  EXPECT_CONTAINS(error_of([&] { check_writable(path(std::string(250, 'x'))); }), "too long");
+  for (const char* ending : {".h5", ".png"}) {
+    const auto scan = path("scan") + ending;
+    write_text(scan, "a scan");
+    EXPECT_CONTAINS(error_of([&] { check_writable(path("scan"), scan); }), "is the scan itself");
+    std::filesystem::remove(scan);
+  }
+}
+
+TEST_F(Results, tell_which_slices_and_repetitions_they_are) {
+  auto provenance = some_provenance(4);
+  provenance.repetitions = {5, 1};
+  provenance.slices = {3, 7};
+  write_results(path("out"), random_series(oblique_geometry(), 2, 2), provenance);
+  const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
+  EXPECT_EQ(json["images"][1]["repetition"], 5);
+  EXPECT_EQ(json["images"][1]["slice"], 7);
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_EQ(file.number_attribute("/image", "slices"), (std::vector<double>{3, 7}));
+  EXPECT_EQ(file.number_attribute("/image", "repetitions"), (std::vector<double>{5, 1}));
+}
+
+TEST_F(Results, know_whether_slices_are_equally_spaced) {
+  auto series = random_series(oblique_geometry(), 1, 4);
+  EXPECT_TRUE(lie_on_affine(series));
+  series.images[2].geometry.position_mm[2] += 1;
+  EXPECT_FALSE(lie_on_affine(series));
+}
+
 TEST_F(Results, images_of_another_shape_are_refused) {
   auto series = random_series(oblique_geometry(), 1, 2);
   series.images[1].geometry.matrix_size = {3, 8, 3};
@@ -304,7 +336,9 @@ TEST_F(Results, images_of_another_shape_are_refused) {
 TEST_F(Results, truth_files_hold_several_series) {
   const auto first = random_series(oblique_geometry(), 1, 1),
              second = random_series(oblique_geometry(), 1, 2);
-  write_image_file(path("truth.h5"), {{"/image", &first}, {"/ideal", &second}});
+  std::vector<AtomicFile> files;
+  write_image_file(files, path("truth.h5"), {{"/image", &first}, {"/ideal", &second}});
+  commit_all(files);
   EXPECT_EQ(read_image(path("truth.h5")).slice_count, 1);
   EXPECT_EQ(read_image(path("truth.h5"), "/ideal").slice_count, 2);
   EXPECT_CONTAINS(error_of([&] { read_image(path("truth.h5"), "/other"); }), "truth.h5:/other");
