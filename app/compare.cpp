@@ -10,6 +10,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/device_option.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
 #include "io/atomic_file.hpp"
@@ -30,6 +31,7 @@ struct CompareCommand {
   std::int64_t slice = 0, repetition = 0;
   ScanOptions scan_options;
   ReconOptions recon_options;
+  DeviceOption device_option;
 
   int run();
 };
@@ -57,11 +59,11 @@ void print_table(const Comparison& comparison, const char* quantity,
   double reference_seconds = 0;
   for (const auto& result : comparison.cases)
     if (result.way.name == comparison.reference) reference_seconds = (result.*measurement).seconds;
-  fmt::print("\n{:<10}{:>13}{:>13}{:>10}{:>11}{:>10}{:>10}\n", quantity, "relative l2", "max. error", "SSIM",
+  fmt::print("\n{:<14}{:>13}{:>13}{:>10}{:>11}{:>10}{:>10}\n", quantity, "relative l2", "max. error", "SSIM",
              "NRMSE", "time/s", "speed-up");
   for (const auto& result : comparison.cases) {
     const Measurement& m = result.*measurement;
-    fmt::print("{:<10}{:>13.2e}{:>13.2e}{:>10.4f}{:>9.3g} %{:>10.3f}{:>10.2f}\n", result.way.name,
+    fmt::print("{:<14}{:>13.2e}{:>13.2e}{:>10.4f}{:>9.3g} %{:>10.3f}{:>10.2f}\n", result.way.name,
                m.relative_l2, m.relative_maximum_error, m.ssim, 100 * m.nrmse, m.seconds,
                reference_seconds / m.seconds);
   }
@@ -114,9 +116,23 @@ int CompareCommand::run() {
   if (!truth.empty()) true_image = read_truth(truth, slice, repetition);
   fmt::print("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
 
+  const Device device = device_option.choose();
+  fmt::print("device    {}\n", device.text);
   ProgressLine progress(false);
-  const auto comparison = validation::compare(
-      file->read(slice, repetition), validation::comparison_cases(settings), true_image, progress.callback());
+  const Scan one = file->read(slice, repetition);
+  const auto compare_on = [&](Backend backend) {
+    return validation::compare(one, validation::comparison_cases(settings, backend), true_image,
+                               progress.callback());
+  };
+  Comparison comparison;
+  try {
+    comparison = compare_on(device.backend);
+  } catch (const DeviceError& error) {
+    if (!device.automatic) throw;
+    progress.clear();
+    print_fallback(error.what());
+    comparison = compare_on(Backend::cpu);
+  }
   progress.clear();
   print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);
   print_table(comparison, "Q", &CaseResult::q, comparison.reference);
@@ -124,6 +140,7 @@ int CompareCommand::run() {
 
   nlohmann::json environment;
   for (const auto& [name, value] : ReconOptions::environment()) environment[name] = value;
+  for (const auto& [name, value] : device.environment()) environment[name] = value;
   const nlohmann::json report{{"program_version", program_version},
                               {"command_line", command_line()},
                               {"scan", scan},
@@ -159,8 +176,12 @@ Run add_compare(CLI::App& app) {
   app.add_option("--slice", command->slice, "which slice of a scan of several")->capture_default_str();
   app.add_option("--repetition", command->repetition, "which repetition of a scan of several")
       ->capture_default_str();
+  // All cases stop at the same iteration, so that what differs is the arithmetic.
+  command->recon_options.set_default_tolerance(0);
   command->recon_options.add_to(app);
-  for (const char* flag : {"--method", "--transform", "--precision"})  // these are what is compared
+  command->device_option.add_to(app);
+  for (const char* flag :
+       {"--method", "--transform", "--precision", "--sin-cos"})  // these are what is compared
     app.remove_option(app.get_option(flag));
   command->scan_options.add_to(app);
   return [command] { return command->run(); };

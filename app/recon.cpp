@@ -10,6 +10,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/device_option.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
 #include "io/nifti.hpp"
@@ -25,9 +26,10 @@ namespace {
 struct ReconCommand {
   std::string scan, slices = "all", repetitions = "all";
   std::optional<std::string> output;
-  bool quiet = false;
+  bool quiet = false, verbose = false;
   ScanOptions scan_options;
   ReconOptions recon_options;
+  DeviceOption device_option;
 
   int run();
 };
@@ -60,8 +62,8 @@ std::string describe(const Report& report) {
 }
 
 int ReconCommand::run() {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
-  Reconstructor reconstruct = of_options([&] { return Reconstructor(settings); });
+  Settings settings = of_options([&] { return recon_options.settings(); });
+  of_options([&] { Reconstructor{settings}; });
   if (!output) output = default_output(scan);
   io::check_writable(*output, scan);
 
@@ -70,6 +72,27 @@ int ReconCommand::run() {
   if (!quiet) print_scan(summary);
   const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
   const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
+
+  const Device device = device_option.choose();
+  if (!quiet) fmt::print("device    {}\n", device.text);
+  settings.backend = device.backend;
+  std::optional<Reconstructor> reconstructor(settings);
+  ProgressLine progress(quiet);
+  const auto reconstruct = [&](const Scan& one) {
+    try {
+      return (*reconstructor)(one, progress.callback());
+    } catch (const DeviceError& error) {
+      if (!device.automatic || settings.backend == Backend::cpu) throw;
+      progress.clear();
+      print_fallback(error.what());
+      settings.backend = Backend::cpu;
+      reconstructor.emplace(settings);
+      auto result = (*reconstructor)(one, progress.callback());
+      result.report.notes.push_back(std::string("computed on the CPU, because the GPU failed: ") +
+                                    error.what());
+      return result;
+    }
+  };
 
   io::Provenance provenance{program_version,
                             command_line(),
@@ -84,14 +107,17 @@ int ReconCommand::run() {
   series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
   series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
 
-  ProgressLine progress(quiet);
+  for (const auto& entry : device.environment()) provenance.environment.push_back(entry);
   for (const auto repetition : chosen_repetitions)
     for (const auto slice : chosen_slices) {
       const std::size_t done = series.images.size(), total = chosen_repetitions.size() * chosen_slices.size();
       if (total > 1) progress.set_context(fmt::format("image {} of {}", done + 1, total));
-      Reconstruction result = reconstruct(file->read(slice, repetition), progress.callback());
+      Reconstruction result = reconstruct(file->read(slice, repetition));
       progress.clear();
       if (!quiet) {
+        if (done == 0 && verbose)
+          for (const auto& [what, bytes] : result.report.device_memory)
+            fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
         if (done == 0)
           for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
         fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "",
@@ -124,6 +150,8 @@ Run add_recon(CLI::App& app) {
   app.add_option("--repetitions", command->repetitions, "which repetitions: all, or such as 0-3,7")
       ->capture_default_str();
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
+  app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");
+  command->device_option.add_to(app);
   command->recon_options.add_to(app);
   command->scan_options.add_to(app);
   return [command] { return command->run(); };

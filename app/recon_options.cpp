@@ -3,6 +3,8 @@
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
 #include <fstream>
 
 #include "recon/error.hpp"
@@ -16,6 +18,21 @@ Enum chosen(const std::string& value, std::initializer_list<std::pair<const char
   for (const auto& [name, choice] : choices)
     if (value == name) return choice;
   throw Error("option", "a known value", value);  // CLI11 has checked the value
+}
+
+/// --compress into the settings.
+void set_compression(const std::string& text, CoilSettings& coils) {
+  coils.compress = text != "off";
+  if (text == "auto" || text == "off") return;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (is_number && value > 0 && value < 1)
+    coils.compression_energy = value;
+  else if (is_number && value >= 1 && value <= 65535 && value == std::floor(value))
+    coils.coil_count = static_cast<std::int64_t>(value);
+  else
+    throw Error("--compress", "auto, off, a number of virtual coils, or a share of energy between 0 and 1", text);
 }
 
 }  // namespace
@@ -38,13 +55,25 @@ void ReconOptions::add_to(CLI::App& app) {
          "direct: exact sums; auto: direct when affordable");
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
-  app.add_option("--lambda", settings_.lambda,
-                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F [0.05 of its mean eigenvalue]")
+  app.add_option(
+         "--lambda", settings_.lambda,
+         "weight of |W rho|^2, relative to the largest eigenvalue of F^H F [0.05 of its mean eigenvalue]")
       ->group("Reconstruction");
   number("--iterations", settings_.iterations, "of conjugate gradient, at most");
   number("--tolerance", settings_.tolerance, "stop at this relative residual of the normal equations");
   number("--accuracy", settings_.accuracy, "relative error accepted of the gridded transform");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
+  choice("--sin-cos", sin_cos_, {"fast", "accurate"},
+         "of a GPU's direct sums: special-function units, or 1 ulp");
+  choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "none"},
+         "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of the sum of "
+         "squares");
+  choice("--whiten", whiten_, {"auto", "edge", "off"},
+         "coils by their noise; auto: noise readouts; edge: without these the edge of k-space");
+  app.add_option("--compress", compress_,
+                 "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils")
+      ->capture_default_str()
+      ->group("Reconstruction");
   number("--threads", threads_, "processor threads; 0: all");
 }
 
@@ -62,6 +91,19 @@ Settings ReconOptions::settings() const {
       regularizer_, {{"identity", RegularizerKind::identity}, {"roughness", RegularizerKind::roughness}});
   s.precision = chosen<Precision>(
       precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
+
+  s.direct_variant =
+      chosen<DirectVariant>(sin_cos_, {{"fast", DirectVariant::fast}, {"accurate", DirectVariant::accurate}});
+
+  s.coils.maps = chosen<CoilMaps>(coils_, {{"auto", CoilMaps::automatic},
+                                           {"file", CoilMaps::file},
+                                           {"espirit", CoilMaps::espirit},
+                                           {"adaptive", CoilMaps::adaptive},
+                                           {"none", CoilMaps::none}});
+  s.coils.whitening = chosen<NoiseWhitening>(whiten_, {{"auto", NoiseWhitening::automatic},
+                                                       {"edge", NoiseWhitening::edge},
+                                                       {"off", NoiseWhitening::off}});
+  set_compression(compress_, s.coils);
 
   const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
   const auto refuse = [&](const char* flag, const std::string& without) {

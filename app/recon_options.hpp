@@ -14,6 +14,8 @@ class ReconOptions {
  public:
   /// Adds the options to a command. The object must outlive the parse.
   void add_to(CLI::App& app);
+  /// Replaces the default of --tolerance; before add_to.
+  void set_default_tolerance(double tolerance) { settings_.tolerance = tolerance; }
   /// The settings asked for; sets the number of threads. Throws Error on contradictory options.
   Settings settings() const;
   /// The processor, threads and instruction set in use, for the report: name, value.
@@ -23,7 +25,8 @@ class ReconOptions {
   CLI::App* app_ = nullptr;
   Settings settings_;
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
-              precision_ = "single";
+              precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
+  std::string sin_cos_ = "fast";
   int threads_ = 0;
 };
 

@@ -38,7 +38,10 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
   const auto gridding = [&](std::size_t image_points, std::size_t images) {
     std::size_t cells = image_points * element;
     for (int size : n) cells *= size > 1 ? 2 : 1;
-    return std::max(cells, std::min(2 * cells * images, default_gridding_bytes)) + samples * 64;
+    const std::size_t side_by_side =
+        std::max(2 * cells, std::min(4 * cells * images, default_gridding_bytes));
+    return side_by_side + cells + samples * 128 +
+           (std::size_t{8} << 20);  // FFT work area, sorted samples, tables
   };
   const bool direct = demand.transform == TransformKind::direct;
   const auto transform_bytes = [&](std::size_t image_points, std::size_t images) {

@@ -41,7 +41,7 @@ Timed fhd_of(const Scan& scan, const Settings& settings) {
   const auto transform =
       settings.transform == TransformKind::gridded
           ? make_gridded_transform<T>(scan.trajectory, matrix, settings.accuracy, settings.backend)
-          : make_direct_transform<T>(scan.trajectory, matrix, settings.backend);
+          : make_direct_transform<T>(scan.trajectory, matrix, settings.backend, settings.direct_variant);
   Array<Complex<T>> coil_images(transform->images_shape(coils), settings.backend);
   transform->adjoint(samples.to(settings.backend), coil_images);
   Array<Complex<T>> image;
@@ -63,7 +63,8 @@ Timed q_of(const Scan& scan, const Settings& settings) {
   const auto q =
       settings.transform == TransformKind::gridded
           ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, settings.accuracy, settings.backend)
-          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, settings.backend);
+          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, settings.backend,
+                                   settings.direct_variant);
   auto values = converted<Complex<double>>(q);
   return {std::move(values), watch.seconds()};
 }
@@ -88,18 +89,30 @@ bool is_reference(const Settings& settings) {
 
 }  // namespace
 
-std::vector<ComparisonCase> comparison_cases(const Settings& settings) {
+std::vector<ComparisonCase> comparison_cases(const Settings& settings, Backend backend) {
   const auto with = [&](Method method, TransformKind transform, Precision precision) {
     Settings changed = settings;
     changed.method = method, changed.transform = transform, changed.precision = precision;
+    changed.backend = Backend::cpu;
     return changed;
   };
-  return {{"gridded", with(Method::gridded, TransformKind::gridded, Precision::single_precision)},
-          {"CPU.DP", with(Method::cg, TransformKind::direct, Precision::double_precision)},
-          {"CPU.SP", with(Method::cg, TransformKind::direct, Precision::single_precision)}};
+  const auto on_gpu = [&](DirectVariant variant) {
+    Settings changed = with(Method::cg, TransformKind::direct, Precision::single_precision);
+    changed.backend = Backend::cuda, changed.direct_variant = variant;
+    return changed;
+  };
+  std::vector<ComparisonCase> cases{
+      {"gridded", with(Method::gridded, TransformKind::gridded, Precision::single_precision)},
+      {"CPU.DP", with(Method::cg, TransformKind::direct, Precision::double_precision)},
+      {"CPU.SP", with(Method::cg, TransformKind::direct, Precision::single_precision)}};
+  if (backend == Backend::cuda) {
+    cases.push_back({"GPU.accurate", on_gpu(DirectVariant::accurate), false});
+    cases.push_back({"GPU.fast", on_gpu(DirectVariant::fast)});
+  }
+  return cases;
 }
 
-Comparison compare(const Scan& scan, const std::vector<ComparisonCase>& cases,
+Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& cases,
                    const std::optional<Image>& truth, const ProgressCallback& progress) {
   const auto reference_case = std::find_if(
       cases.begin(), cases.end(), [](const ComparisonCase& way) { return is_reference(way.settings); });
@@ -107,11 +120,21 @@ Comparison compare(const Scan& scan, const std::vector<ComparisonCase>& cases,
     throw Error("comparison", "a case of direct sums in double precision", "none");
   const auto reference = static_cast<std::size_t>(reference_case - cases.begin());
 
+  // All cases see the same coils and maps.
+  Report preparation;
+  const auto prepared = prepare_coils(measured, reference_case->settings.coils, true, preparation, progress);
+  const Scan& scan = prepared ? *prepared : measured;
+  CoilSettings as_they_are;
+  as_they_are.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
+  as_they_are.whitening = NoiseWhitening::off;
+  as_they_are.compress = false;
+
   Comparison comparison;
   comparison.reference = reference_case->name;
   std::vector<Timed> fhd, q;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto& settings = cases[i].settings;
+    Settings settings = cases[i].settings;
+    settings.coils = as_they_are;
     const auto tell = [&](const char* stage) {
       if (progress)
         progress({cases[i].name + ": " + stage, static_cast<std::int64_t>(i),
@@ -195,6 +218,7 @@ io::GrayImage picture_of(const Comparison& comparison, int slice) {
     errors.push_back(panel(std::vector<float>(target_magnitudes.size()), "errors x 5"));
   }
   for (const auto& result : comparison.cases) {
+    if (!result.way.pictured) continue;
     auto scaled = metrics::scaled(result.values, metrics::best_scale(result.values, target));
     const bool is_target = !comparison.truth && result.way.name == comparison.reference;
     images.push_back(

@@ -14,11 +14,13 @@ namespace fhd::validation {
 struct ComparisonCase {
   std::string name;   ///< of the table and the picture: "CPU.DP"
   Settings settings;  ///< its transform says how F^H d and Q are computed
+  bool pictured = true;
 };
 
-/// Gridded, CPU in double precision (the reference of the others), CPU in single precision. A further one is
-/// one line. `settings` holds what all share (lambda, iterations, accuracy ...).
-std::vector<ComparisonCase> comparison_cases(const Settings& settings);
+/// Gridded, CPU in double precision (the reference of the others), CPU in single precision, and with
+/// Backend::cuda the GPU with accurate and with fast sin and cos; the picture shows the last. A further one
+/// is one line. `settings` holds what all share (lambda, iterations, accuracy ...).
+std::vector<ComparisonCase> comparison_cases(const Settings& settings, Backend backend = Backend::cpu);
 
 /// One quantity of one case. F^H d and Q are measured against the reference case. The image is measured
 /// against it too, except for `ssim` and `nrmse`, which take the true image when that is known.

@@ -9,7 +9,7 @@
 // cache.
 //
 // Pads are written once, when the buffers are made: every FFT from a padded buffer goes to another buffer.
-// The passes of a coil are recorded once as a CUDA graph: launched one by one, gaps between them cost 8 ...
+// The passes are recorded once as a CUDA graph: launched one by one, gaps between them cost 8 ...
 // 15 %.
 //
 // Floor: the FFTs, 2 (1/4 + 1/2 + 1) 5 (2N)^3 log2(2N) operations per coil, and in each of 8 passes about 2
@@ -215,7 +215,7 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     make_buffers();
     store_transfer(point_spread);
     make_plans();
-    record();
+    passes_ = recorded(false);
   }
   Shape domain() const override { return domain_; }
   Backend backend() const override { return Backend::cuda; }
@@ -342,8 +342,10 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     for (auto& plan : plans_) plan.use_work_area(work_);
   }
 
-  /// From padded planes to planes that are convolved, of one coil (3D) or of a batch of coils; into results_.
-  void queue_passes(std::int64_t slot, bool cufft_only, CUstream_st* stream) const {
+  /// From padded planes to planes that are convolved, into results_, for the first `coils` of a batch (all,
+  /// when the scan is flat). A group of rows is taken for every coil in turn: its transfer function stays in
+  /// the cache.
+  void queue_passes(std::int64_t coils, bool cufft_only, CUstream_st* stream) const {
     const auto& g = extents_.g;
     const auto multiply = [&](const T* transfer, std::int64_t size, std::int64_t count, Complex<T>* spectra) {
       if (cufft_only) return;
@@ -351,50 +353,54 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
       multiply_kernel<<<blocks, block_size, 0, stream>>>(transfer, size, spectra);
       device::check_launch("multiply_kernel");
     };
-    const Complex<T>* padded = padded_.data() + slot * extents_.padded();
-    Complex<T>* result = results_.data() + slot * extents_.grid();
     if (plans_.empty()) {  // one voxel
-      device::check(
-          cudaMemcpyAsync(result, padded, static_cast<std::size_t>(coils_at_once_) * sizeof(Complex<T>),
-                          cudaMemcpyDeviceToDevice, stream),
-          "copying on the device");
-      return multiply(transfer_.data(), 1, coils_at_once_, result);
+      device::check(cudaMemcpyAsync(results_.data(), padded_.data(),
+                                    static_cast<std::size_t>(coils_at_once_) * sizeof(Complex<T>),
+                                    cudaMemcpyDeviceToDevice, stream),
+                    "copying on the device");
+      return multiply(transfer_.data(), 1, coils_at_once_, results_.data());
     }
     const Plan<T>& planes = plans_[0];
     if (extents_.flat()) {
-      planes.execute(padded, result, CUFFT_FORWARD, stream);
-      multiply(transfer_.data(), extents_.grid(), coils_at_once_, result);
-    } else {
-      Complex<T>* columns = columns_.data() + slot * extents_.grid();
-      planes.execute(padded, columns, CUFFT_FORWARD, stream);
-      for (std::int64_t row = 0; row < g[1]; row += group_rows_) {
-        const std::int64_t rows = std::min(group_rows_, g[1] - row);
-        const std::size_t plan = rows == group_rows_ ? 1 : 3;
-        plans_[plan].execute(columns + row * g[0], group_.data(), CUFFT_FORWARD, stream);
+      planes.execute(padded_.data(), results_.data(), CUFFT_FORWARD, stream);
+      multiply(transfer_.data(), extents_.grid(), coils_at_once_, results_.data());
+      return planes.execute(results_.data(), results_.data(), CUFFT_INVERSE, stream);
+    }
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      planes.execute(padded_.data() + coil * extents_.padded(), columns_.data() + coil * extents_.grid(),
+                     CUFFT_FORWARD, stream);
+    for (std::int64_t row = 0; row < g[1]; row += group_rows_) {
+      const std::int64_t rows = std::min(group_rows_, g[1] - row);
+      const std::size_t plan = rows == group_rows_ ? 1 : 3;
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        const std::int64_t first = coil * extents_.grid() + row * g[0];
+        plans_[plan].execute(columns_.data() + first, group_.data(), CUFFT_FORWARD, stream);
         multiply(transfer_.data() + row * g[0] * g[2], rows * g[0] * g[2], 1, group_.data());
-        plans_[plan + 1].execute(group_.data(), result + row * g[0], CUFFT_INVERSE, stream);
+        plans_[plan + 1].execute(group_.data(), results_.data() + first, CUFFT_INVERSE, stream);
       }
     }
-    planes.execute(result, result, CUFFT_INVERSE, stream);
+    for (std::int64_t coil = 0; coil < coils; ++coil) {
+      Complex<T>* result = results_.data() + coil * extents_.grid();
+      planes.execute(result, result, CUFFT_INVERSE, stream);
+    }
   }
 
+  /// Of a whole batch of coils, and of the last batch where that is smaller.
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
-    const std::int64_t slots = extents_.flat() ? 1 : coils_at_once_;
     device::synchronize();  // the buffers are made
-    queue_passes(0, cufft_only,
-                 stream.get());  // kernels are loaded at their first launch, which no graph can record
+    // Kernels are loaded at their first launch, which no graph can record.
+    queue_passes(coils_at_once_, cufft_only, stream.get());
     stream.synchronize();
-    for (std::int64_t slot = 0; slot < slots; ++slot)
-      graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(slot, cufft_only, to); });
+    for (const std::int64_t coils : {coils_at_once_, coils_ % coils_at_once_})
+      if (coils > 0)
+        graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
     return graphs;
   }
-  void record() { passes_ = recorded(false); }
 
   void launch(const std::vector<Graph>& graphs, std::int64_t coils) const {
-    const auto count = std::min<std::size_t>(graphs.size(), static_cast<std::size_t>(coils));
-    for (std::size_t i = 0; i < count; ++i) graphs[i].launch();
+    graphs[coils == coils_at_once_ ? 0 : 1].launch();
   }
 
   ToeplitzExtents extents_;
@@ -408,8 +414,8 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
   mutable Array<Complex<T>> group_;              // [gz][row][gx]
   Array<unsigned char> work_;
   std::vector<Plan<T>>
-      plans_;                  // planes; along z: in and out of a group, in and out of the smaller last group
-  std::vector<Graph> passes_;  // of each coil of a batch; of the whole batch when the scan is flat
+      plans_;  // planes; along z: in and out of a group, in and out of the smaller last group
+  std::vector<Graph> passes_;
 };
 
 }  // namespace

@@ -1,0 +1,57 @@
+// --device on a machine without a usable GPU: one clear line, or the CPU where the choice was left open.
+#include <algorithm>
+
+#include "recon/array/device.hpp"
+#include "validation/tests/program.hpp"
+
+namespace {
+
+class DeviceCommand : public fhd::tests::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (!fhd::device::inventory().devices.empty()) GTEST_SKIP() << "there is a GPU";
+    ASSERT_EQ(run("simulate --trajectory spiral --matrix 32 --coils 2 -o " + path("scan")), 0) << text("err");
+  }
+  void expect_one_line_about(const std::string& device) const {
+    const std::string error = text("err");
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+    EXPECT_NE(error.find("--device " + device), std::string::npos) << error;
+  }
+};
+
+TEST_F(DeviceCommand, a_gpu_that_is_not_there_is_one_clear_line_and_no_result) {
+  for (const char* command : {"recon", "compare"})
+    for (const char* device : {"cuda", "cuda:0", "cuda:7"}) {
+      EXPECT_EQ(
+          run(std::string(command) + " " + path("scan.h5") + " --device " + device + " -o " + path("result")),
+          1);
+      expect_one_line_about("cuda");
+      EXPECT_NE(text("err").find("--device cpu"), std::string::npos) << "names no way out: " << text("err");
+      EXPECT_FALSE(std::filesystem::exists(path("result.png")));
+    }
+}
+
+TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
+  ASSERT_EQ(run("recon " + path("scan.h5") + " -o " + path("automatic")), 0) << text("err");
+  EXPECT_NE(text("out").find("device    CPU, because "), std::string::npos) << text("out");
+  EXPECT_EQ(text("err"), "");
+  EXPECT_NE(text("automatic.json").find("CPU, because"), std::string::npos);
+  ASSERT_EQ(run("recon " + path("scan.h5") + " --device cpu -o " + path("cpu")), 0) << text("err");
+  EXPECT_EQ(text("automatic.png"), text("cpu.png"));
+  ASSERT_EQ(run("compare " + path("scan.h5") + " --device auto -o " + path("compared")), 0) << text("err");
+  EXPECT_NE(text("out").find("device    CPU, because "), std::string::npos) << text("out");
+}
+
+TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
+  for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "''"})
+    EXPECT_EQ(run("recon " + path("scan.h5") + " --device " + device), 2) << device;
+}
+
+TEST_F(DeviceCommand, the_ladder_of_kernels_wants_a_gpu) {
+  EXPECT_EQ(run("bench kernels --quick"), 1);
+  EXPECT_NE(text("err").find("expected a GPU, found CPU, because"), std::string::npos) << text("err");
+}
+
+}  // namespace

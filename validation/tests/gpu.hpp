@@ -1,0 +1,37 @@
+#pragma once
+// What tests on a GPU share: they are skipped, with the reason, where there is none.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "recon/array/array.hpp"
+#include "recon/array/device.hpp"
+
+namespace fhd::tests {
+
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto inventory = device::inventory();
+    if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
+    device::select(inventory.devices.front().ordinal);
+    used_before_ = device::memory_use().used_bytes;
+  }
+  void TearDown() override {
+    if (device::inventory().devices.empty()) return;
+    device::limit_memory(0);
+    device::synchronize();  // an error of work that nobody waited for shows here
+    EXPECT_EQ(device::memory_use().used_bytes, used_before_) << "device memory leaks";
+  }
+
+ private:
+  std::size_t used_before_ = 0;
+};
+
+/// The same bits.
+template <class T>
+bool identical(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
+  return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+}  // namespace fhd::tests
