@@ -41,8 +41,8 @@ double oversampling_for(const std::array<int, 3>& matrix_size) {
 template <class T>
 class SampleGrid {
  public:
-  SampleGrid(const Trajectory& trajectory, std::array<int, 3> matrix_size, double accuracy)
-      : kernel_(accuracy, oversampling_for(matrix_size)), sample_count_(trajectory.sample_count()) {
+  SampleGrid(const Trajectory& trajectory, std::array<int, 3> matrix_size, const KaiserBessel& kernel)
+      : kernel_(kernel), sample_count_(trajectory.sample_count()) {
     if (sample_count_ >= std::int64_t{1} << 31)
       throw Error("trajectory", "fewer than 2^31 samples", std::to_string(sample_count_));
     table_.width = kernel_.width;
@@ -50,13 +50,9 @@ class SampleGrid {
     for (int power = 0; power <= table_.degree; ++power)
       for (int i = 0; i < kernel_.width; ++i)
         table_.coefficients[power][i] = static_cast<T>(kernel_.coefficients[power][i]);
-    for (int axis = 0; axis < 3; ++axis) {
-      const int n = matrix_size[axis];
-      if (n == 1) continue;
-      points_[axis] = kernel_.width;
-      size_[axis] =
-          good_fft_size(std::max(static_cast<int>(std::ceil(kernel_.oversampling * n)), 2 * kernel_.width));
-    }
+    size_ = kernel_.grid_size(matrix_size);
+    for (int axis = 0; axis < 3; ++axis)
+      if (matrix_size[axis] > 1) points_[axis] = kernel_.width;
     sort(trajectory, matrix_size);
   }
 
@@ -259,7 +255,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
  public:
   GriddedTransformCpu(const Trajectory& trajectory, std::array<int, 3> matrix_size, double accuracy)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), Backend::cpu),
-        grid_(trajectory, matrix_size, accuracy),
+        grid_(trajectory, matrix_size, KaiserBessel(accuracy, oversampling_for(matrix_size))),
         fft_{Fft1d<T>(static_cast<int>(grid_.size()[0]), 1),
              Fft1d<T>(static_cast<int>(grid_.size()[1]), Fft1d<T>::wide),
              Fft1d<T>(static_cast<int>(grid_.size()[2]), Fft1d<T>::wide)} {
@@ -393,6 +389,24 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   mutable Array<Complex<T>> grids_;  ///< [coil of a group][z][y][x]
 };
 
+Array<float> density_fixed_point_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                     const KaiserBessel& kernel, int iterations) {
+  const SampleGrid<float> grid(trajectory, matrix_size, kernel);
+  const std::int64_t samples = trajectory.sample_count();
+  Array<Complex<float>> weights(Shape{1, samples}), blurred(Shape{1, samples}),
+      points(Shape{1, grid.point_count()});
+  for (auto& w : weights) w = 1.0f;
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    grid.spread(weights.data(), samples, 1, points.data());
+    grid.interpolate(points.data(), 1, blurred.data(), samples);
+    for (std::int64_t m = 0; m < samples; ++m)
+      weights[m].re /= blurred[m].re;  // > 0: every sample blurs onto itself
+  }
+  Array<float> result(Shape{samples});
+  for (std::int64_t m = 0; m < samples; ++m) result[m] = weights[m].re;
+  return result;
+}
+
 void require_trajectory(const Trajectory& trajectory) {
   if (trajectory.k.shape().rank() != 2 || trajectory.k.extent(0) != 3 || trajectory.sample_count() < 1)
     throw Error("trajectory", "[3][sample] with at least one sample", trajectory.k.shape().text());
@@ -417,28 +431,20 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& tr
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                    Backend backend, int iterations) {
   require_trajectory(trajectory);
-  if (backend == Backend::cuda) return density_compensation_cuda(trajectory, matrix_size, iterations);
   // Weights are estimates: a kernel of 4 points resolves them, and single precision carries them.
-  const SampleGrid<float> grid(trajectory, matrix_size, 1e-3);
-  const std::int64_t samples = trajectory.sample_count();
-  Array<Complex<float>> weights(Shape{1, samples}), blurred(Shape{1, samples}),
-      points(Shape{1, grid.point_count()});
-  for (auto& w : weights) w = 1.0f;
-  for (int iteration = 0; iteration < iterations; ++iteration) {
-    grid.spread(weights.data(), samples, 1, points.data());
-    grid.interpolate(points.data(), 1, blurred.data(), samples);
-    for (std::int64_t m = 0; m < samples; ++m)
-      weights[m].re /= blurred[m].re;  // > 0: every sample blurs onto itself
-  }
+  const KaiserBessel kernel(1e-3, oversampling_for(matrix_size));
+  const Array<float> weights = backend == Backend::cuda
+                                   ? density_fixed_point_cuda(trajectory, matrix_size, kernel, iterations)
+                                   : density_fixed_point_cpu(trajectory, matrix_size, kernel, iterations);
   // C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per
   // axis; an image of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels)
   // per (cycle/FOV)^d.
   double scale = 1;
-  for (int axis = 0; axis < 3; ++axis)
-    if (grid.size()[axis] > 1)
-      scale *= std::pow(grid.kernel().transform(0), 2) / static_cast<double>(grid.size()[axis]);
+  for (const std::int64_t points : kernel.grid_size(matrix_size))
+    if (points > 1) scale *= std::pow(kernel.transform(0), 2) / static_cast<double>(points);
+  const std::int64_t samples = trajectory.sample_count();
   Array<double> result(Shape{samples});
-  for (std::int64_t m = 0; m < samples; ++m) result[m] = scale * weights[m].re;
+  for (std::int64_t m = 0; m < samples; ++m) result[m] = scale * weights[m];
   return result;
 }
 
@@ -458,7 +464,7 @@ Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<
     ones[m] = weights != nullptr ? static_cast<T>((*weights)[m]) : T(1);
   Array<Complex<T>> centred(transform->images_shape(1), backend);
   transform->adjoint(ones.to(backend), centred);
-  const Array<Complex<T>> host = centred.to(Backend::cpu);
+  if (backend == Backend::cuda) return periodic_point_spread_cuda(centred, matrix_size);
 
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
   for (int z = 0; z < grid[2]; ++z)
@@ -471,9 +477,9 @@ Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<
           reached = reached && n[axis] > -matrix_size[axis];
           at = at * grid[axis] + (n[axis] + grid[axis]) % grid[axis];
         }
-        if (reached) q[at] = host[(std::int64_t{z} * grid[1] + y) * grid[0] + x];
+        if (reached) q[at] = centred[(std::int64_t{z} * grid[1] + y) * grid[0] + x];
       }
-  return q.to(backend);
+  return q;
 }
 
 #define FHD_INSTANTIATE(T)                                                                  \

@@ -1,9 +1,11 @@
 #include "recon/fourier/kaiser_bessel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
 
+#include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -31,9 +33,8 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
   beta = pi * std::sqrt(ratio * ratio - 0.8);
 
   // Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire
-  // but for its ends, where its slope is bounded: degree width + 4 leaves less than a tenth of the aliasing
-  // error.
-  const int degree = width + 4;
+  // but for its ends, where its slope is bounded.
+  const int degree = width + extra_degree;
   coefficients.assign(degree + 1, {});
   for (int i = 0; i < width; ++i) {
     std::vector<double> chebyshev(degree + 1);
@@ -72,6 +73,15 @@ double KaiserBessel::transform(double xi) const {
   const double square = beta * beta - a * a, s = std::sqrt(std::abs(square));
   const double ratio = s < 1e-8 ? 1 : (square > 0 ? std::sinh(s) / s : std::sin(s) / s);
   return width / bessel_i0(beta) * ratio;
+}
+
+std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_size) const {
+  std::array<std::int64_t, 3> size{1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis)
+    if (matrix_size[axis] > 1)
+      size[axis] =
+          good_fft_size(std::max(static_cast<int>(std::ceil(oversampling * matrix_size[axis])), 2 * width));
+  return size;
 }
 
 }  // namespace fhd
