@@ -34,14 +34,15 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
   };
   // Positions of the samples, and their k in double while these are made; tiles and partial sums.
   constexpr std::size_t direct_tiles = std::size_t{32} << 20;
-  // The oversampled grid is at most twice the image on each axis; coils side by side stay below a bound.
+  // The oversampled grid is at most 2.2 times the image on each axis. Grids and rows of partial sums of the
+  // coils side by side take some ten times that, below a bound; then FFT work areas, sorted samples and
+  // tables.
   const auto gridding = [&](std::size_t image_points, std::size_t images) {
     std::size_t cells = image_points * element;
-    for (int size : n) cells *= size > 1 ? 2 : 1;
-    const std::size_t side_by_side =
-        std::max(2 * cells, std::min(4 * cells * images, default_gridding_bytes));
-    return side_by_side + cells + samples * 128 +
-           (std::size_t{8} << 20);  // FFT work area, sorted samples, tables
+    for (int size : n)
+      if (size > 1) cells = cells * 11 / 5;
+    return std::max(2 * cells, std::min(16 * cells * images, default_gridding_bytes)) + cells +
+           samples * 128 + (std::size_t{8} << 20);
   };
   const bool direct = demand.transform == TransformKind::direct;
   const auto transform_bytes = [&](std::size_t image_points, std::size_t images) {

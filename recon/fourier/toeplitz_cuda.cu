@@ -62,19 +62,23 @@ __global__ void pad_kernel(const Complex<T>* rho, const Complex<T>* maps, unsign
     target[coil * stride] = maps[std::int64_t{coil} * voxels + p] * value;
 }
 
-// spectra(c, i) *= transfer(i); blockIdx.y = c. Two elements per thread keep more loads on the way.
-template <class T>
+/// Elements that one instruction loads.
+template <class Element, int count>
+struct alignas(sizeof(Element) * count) Pack {
+  Element at[count];
+};
+
+// spectra(c, i) *= transfer(i); blockIdx.y = c. One thread takes `count` neighbours; size is a multiple of
+// it.
+template <class T, int count>
 __global__ void multiply_kernel(const T* transfer, std::int64_t size, Complex<T>* spectra) {
-  spectra += blockIdx.y * size;
-  const std::int64_t i = std::int64_t{blockIdx.x} * (2 * block_size) + threadIdx.x, j = i + block_size;
-  if (j < size) {
-    const Complex<T> a = spectra[i], b = spectra[j];
-    const T f = transfer[i], g = transfer[j];
-    spectra[i] = f * a;
-    spectra[j] = g * b;
-  } else if (i < size) {
-    spectra[i] *= transfer[i];
-  }
+  const std::int64_t i = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) * count;
+  if (i >= size) return;
+  auto& values = *reinterpret_cast<Pack<Complex<T>, count>*>(spectra + blockIdx.y * size + i);
+  const auto factors = *reinterpret_cast<const Pack<T, count>*>(transfer + i);
+  Pack<Complex<T>, count> products = values;
+  for (int j = 0; j < count; ++j) products.at[j] *= factors.at[j];
+  values = products;
 }
 
 // out(p) = (out(p) if `add`) + sum over c of conj(S_c(p)) padded(c, p), the coils in their order.
@@ -349,8 +353,13 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     const auto& g = extents_.g;
     const auto multiply = [&](const T* transfer, std::int64_t size, std::int64_t count, Complex<T>* spectra) {
       if (cufft_only) return;
-      const dim3 blocks(blocks_for((size + 1) / 2), static_cast<unsigned>(count));
-      multiply_kernel<<<blocks, block_size, 0, stream>>>(transfer, size, spectra);
+      const auto blocks = [&](int per_thread) {
+        return dim3(blocks_for((size + per_thread - 1) / per_thread), static_cast<unsigned>(count));
+      };
+      if (g[0] % 2 == 0)  // then every group begins at an even element
+        multiply_kernel<T, 2><<<blocks(2), block_size, 0, stream>>>(transfer, size, spectra);
+      else
+        multiply_kernel<T, 1><<<blocks(1), block_size, 0, stream>>>(transfer, size, spectra);
       device::check_launch("multiply_kernel");
     };
     if (plans_.empty()) {  // one voxel
