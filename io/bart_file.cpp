@@ -328,6 +328,7 @@ std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::s
     lost.push_back(fmt::format("BART files without sensitivity maps hold no matrix: it is --matrix {},{},{}.",
                                n[0], n[1], n[2]));
   if (first.field_map) lost.emplace_back("The field map is not written.");
+  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
   if (first.sample_time_s) lost.emplace_back("The sample times are not written.");
   if (first.cropped_matrix_size != std::array<int, 3>{})
     lost.emplace_back("The matrix to crop to is not written.");

@@ -9,7 +9,7 @@ namespace {
 
 using hdf5::Extents;
 
-constexpr auto maps_name = "/sensitivity_maps", field_name = "/field_map", time_name = "/sample_time_s";
+constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map", time_name = "/sample_time_s";
 
 template <class Has>
 bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {
@@ -53,6 +53,14 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
         maps.read<Complex<float>>({scan.kspace.coil_count(), n[2], n[1], n[0]},
                                   maps.complex_extents().size() == 5 ? Extents{slice} : Extents{})};
   }
+  if (file.has(noise_name)) {
+    const auto noise = file.dataset(noise_name);
+    const auto extents = noise.complex_extents();
+    if (extents.size() != 2 || extents[0] != scan.kspace.coil_count() || extents[1] == 0)
+      throw Error(noise.subject(), "[coil][sample] of " + std::to_string(scan.kspace.coil_count()) + " coils",
+                  hdf5::text_of(extents));
+    scan.noise = noise.read<Complex<float>>({extents[0], extents[1]}, {});
+  }
   if (file.has(field_name)) {
     const auto map = file.dataset(field_name);
     scan.field_map =
@@ -66,6 +74,8 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
 }
 
 void write_maps(hdf5::File& file, const ScanSeries& series) {
+  if (const auto& noise = series.scans.front().noise)
+    file.write(noise_name, noise->data(), with_leading({}, noise->shape()));
   if (all_or_none(series, file, maps_name,
                   [](const Scan& scan) { return scan.sensitivity_maps.has_value(); }))
     write_per_slice<Complex<float>>(

@@ -3,6 +3,7 @@
 // ISMRMRD file (which has no place for them):
 //
 //   /sensitivity_maps  complex  [coil][z][y][x], or [slice][coil][z][y][x]
+//   /noise             complex  [coil][sample], noise without signal, of all slices and repetitions
 //   /field_map         real     [z][y][x], or [slice][z][y][x], off-resonance in rad/s
 //   /sample_time_s     real     [sample], or [repetition][slice][sample], s since excitation
 #include <array>

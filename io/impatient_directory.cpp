@@ -460,6 +460,7 @@ std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const s
   write("fm", scan.field_map ? in_file_order(*scan.field_map, [](float value) { return value; }) : zero);
   write("mask", one);
   std::vector<std::string> lost{"IMPATIENT directories hold no FOV, position or directions."};
+  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
   if (scan.cropped_matrix_size != std::array<int, 3>{})
     lost.emplace_back("The matrix to crop to is not written.");
   return lost;

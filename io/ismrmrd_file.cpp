@@ -7,9 +7,9 @@
 // every length checked.
 //
 // Reading rules
-//   - Readouts flagged as noise, calibration only, navigation, phase correction, feedback, dummy, surface
-//   coil correction
-//     or phase stabilisation are skipped, as are those of another encoding space than the first.
+//   - Readouts flagged as noise become the noise of every scan. Those flagged as calibration only, navigation,
+//     phase correction, feedback, dummy, surface coil correction or phase stabilisation are skipped, as are
+//     those of another encoding space than the first.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
 //   image. Each
 //     combination of repetition, contrast, phase and set is one repetition of the output, in that order.
@@ -312,6 +312,7 @@ class IsmrmrdFile final : public ScanFile {
   Scan read(std::int64_t slice, std::int64_t repetition) override {
     auto scan = read_volume(slice, repetition, true);
     read_maps(file_, map_matrix_size_, slice, repetition, scan);
+    if (!noise_readouts_.empty()) scan.noise = read_noise();
     scan.validate(summary_.path);
     return scan;
   }
@@ -415,6 +416,7 @@ class IsmrmrdFile final : public ScanFile {
       const Records records(dataset_.get(), type, first, std::min(block, record_count_ - first), subject);
       for (std::int64_t i = 0; i < std::min(block, record_count_ - first); ++i) {
         const Readout readout{first + i, records[i].head};
+        if (is_set(readout.head.flags, ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) noise_readouts_.push_back(readout);
         if (is_skipped(readout.head.flags) || readout.head.encoding_space_ref != 0) {
           ++skipped_count_;
           continue;
@@ -451,6 +453,33 @@ class IsmrmrdFile final : public ScanFile {
                     std::to_string(readout.head.trajectory_dimensions));
       if (readout.count() != summary_.readout_length) summary_.readout_length = 0;
     }
+    // Noise of another set of coils says nothing about these.
+    std::erase_if(noise_readouts_, [&](const Readout& readout) {
+      return readout.head.active_channels != head.active_channels || readout.count() < 1;
+    });
+    if (!noise_readouts_.empty())
+      summary_.facts.emplace_back("noise readouts", std::to_string(noise_readouts_.size()));
+  }
+
+  /// The samples of all noise readouts, [coil][sample].
+  Array<Complex<float>> read_noise() const {
+    const auto subject = file_.subject(data_name);
+    const auto type = record_type(true, subject);
+    const auto samples = sample_count(noise_readouts_), coils = summary_.coil_count;
+    Array<Complex<float>> noise({coils, samples});
+    std::int64_t m = 0;
+    for (const auto& readout : noise_readouts_) {
+      const Records records(dataset_.get(), type, readout.record, 1, subject);
+      const std::int64_t total = readout.head.number_of_samples;
+      require_length(records[0].values.len, static_cast<std::size_t>(2 * total * coils), "data", readout.record);
+      const auto* values = static_cast<const float*>(records[0].values.p);
+      for (auto s = readout.first(); s < readout.first() + readout.count(); ++s, ++m)
+        for (std::int64_t coil = 0; coil < coils; ++coil) {
+          const float* value = values + 2 * (coil * total + s);
+          noise[coil * samples + m] = {value[0], value[1]};
+        }
+    }
+    return noise;
   }
 
   std::string name_of_record(std::int64_t record) const {
@@ -688,7 +717,7 @@ class IsmrmrdFile final : public ScanFile {
   ScanSummary summary_;
   Header header_;
   std::int64_t record_count_ = 0, used_count_ = 0, skipped_count_ = 0;
-  std::vector<Readout> readouts_;
+  std::vector<Readout> readouts_, noise_readouts_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Readout>>
       volumes_;  ///< by repetition and slice
   std::array<double, 3> largest_k_{};

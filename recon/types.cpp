@@ -1,5 +1,6 @@
 #include "recon/types.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -32,6 +33,16 @@ void require_finite(const Array<T>& values, const std::string& name) {
                 "the file is damaged, was written by a failed run, or needs another scale");
 }
 
+/// The same for values [coil][sample]; names the coil.
+void require_finite_coils(const Array<Complex<float>>& values, const std::string& name) {
+  if (all_finite(values)) return;
+  const auto bad = std::find_if(values.begin(), values.end(),
+                                [](auto v) { return !std::isfinite(v.re) || !std::isfinite(v.im); });
+  Array<Complex<float>> one({1});
+  one[0] = *bad;
+  require_finite(one, name + " of coil " + std::to_string((bad - values.begin()) / values.extent(1)));
+}
+
 }  // namespace
 
 void Scan::validate(const std::string& subject) const {
@@ -53,7 +64,7 @@ void Scan::validate(const std::string& subject) const {
     throw Error(subject + ": trajectory",
                 "one position for each of the " + std::to_string(samples) + " samples of k-space",
                 trajectory.k.shape().text());
-  require_finite(kspace.values, subject + ": k-space");
+  require_finite_coils(kspace.values, subject + ": k-space");
   require_finite(trajectory.k, subject + ": trajectory");
 
   constexpr double rounding = 1.005;
@@ -77,6 +88,12 @@ void Scan::validate(const std::string& subject) const {
                   sensitivity_maps->values.shape().text(),
                   "leave out --matrix, or supply maps of that matrix");
     require_finite(sensitivity_maps->values, subject + ": sensitivity maps");
+  }
+  if (noise) {
+    if (noise->shape().rank() != 2 || noise->empty() || noise->extent(0) != kspace.coil_count())
+      throw Error(subject + ": noise", "samples of " + std::to_string(kspace.coil_count()) + " coils [coil][sample]",
+                  noise->shape().text());
+    require_finite_coils(*noise, subject + ": noise");
   }
   if (field_map) {
     require_shape(*field_map, geometry.image_shape(), subject + ": field map");

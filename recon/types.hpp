@@ -58,6 +58,7 @@ struct Scan {
   Trajectory trajectory;
   KSpace kspace;
   std::optional<SensitivityMaps> sensitivity_maps;
+  std::optional<Array<Complex<float>>> noise;  ///< without signal, [coil][sample], as many samples as there are
   std::optional<Array<float>> field_map;       ///< off-resonance, rad/s, [z][y][x]
   std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
@@ -66,6 +67,12 @@ struct Scan {
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
   /// there is no sample, or when |k| exceeds half the matrix by more than 0.5 % (rounding of files).
   void validate(const std::string& subject) const;
+};
+
+/// Real values on a grid in the patient: voxel (x, y, z) lies at voxel_to_lps_mm (x, y, z, 1) in LPS, mm.
+struct Volume {
+  Array<float> values;                                     ///< [z][y][x]
+  std::array<std::array<double, 4>, 3> voxel_to_lps_mm{};  ///< rows: L, P, S
 };
 
 /// Reconstructed voxels, [z][y][x].

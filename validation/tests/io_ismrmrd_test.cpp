@@ -158,6 +158,29 @@ TEST_F(Ismrmrd, skips_readouts_that_are_not_of_the_image) {
   EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "all flagged");
 }
 
+TEST_F(Ismrmrd, reads_noise_readouts_as_the_noise_of_every_scan) {
+  const auto file = open_scan(write({}, 5, [&](auto& a, int i) {
+    spoke(a, i);
+    if (i == 1 || i == 3) {
+      a.discard_pre() = 2;
+      a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT});
+    }
+  }));
+  const auto scan = file->read(0, 0);
+  EXPECT_EQ(scan.kspace.sample_count(), 48);
+  ASSERT_TRUE(scan.noise.has_value());
+  ASSERT_TRUE((scan.noise->shape() == Shape{scan.kspace.coil_count(), 28}));
+  EXPECT_EQ((*scan.noise)[0], scan.kspace.values[2]);  // readouts hold the same values
+  // Every format with a place for it keeps it.
+  for (const auto format : {ScanFormat::fhd, ScanFormat::ismrmrd}) {
+    write_scan(path("again.h5"), format, {1, 1, 16, {scan}});
+    const auto again = open_scan(path("again.h5"))->read(0, 0);
+    ASSERT_TRUE(again.noise.has_value());
+    EXPECT_EQ(largest_difference(*again.noise, *scan.noise), 0);
+  }
+  EXPECT_FALSE(open_scan(write({}, 4, [](auto& a, int i) { spoke(a, i); }))->read(0, 0).noise.has_value());
+}
+
 TEST_F(Ismrmrd, leaves_out_discarded_samples) {
   const auto file = open_scan(write({}, 3, [](auto& a, int i) {
     spoke(a, i);

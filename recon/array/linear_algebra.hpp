@@ -1,0 +1,32 @@
+#pragma once
+// Dense matrices in host memory, row-major [row][column], by OpenBLAS and its LAPACK. Large ones take as many
+// threads as OpenMP would, of OpenBLAS's own pool: call these functions outside of parallel regions.
+#include <optional>
+
+#include "recon/array/array.hpp"
+
+namespace fhd {
+
+/// a b, [m][k] times [k][n]...: the further axes of b are those of the result.
+Array<Complex<float>> matrix_product(const Array<Complex<float>>& a, const Array<Complex<float>>& b);
+
+/// sum over columns of a a^H, [rows][columns] -> [rows][rows]. Columns are summed in single precision in
+/// blocks of 1,024 and the blocks in double.
+Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a);
+
+/// Eigenvalues of a Hermitian matrix, largest first, and its orthonormal eigenvectors [index][component].
+template <class T>
+struct HermitianEigen {
+  Array<T> values;
+  Array<Complex<T>> vectors;
+};
+/// LAPACK's divide and conquer (cheevd, zheevd). T is float or double. Throws Error when the matrix holds NaN
+/// or infinity.
+template <class T>
+HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix);
+
+/// The inverse of the lower Cholesky factor L of a Hermitian matrix = L L^H, lower triangular; nothing when
+/// the matrix is not positive definite in double precision.
+std::optional<Array<Complex<double>>> inverse_cholesky_factor(Array<Complex<double>> matrix);
+
+}  // namespace fhd

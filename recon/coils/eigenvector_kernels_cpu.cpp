@@ -1,0 +1,136 @@
+#include "recon/coils/eigenvector_kernels_cpu.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// As in direct_kernels_cpu.cpp: the sets between these differ by nothing that is used here.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "recon/coils/eigenvector_kernels_cpu.cpp"
+// clang-format off
+#include "hwy/foreach_target.h"  // first: it includes this file once for every instruction set
+#include "hwy/highway.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace fhd::eigenvector_cpu::HWY_NAMESPACE {
+
+// Loops over `lanes` are plain: the compiler turns each into vectors of the instruction set at hand.
+
+/// g[pair][lane] of one block of voxels.
+HWY_ATTR void evaluate(const Row& row, std::int64_t first, float* g_re, float* g_im) {
+  const int pairs = row.coils * (row.coils + 1) / 2;
+  for (int pair = 0; pair < pairs; ++pair) {
+    float re[lanes] = {}, im[lanes] = {};
+    for (int t = 0; t < row.terms; ++t) {
+      const float a = row.real[pair * row.terms + t], b = row.imag[pair * row.terms + t];
+      const float* c = row.cosine + t * row.padded_voxels + first;
+      const float* s = row.sine + t * row.padded_voxels + first;
+      for (int l = 0; l < lanes; ++l) {
+        re[l] += a * c[l] - b * s[l];
+        im[l] += a * s[l] + b * c[l];
+      }
+    }
+    for (int l = 0; l < lanes; ++l) g_re[pair * lanes + l] = re[l], g_im[pair * lanes + l] = im[l];
+  }
+}
+
+/// t = G v.
+HWY_ATTR void multiply(int coils, const float* g_re, const float* g_im, const float* v_re, const float* v_im,
+                       float* t_re, float* t_im) {
+  std::fill_n(t_re, coils * lanes, 0.0f);
+  std::fill_n(t_im, coils * lanes, 0.0f);
+  for (int c = 0; c < coils; ++c) {
+    float sum_re[lanes], sum_im[lanes], c_re[lanes], c_im[lanes];
+    for (int l = 0; l < lanes; ++l) {
+      c_re[l] = v_re[c * lanes + l], c_im[l] = v_im[c * lanes + l];
+      sum_re[l] = t_re[c * lanes + l] + g_re[l] * c_re[l];  // the diagonal is real
+      sum_im[l] = t_im[c * lanes + l] + g_re[l] * c_im[l];
+    }
+    g_re += lanes, g_im += lanes;
+    for (int d = c + 1; d < coils; ++d, g_re += lanes, g_im += lanes) {
+      const float *d_re = v_re + d * lanes, *d_im = v_im + d * lanes;
+      float *u_re = t_re + d * lanes, *u_im = t_im + d * lanes;
+      for (int l = 0; l < lanes; ++l) {
+        sum_re[l] += g_re[l] * d_re[l] - g_im[l] * d_im[l];
+        sum_im[l] += g_re[l] * d_im[l] + g_im[l] * d_re[l];
+        u_re[l] += g_re[l] * c_re[l] + g_im[l] * c_im[l];
+        u_im[l] += g_re[l] * c_im[l] - g_im[l] * c_re[l];
+      }
+    }
+    for (int l = 0; l < lanes; ++l) t_re[c * lanes + l] = sum_re[l], t_im[c * lanes + l] = sum_im[l];
+  }
+}
+
+HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vector_real,
+                           float* vector_imag) {
+  constexpr int most_iterations = 40;
+  // |G v - lambda v|^2 <= this |G v|^2: the error of v is the root of it over the relative gap of the
+  // eigenvalues.
+  constexpr float tolerance = 4e-6f;
+  const int coils = row.coils, pairs = coils * (coils + 1) / 2;
+  float *g_re = work, *g_im = g_re + pairs * lanes, *v_re = g_im + pairs * lanes,
+        *v_im = v_re + coils * lanes, *t_re = v_im + coils * lanes, *t_im = t_re + coils * lanes;
+  for (std::int64_t first = 0; first < row.padded_voxels; first += lanes) {
+    evaluate(row, first, g_re, g_im);
+    float frobenius[lanes] = {}, best[lanes] = {};
+    for (int i = 0; i < coils * lanes; ++i) v_re[i] = 0, v_im[i] = 0;
+    int column[lanes] = {};
+    for (int c = 0, pair = 0; c < coils; ++c)
+      for (int d = c; d < coils; ++d, ++pair)
+        for (int l = 0; l < lanes; ++l) {
+          const float re = g_re[pair * lanes + l], im = g_im[pair * lanes + l];
+          frobenius[l] += (c == d ? 1.0f : 2.0f) * (re * re + im * im);
+          if (c == d && re > best[l]) best[l] = re, column[l] = c;
+        }
+    for (int l = 0; l < lanes; ++l) v_re[column[l] * lanes + l] = 1;  // G v is the largest column
+
+    float eigenvalue[lanes] = {};
+    for (int iteration = 0; iteration < most_iterations; ++iteration) {
+      multiply(coils, g_re, g_im, v_re, v_im, t_re, t_im);
+      float square[lanes] = {}, quotient[lanes] = {}, factor[lanes];
+      for (int c = 0; c < coils; ++c)
+        for (int l = 0; l < lanes; ++l) {
+          const int i = c * lanes + l;
+          square[l] += t_re[i] * t_re[i] + t_im[i] * t_im[i];
+          quotient[l] += v_re[i] * t_re[i] + v_im[i] * t_im[i];
+        }
+      bool done = true;
+      for (int l = 0; l < lanes; ++l) {
+        eigenvalue[l] = quotient[l];
+        factor[l] = square[l] > 0 ? 1 / std::sqrt(square[l]) : 0;
+        const bool wanted = frobenius[l] >= row.least * row.least;
+        done = done && !(wanted && square[l] - quotient[l] * quotient[l] > tolerance * square[l]);
+      }
+      for (int c = 0; c < coils; ++c)
+        for (int l = 0; l < lanes; ++l) {
+          const int i = c * lanes + l;
+          v_re[i] = factor[l] * t_re[i], v_im[i] = factor[l] * t_im[i];
+        }
+      if (done) break;
+    }
+    for (int l = 0; l < lanes; ++l) value[first + l] = eigenvalue[l];
+    for (int c = 0; c < coils; ++c)
+      for (int l = 0; l < lanes; ++l) {
+        vector_real[c * row.padded_voxels + first + l] = v_re[c * lanes + l];
+        vector_imag[c * row.padded_voxels + first + l] = v_im[c * lanes + l];
+      }
+  }
+}
+
+}  // namespace fhd::eigenvector_cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fhd::eigenvector_cpu {
+
+HWY_EXPORT(eigenvectors);
+
+void dominant_eigenvectors(const Row& row, float* work, float* value, float* vector_real,
+                           float* vector_imag) {
+  HWY_DYNAMIC_DISPATCH(eigenvectors)(row, work, value, vector_real, vector_imag);
+}
+std::int64_t work_size(int coils) { return std::int64_t{lanes} * (coils * (coils + 1) + 4 * coils); }
+
+}  // namespace fhd::eigenvector_cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,127 @@
+#include "recon/coils/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "recon/array/linear_algebra.hpp"
+
+namespace fhd {
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Array<Complex<float>> apply_mixing(const Array<Complex<double>>& matrix,
+                                   const Array<Complex<float>>& values) {
+  return matrix_product(converted<Complex<float>>(matrix), values);
+}
+
+NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
+  if (noise.shape().rank() != 2 || noise.empty())
+    throw Error("noise", "[coil][sample] with at least one sample", noise.shape().text());
+  const std::int64_t coils = noise.extent(0), samples = noise.extent(1);
+  for (std::int64_t i = 0; i < noise.size(); ++i)
+    if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
+      throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
+                  "leave this coil out of the file, or use --whiten off");
+  NoiseCovariance covariance{sum_of_outer_products(noise), samples};
+  for (auto& value : covariance.values) value *= 1 / static_cast<double>(samples);
+  require_shape(covariance.values, {coils, coils}, "noise covariance");
+  return covariance;
+}
+
+NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                      const Array<Complex<float>>& kspace) {
+  if (kspace.shape().rank() != 2 || kspace.empty())
+    throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
+  const std::int64_t coils = kspace.extent(0), samples = kspace.extent(1);
+  require_shape(trajectory.k, {3, samples}, "trajectory");
+  constexpr double edge_share = 0.05, outlier_deviations = 4, deviation_per_mad = 1.4826;
+
+  std::vector<double> radius(static_cast<std::size_t>(samples));
+  for (int axis = 0; axis < 3; ++axis) {
+    if (matrix_size[axis] == 1) continue;
+    for (std::int64_t m = 0; m < samples; ++m) {
+      const double share = 2 * trajectory.k[axis * samples + m] / matrix_size[axis];
+      radius[static_cast<std::size_t>(m)] += share * share;
+    }
+  }
+  const auto count =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(edge_share * static_cast<double>(samples)));
+  std::vector<std::int64_t> edge(static_cast<std::size_t>(samples));
+  std::iota(edge.begin(), edge.end(), 0);
+  std::nth_element(edge.begin(), edge.begin() + (count - 1), edge.end(), [&](std::int64_t a, std::int64_t b) {
+    const double ra = radius[static_cast<std::size_t>(a)], rb = radius[static_cast<std::size_t>(b)];
+    return ra != rb ? ra > rb : a < b;
+  });
+  edge.resize(static_cast<std::size_t>(count));
+  std::sort(edge.begin(), edge.end());
+
+  std::vector<double> energy(edge.size()), squares(edge.size());
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    for (std::size_t i = 0; i < edge.size(); ++i)
+      squares[i] = norm(Complex<double>(kspace[coil * samples + edge[i]]));
+    const double variance = median(squares) / std::numbers::ln2;
+    for (std::size_t i = 0; i < edge.size() && variance > 0; ++i) energy[i] += squares[i] / variance;
+  }
+  const double middle = median(energy);
+  std::vector<double> distance(energy.size());
+  for (std::size_t i = 0; i < energy.size(); ++i) distance[i] = std::abs(energy[i] - middle);
+  const double limit = middle + outlier_deviations * deviation_per_mad * median(distance);
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < edge.size(); ++i)
+    if (!(energy[i] > limit)) kept.push_back(edge[i]);
+
+  const auto kept_count = static_cast<std::int64_t>(kept.size());
+  Array<Complex<float>> noise({coils, kept_count});
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t i = 0; i < kept_count; ++i)
+      noise[coil * kept_count + i] = kspace[coil * samples + kept[static_cast<std::size_t>(i)]];
+  return noise_covariance(noise);
+}
+
+Whitening whitening(const NoiseCovariance& covariance) {
+  if (covariance.values.shape().rank() != 2 || covariance.values.extent(0) != covariance.values.extent(1))
+    throw Error("noise covariance", "[coil][coil]", covariance.values.shape().text());
+  const std::int64_t coils = covariance.values.extent(0);
+  Whitening result;
+  double trace = 0, least = INFINITY;
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    const double variance = covariance.values[coil * coils + coil].re;
+    trace += variance;
+    least = std::min(least, variance);
+  }
+  result.standard_deviation = std::sqrt(trace / static_cast<double>(coils));
+  result.matrix = Array<Complex<double>>({coils, coils});
+  if (!(least > 0)) {
+    for (std::int64_t coil = 0; coil < coils; ++coil) result.matrix[coil * coils + coil] = 1;
+    result.decorrelates = false;
+    result.reason = "a coil has no noise: coils are left as they are";
+    return result;
+  }
+  if (covariance.sample_count < 2 * coils) {
+    result.reason = "there are only " + std::to_string(covariance.sample_count) + " noise samples for " +
+                    std::to_string(coils) + " coils: coils are scaled by their noise and stay correlated";
+  } else if (auto inverse = inverse_cholesky_factor(covariance.values)) {
+    result.matrix = std::move(*inverse);
+    for (auto& value : result.matrix) value *= result.standard_deviation;
+    return result;
+  } else {
+    result.reason = "the noise covariance is singular: coils are scaled by their noise and stay correlated";
+  }
+  result.decorrelates = false;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    result.matrix[coil * coils + coil] =
+        result.standard_deviation / std::sqrt(covariance.values[coil * coils + coil].re);
+  return result;
+}
+
+}  // namespace fhd

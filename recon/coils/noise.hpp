@@ -1,0 +1,50 @@
+#pragma once
+// Noise of the receive coils: its covariance, and the mixing of coils that makes it white.
+#include <cstdint>
+#include <string>
+
+#include "recon/array/array.hpp"
+#include "recon/types.hpp"
+
+namespace fhd {
+
+/// mixed[i] = sum_c matrix[i][c] values[c] for values [coil][anything]: k-space, noise or sensitivity maps.
+/// `matrix` is [virtual coil][coil]; host arrays.
+Array<Complex<float>> apply_mixing(const Array<Complex<double>>& matrix, const Array<Complex<float>>& values);
+
+struct NoiseCovariance {
+  Array<Complex<double>> values;  ///< [coil][coil]: the mean of n n^H over samples; its diagonal is E |n|^2
+  std::int64_t sample_count = 0;  ///< that it was estimated from
+};
+
+/// From noise readouts [coil][sample]. The error of an element is about sqrt(v_i v_j / samples). Throws Error
+/// naming the coil that holds a NaN or infinity.
+NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
+
+/// From the edge of k-space, for scans without noise readouts. Of the 5 % of samples with the largest
+/// normalised radius, sum_axis (2 k / N)^2, those with signal are left out: with the energy
+///
+///     e(m) = sum_c |d_c(m)|^2 / v_c,    v_c = median |d_c|^2 / ln 2   (the variance of complex Gaussian
+///     noise),
+///
+/// the samples of e > median(e) + 4 standard deviations, the latter taken as 1.4826 times the median absolute
+/// deviation. A scan whose signal reaches the edge in most samples is overestimated there. Throws Error as
+/// noise_covariance.
+NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                      const Array<Complex<float>>& kspace);
+
+struct Whitening {
+  /// [coil][coil]: standard_deviation L^-1 with the covariance L L^H. The mixed noise is uncorrelated and of
+  /// the same variance in every coil, and that variance is the mean of the coils' own: data keep their size.
+  Array<Complex<double>> matrix;
+  double standard_deviation = 0;  ///< of the complex noise after mixing: sqrt(trace(covariance) / coils)
+  bool decorrelates = true;       ///< false: coils are scaled only, see `reason`
+  std::string reason;             ///< why the full covariance was not used, in words
+};
+
+/// Source: Pruessmann et al., MRM 46:638 (2001), appendix B. Fallback: where there are fewer samples than two
+/// per coil, or the covariance is singular, coils are scaled by their own standard deviations and stay
+/// correlated; where a coil has no noise at all, nothing is changed (the identity).
+Whitening whitening(const NoiseCovariance& covariance);
+
+}  // namespace fhd
