@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "io/nifti_volume.hpp"
 #include "recon/error.hpp"
 #include "recon/fourier/direct_cpu.hpp"
 
@@ -32,7 +33,8 @@ void set_compression(const std::string& text, CoilSettings& coils) {
   else if (is_number && value >= 1 && value <= 65535 && value == std::floor(value))
     coils.coil_count = static_cast<std::int64_t>(value);
   else
-    throw Error("--compress", "auto, off, a number of virtual coils, or a share of energy between 0 and 1", text);
+    throw Error("--compress", "auto, off, a number of virtual coils, or a share of energy between 0 and 1",
+                text);
 }
 
 }  // namespace
@@ -55,6 +57,10 @@ void ReconOptions::add_to(CLI::App& app) {
          "direct: exact sums; auto: direct when affordable");
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
+  app.add_option("--prior", prior_,
+                 "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
+      ->group("Reconstruction");
+  number("--prior-strength", settings_.prior_strength, "larger: weaker edges of the prior count too");
   app.add_option(
          "--lambda", settings_.lambda,
          "weight of |W rho|^2, relative to the largest eigenvalue of F^H F [0.05 of its mean eigenvalue]")
@@ -66,7 +72,8 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--sin-cos", sin_cos_, {"fast", "accurate"},
          "of a GPU's direct sums: special-function units, or 1 ulp");
   choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "none"},
-         "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of the sum of "
+         "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of "
+         "the sum of "
          "squares");
   choice("--whiten", whiten_, {"auto", "edge", "off"},
          "coils by their noise; auto: noise readouts; edge: without these the edge of k-space");
@@ -100,11 +107,21 @@ Settings ReconOptions::settings() const {
                                            {"espirit", CoilMaps::espirit},
                                            {"adaptive", CoilMaps::adaptive},
                                            {"none", CoilMaps::none}});
-  s.coils.whitening = chosen<NoiseWhitening>(whiten_, {{"auto", NoiseWhitening::automatic},
-                                                       {"edge", NoiseWhitening::edge},
-                                                       {"off", NoiseWhitening::off}});
+  s.coils.whitening = chosen<NoiseWhitening>(
+      whiten_,
+      {{"auto", NoiseWhitening::automatic}, {"edge", NoiseWhitening::edge}, {"off", NoiseWhitening::off}});
   set_compression(compress_, s.coils);
 
+  if (!prior_.empty()) {
+    if (app_->get_option("--regularizer")->count() > 0 && s.regularizer != RegularizerKind::roughness)
+      throw Error("--prior with --regularizer identity", "", "these options contradict each other",
+                  "leave out --regularizer");
+    s.regularizer = RegularizerKind::roughness;
+    s.prior = io::read_nifti_volume(prior_);
+  } else if (app_->get_option("--prior-strength")->count() > 0) {
+    throw Error("--prior-strength without --prior", "", "there is no prior image",
+                "add --prior image.nii.gz");
+  }
   const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
   const auto refuse = [&](const char* flag, const std::string& without) {
     if (given(flag))
@@ -112,7 +129,8 @@ Settings ReconOptions::settings() const {
                   std::string("leave out ") + flag);
   };
   if (s.method != Method::cg)
-    for (const char* flag : {"--normal", "--regularizer", "--lambda", "--iterations", "--tolerance"})
+    for (const char* flag :
+         {"--normal", "--regularizer", "--prior", "--lambda", "--iterations", "--tolerance"})
       refuse(flag, "--method " + method_);
   if (s.method == Method::gridded && s.transform == TransformKind::direct)
     refuse("--transform", "--method gridded");

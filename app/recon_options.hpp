@@ -26,7 +26,7 @@ class ReconOptions {
   Settings settings_;
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
               precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
-  std::string sin_cos_ = "fast";
+  std::string sin_cos_ = "fast", prior_;
   int threads_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "recon/fourier/direct.hpp"
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/fourier/gridded.hpp"
+#include "recon/fourier/off_resonance.hpp"
 #include "recon/fourier/toeplitz.hpp"
 #include "recon/memory_plan.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -31,6 +32,18 @@ std::string number(double value) {
   return text;
 }
 
+/// Divides values by the power of two nearest to their largest magnitude, exactly; returns it, or 0 when all
+/// are zero.
+template <class T>
+double bring_near_one(Array<Complex<T>>& values) {
+  double largest = 0;
+  for (const auto& v : values) largest = std::max({largest, std::abs(double(v.re)), std::abs(double(v.im))});
+  if (largest == 0) return 0;
+  const int exponent = std::ilogb(largest);
+  for (auto& v : values) v = {std::scalbn(v.re, -exponent), std::scalbn(v.im, -exponent)};
+  return std::scalbn(1.0, exponent);
+}
+
 bool same(const Array<double>& a, const Array<double>& b) {
   return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
 }
@@ -39,6 +52,10 @@ void check(const Settings& settings) {
   if (settings.lambda && !(*settings.lambda >= 0 && std::isfinite(*settings.lambda)))
     throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F",
                 number(*settings.lambda));
+  if (!(settings.accuracy > 0 && settings.accuracy <= 0.1))
+    throw Error("--accuracy", "a relative error in (0, 0.1]", number(settings.accuracy));
+  if (settings.prior && settings.regularizer != RegularizerKind::roughness)
+    throw Error("--prior", "--regularizer roughness, whose weights it gives", "--regularizer identity");
   if (settings.iterations < 1) throw Error("--iterations", "at least 1", std::to_string(settings.iterations));
   if (!(settings.tolerance >= 0 && settings.tolerance < 1))
     throw Error("--tolerance", "a relative residual in [0, 1)", number(settings.tolerance));
@@ -60,33 +77,38 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       settings_.backend = Backend::cpu;  // one FFT: not worth the way to a GPU
   }
 
-  Reconstruction reconstruct(const Scan& scan, const ProgressCallback& progress) override {
+  Reconstruction reconstruct(const Scan& measured, const ProgressCallback& progress) override {
     progress_ = progress;
     report_ = {};
+    const bool uses_maps = settings_.method == Method::cg;
+    const std::optional<Scan> prepared =
+        prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
+    const Scan& scan = prepared ? *prepared : measured;
     use_trajectory(scan);
     choose_transform(scan);
     describe_settings();
     plan_memory(scan);
 
     Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
-    // Data are brought to a largest magnitude of 1 and the image back again: no scale of a scanner leaves the
-    // range of T.
-    double largest = 0;
-    for (const auto& d : scan.kspace.values)
-      largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
-    if (largest == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
-    const double unit = largest == 0 ? 1 : largest;
-    for (auto& d : samples) d = Complex<T>(static_cast<T>(d.re / unit), static_cast<T>(d.im / unit));
+    // Data and maps are brought to a largest magnitude near 1 and the image back again: no scale of a scanner
+    // or of a map leaves the range of T.
+    const double data_unit = bring_near_one(samples);
+    if (data_unit == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
 
     Array<Complex<T>> maps;  // empty without maps
-    if (scan.sensitivity_maps)
+    map_unit_ = 1;
+    if (scan.sensitivity_maps) {
       maps = converted<Complex<T>>(scan.sensitivity_maps->values);
-    else if (scan.kspace.coil_count() > 1)
+      map_unit_ = bring_near_one(maps);
+      if (map_unit_ == 0)
+        throw Error("sensitivity maps", "values other than zero", "zeros",
+                    "leave them out: --coils espirit or none");
+    } else if (scan.kspace.coil_count() > 1)
       report_.notes.push_back(
-          "the scan has no sensitivity maps: each coil is reconstructed on its own, the image is their "
+          "no sensitivity maps are used: each coil is reconstructed on its own, the image is their "
           "root of the sum of squares");
-    if (scan.field_map)
-      report_.notes.push_back("the field map of the scan is not used: off-resonance is not corrected");
+    scan_ = &scan;
+    corrects_off_resonance_ = decide_off_resonance(scan);
 
     if (settings_.method == Method::gridded) weight(samples);
     if (settings_.backend == Backend::cuda)
@@ -109,7 +131,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         image = adjoint_image(samples, maps);
         break;
     }
-    scale(image, static_cast<T>(unit));
+    const double map_scale = settings_.method == Method::adjoint ? map_unit_ : 1 / map_unit_;
+    scale(image, static_cast<T>((data_unit == 0 ? 1 : data_unit) * map_scale));
     if (settings_.backend == Backend::cuda)
       stage("copy from the device", [&] { image = image.to(Backend::cpu); });
     return {crop(image, scan), std::move(report_)};
@@ -241,35 +264,96 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
 
   /// E and E^H E + lambda W^H W.
   struct System {
-    std::shared_ptr<const SenseEncoding<T>> encoding;
+    std::shared_ptr<const LinearOperator<T>> encoding;
     std::shared_ptr<const HermitianOperator<T>> normal, regularized;
   };
 
   System make_system(Array<Complex<T>> coil_maps) {
     System system;
-    system.encoding = std::make_shared<SenseEncoding<T>>(transform(), std::move(coil_maps), coils_at_once_);
-    const Array<Complex<T>>& maps = system.encoding->maps();
-    if (settings_.normal == NormalKind::toeplitz) {
+    const auto sense = std::make_shared<SenseEncoding<T>>(transform(), std::move(coil_maps), coils_at_once_);
+    const Array<Complex<T>>& maps = sense->maps();
+    system.encoding = sense;
+    if (corrects_off_resonance_) {
+      include_off_resonance(maps, system);
+    } else if (settings_.normal == NormalKind::toeplitz) {
       const auto& q = point_spread();
       stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps, coils_at_once_); });
     } else {
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
-    stage("largest eigenvalue", [&] { report_.largest_eigenvalue = largest_eigenvalue(*system.normal); });
+    double largest = 0, lambda = 0;  // of the maps as they are here, brought near 1
+    stage("largest eigenvalue", [&] { largest = largest_eigenvalue(*system.normal); });
     if (settings_.lambda) {
-      report_.lambda = *settings_.lambda * report_.largest_eigenvalue;
+      lambda = *settings_.lambda * largest;
     } else {
       // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
       const double mean_eigenvalue = static_cast<double>(trajectory_.sample_count()) *
                                      std::pow(norm_l2(maps), 2) /
                                      static_cast<double>(system.encoding->domain().size());
-      report_.lambda = default_regularization * mean_eigenvalue;
+      lambda = default_regularization * mean_eigenvalue;
     }
+    report_.largest_eigenvalue = largest * map_unit_ * map_unit_;
+    report_.lambda = lambda * map_unit_ * map_unit_;
     if (settings_.regularizer == RegularizerKind::identity)
-      system.regularized = std::make_shared<IdentityRegularized<T>>(system.normal, report_.lambda);
+      system.regularized = std::make_shared<IdentityRegularized<T>>(system.normal, lambda);
     else
-      system.regularized = std::make_shared<RoughnessRegularized<T>>(system.normal, report_.lambda);
+      system.regularized =
+          std::make_shared<RoughnessRegularized<T>>(system.normal, lambda, roughness_weights());
     return system;
+  }
+
+  /// Whether the field map of a scan is used; says why not.
+  bool decide_off_resonance(const Scan& scan) {
+    if (!scan.field_map) return false;
+    const bool flat =
+        std::all_of(scan.field_map->begin(), scan.field_map->end(), [](float omega) { return omega == 0; });
+    if (flat) return false;
+    if (settings_.method != Method::cg)
+      report_.notes.push_back(
+          "the field map of the scan is not used: only --method cg corrects off-resonance");
+    else if (!scan.sample_time_s)
+      report_.notes.push_back(
+          "the field map of the scan is not used: the scan does not say when its samples were taken");
+    return settings_.method == Method::cg && scan.sample_time_s;
+  }
+
+  /// E and E^H E with the field map of the scan, in time segments.
+  void include_off_resonance(const Array<Complex<T>>& maps, System& system) {
+    const Array<float>& field_map = *scan_->field_map;
+    const double accuracy = std::max(settings_.accuracy, 1e-6);
+    TimeSegments segments, differences;
+    stage("time segments", [&] {
+      segments = time_segments(field_map, *scan_->sample_time_s, accuracy);
+      if (settings_.normal == NormalKind::toeplitz)
+        differences = difference_time_segments(field_map, *scan_->sample_time_s, accuracy);
+    });
+    system.encoding = make_off_resonance_encoding<T>(transform(), maps, field_map, segments);
+    std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
+    if (settings_.normal == NormalKind::toeplitz) {
+      note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
+      const auto kernel = [&](const Array<double>& weights) {
+        return kind_ == TransformKind::direct
+                   ? point_spread_direct<T>(trajectory_, matrix_size_, &weights, settings_.backend,
+                                            settings_.direct_variant)
+                   : point_spread_gridded<T>(trajectory_, matrix_size_, &weights, settings_.accuracy,
+                                             settings_.backend);
+      };
+      stage("Q", [&] { system.normal = make_off_resonance_normal<T>(kernel, maps, field_map, differences); });
+    } else {
+      system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
+    }
+    report_.notes.push_back(note + ", error " + number(std::max(segments.error, differences.error)));
+  }
+
+  /// Of the anatomical prior, on the backend; empty without one.
+  Array<T> roughness_weights() {
+    if (!settings_.prior) return {};
+    Array<T> weights;
+    stage("anatomical prior", [&] {
+      weights = edge_weights<T>(resampled(*settings_.prior, scan_->geometry), settings_.prior_strength)
+                    .to(settings_.backend);
+    });
+    return weights;
   }
 
   Array<Complex<T>> solve(const System& system, const Array<Complex<T>>& samples) {
@@ -404,6 +488,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   }
 
   Settings settings_;
+  const Scan* scan_ = nullptr;  ///< being reconstructed
+  bool corrects_off_resonance_ = false;
+  double map_unit_ = 1;  ///< the maps of the scan are the maps used times this
   ProgressCallback progress_;
   Report report_;
   TransformKind kind_ = TransformKind::direct;

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "recon/coils/prepare.hpp"
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/report.hpp"
+#include "recon/solve/anatomical_prior.hpp"
 #include "recon/types.hpp"
 
 namespace fhd {
@@ -30,9 +32,12 @@ struct Settings {
   /// eigenvalue, which suits trajectories with a dense centre of k-space (whose largest eigenvalue is far
   /// above the rest) as well.
   std::optional<double> lambda;
-  int iterations = 30;             ///< at most
-  double tolerance = 1e-3;         ///< stop when the relative residual of the normal equations falls below
-  double accuracy = 1e-5;          ///< requested of the gridded transform
+  int iterations = 30;      ///< at most
+  double tolerance = 1e-3;  ///< stop when the relative residual of the normal equations falls below
+  double accuracy = 1e-5;   ///< requested of the gridded transform
+  CoilSettings coils;
+  std::optional<Volume> prior;     ///< an image of the same anatomy, whose edges weight the roughness
+  double prior_strength = 1;       ///< see edge_weights
   Backend backend = Backend::cpu;  ///< cuda: the device chosen with device::select
   DirectVariant direct_variant = DirectVariant::fast;
 };
@@ -49,8 +54,9 @@ struct Reconstruction {
 ///           gridded  density-compensated adjoint by gridding: the conventional image
 ///           adjoint  E^H d, no compensation
 ///           fft      inverse FFT of a Cartesian scan
-/// With sensitivity maps the coils are combined by them; without, every coil is reconstructed on its own and
-/// the image is the root of the sum of squares (a single coil stays complex).
+/// Coils are whitened and compressed, and maps found, as Settings::coils says. With sensitivity maps the
+/// coils are combined by them; without, every coil is reconstructed on its own and the image is the root of
+/// the sum of squares (a single coil stays complex).
 class Reconstructor {
  public:
   explicit Reconstructor(const Settings& settings);

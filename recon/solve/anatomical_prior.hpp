@@ -10,12 +10,6 @@
 
 namespace fhd {
 
-/// Real values on a grid in the patient: voxel (x, y, z) lies at voxel_to_lps_mm (x, y, z, 1) in LPS, mm.
-struct Volume {
-  Array<float> values;                                     ///< [z][y][x]
-  std::array<std::array<double, 4>, 3> voxel_to_lps_mm{};  ///< rows: L, P, S
-};
-
 /// The voxel (x, y, z) -> LPS, mm of a scan's geometry; voxels of 1 mm along an axis whose FOV is unknown.
 std::array<std::array<double, 4>, 3> voxel_to_lps_mm(const Geometry& geometry);
 
