@@ -35,14 +35,14 @@ constexpr int small_block = 256;
 constexpr int warp = 32;
 constexpr int most_threads = 256;        // of a block that sweeps a run
 constexpr int most_coils_per_block = 8;  // that share the weights of a run
-constexpr int longest_run = 512;         // samples
+constexpr int longest_run = 384;         // samples
 constexpr int shortest_run = 64;         // aimed at, when there are too few samples to fill the device
 constexpr int runs_per_multiprocessor = 16;
 
 /// Samples whose weights lie in shared memory; in interpolation, every thread's part of them too.
 constexpr int spread_chunk = 32;
 template <class T>
-constexpr int interpolation_chunk = 64 / sizeof(T);
+constexpr int interpolation_chunk = 128 / sizeof(T);
 
 /// Planes of the window that a thread keeps: all, or half of them where registers end; then the samples are
 /// swept twice.
@@ -467,7 +467,7 @@ __global__ void __launch_bounds__(most_threads)
       const bool wanted = c < coils && m < count;
       Complex<T> sum;
       if (wanted)
-#pragma unroll 4
+#pragma unroll 8
         for (int j = threadIdx.x % share; j < columns; j += share) sum += parts[m * pitch + c * columns + j];
       for (int step = share / 2; step > 0; step /= 2) {
         sum.re += __shfl_xor_sync(~0u, sum.re, step);
@@ -667,7 +667,7 @@ class SampleGridCuda {
  public:
   SampleGridCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, const KaiserBessel& kernel,
                  std::size_t gridding_bytes)
-      : kernel_(kernel), samples_(trajectory.sample_count()), row_bytes_(gridding_bytes / 2) {
+      : kernel_(kernel), samples_(trajectory.sample_count()), gridding_bytes_(gridding_bytes) {
     if (samples_ >= std::int64_t{1} << 31)
       throw Error("trajectory", "fewer than 2^31 samples", std::to_string(samples_));
     const auto size = kernel.grid_size(matrix_size);
@@ -699,6 +699,14 @@ class SampleGridCuda {
   const GridShape& shape() const { return shape_; }
   /// Points of one coil's grid.
   std::int64_t point_count() const { return std::int64_t{shape_.size[0]} * shape_.size[1] * shape_.size[2]; }
+  /// As many coils as are best spread together: those whose grids and rows fit, at least one.
+  std::int64_t coils_that_fit() const {
+    constexpr std::int64_t most = 64;
+    const std::int64_t elements =
+        point_count() + first_row_.back() * std::int64_t{4} * kernel_.width * kernel_.width;
+    return std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(gridding_bytes_ / sizeof(Complex<T>)) / elements, 1, most);
+  }
 
   /// grid[z][coil][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride`
   /// between coils.
@@ -774,7 +782,7 @@ class SampleGridCuda {
     const int together = coils_per_block(coils, columns), threads = whole_warps(together * columns);
     const std::int64_t row_size = std::int64_t{4} * columns * coils;
     const int tiles_y = shape_.tiles[1];
-    make_room_for_rows(row_size);
+    make_room_for_rows(row_size, coils);
     const std::int64_t room = rows_.size() / row_size;
     // As many lines of tiles at once as the buffer holds.
     for (int tile = 0; tile < tiles_y;) {
@@ -828,6 +836,10 @@ class SampleGridCuda {
     while (share < 8 && 2 * share * together * chunk <= threads) share *= 2;
     const std::size_t shared_bytes = chunk * (threads + 1) * sizeof(Complex<T>);
     for (int first_point = 0; first_point < shape_.points[2]; first_point += planes) {
+      device::check(
+          cudaFuncSetAttribute(interpolate_runs_kernel<T, width, planes>,
+                               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "asking for shared memory");
       interpolate_runs_kernel<T, width, planes>
           <<<dim3(static_cast<unsigned>(runs_.size()), blocks_for(coils, together)), threads, shared_bytes>>>(
               polynomials_of<T, width>(kernel_), shape_, sorted(), runs_.data(), first_point, coils, together,
@@ -836,12 +848,14 @@ class SampleGridCuda {
     }
   }
 
-  /// The rows of all tiles, or of as many lines of tiles as the memory allows, of one at least.
-  void make_room_for_rows(std::int64_t row_size) {
+  /// The rows of all tiles, or of as many lines of tiles as the memory beside the grids allows, of one at
+  /// least.
+  void make_room_for_rows(std::int64_t row_size, int coils) {
     std::int64_t longest_line = 1;
     for (std::size_t tile = 0; tile + 1 < first_row_.size(); ++tile)
       longest_line = std::max<std::int64_t>(longest_line, first_row_[tile + 1] - first_row_[tile]);
-    const auto allowed = static_cast<std::int64_t>(row_bytes_ / sizeof(Complex<T>)) / row_size;
+    const std::int64_t allowed =
+        (static_cast<std::int64_t>(gridding_bytes_ / sizeof(Complex<T>)) - point_count() * coils) / row_size;
     const std::int64_t wanted =
         std::max(longest_line, std::min<std::int64_t>(allowed, first_row_.back())) * row_size;
     if (rows_.size() < wanted) {
@@ -852,7 +866,7 @@ class SampleGridCuda {
 
   KaiserBessel kernel_;
   std::int64_t samples_;
-  std::size_t row_bytes_;
+  std::size_t gridding_bytes_;
   GridShape shape_{};
   Array<AxisPosition<T>> positions_;
   Array<std::int32_t> index_, row_lists_, rows_begin_;
@@ -971,9 +985,9 @@ class GridFft {
 template <class T>
 KaiserBessel choose_kernel(std::array<int, 3> matrix_size, std::int64_t samples, double accuracy) {
   using std::numbers::pi;
-  constexpr double smallest_oversampling = 1.2, largest_oversampling = 2.6, largest_amplification = 10;
+  constexpr double smallest_oversampling = 1.2, largest_oversampling = 2.2, largest_amplification = 10;
   // Measured on an H100 (validation/results): of a multiply-add, and of a grid point with its rows and FFT.
-  constexpr double multiply_add_ns = 4e-5, point_ns = 0.045;
+  constexpr double multiply_add_ns = 5.5e-5, point_ns = 0.04;
   // The bound of kaiser_bessel.hpp. In a matrix of few voxels all of them lie near the edge, where aliasing
   // is largest (measured for 2 x 2 x 2: 11).
   double bound = 10;
@@ -1026,8 +1040,7 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   GriddedTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                        const KaiserBessel& kernel, std::size_t gridding_bytes)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), Backend::cuda),
-        grid_(trajectory, matrix_size, kernel, gridding_bytes),
-        grid_bytes_(gridding_bytes / 2) {
+        grid_(trajectory, matrix_size, kernel, gridding_bytes) {
     for (int axis = 0; axis < 3; ++axis) {
       const int n = matrix_size[axis];
       matrix_.n[axis] = n;
@@ -1076,11 +1089,7 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   /// body(first coil, coils, FFT) for groups of coils whose grids fit, of nearly equal size.
   template <class Body>
   void for_each_group(std::int64_t coils, Body body) const {
-    constexpr std::int64_t most_coils = 64;
-    const std::int64_t bytes = grid_.point_count() * std::int64_t{sizeof(Complex<T>)};
-    const std::int64_t fitting =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(grid_bytes_) / bytes, 1, most_coils);
-    const std::int64_t groups = (coils + fitting - 1) / fitting;
+    const std::int64_t fitting = grid_.coils_that_fit(), groups = (coils + fitting - 1) / fitting;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = coils * group / groups, used = coils * (group + 1) / groups - first;
       body(first, static_cast<int>(used), fft_of(static_cast<int>(used)));
@@ -1106,7 +1115,6 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   }
 
   mutable SampleGridCuda<T> grid_;  // its rows are scratch
-  std::size_t grid_bytes_;
   MatrixSize matrix_;
   Array<T> deapodisation_[3];
   mutable std::vector<std::pair<int, GridFft<T>>> ffts_;  ///< by their coils
