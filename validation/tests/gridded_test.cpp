@@ -54,6 +54,22 @@ TYPED_TEST(GriddedTransform, is_as_close_to_the_direct_transform_as_requested) {
   }
 }
 
+TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
+  // From 162 voxels per axis on, the grid is oversampled less; rounding errors must not grow beyond the
+  // request.
+  const std::array<int, 3> matrix{162, 162, 162};
+  const auto trajectory = tests::random_trajectory(matrix, 300, 1);
+  const auto samples = random_values<float>({1, 300}, 2);
+  const auto direct = make_direct_transform<float>(trajectory, matrix, Backend::cpu);  // its error: 1e-6
+  Array<Complex<float>> exact(direct->images_shape(1)), found(exact.shape());
+  direct->adjoint(samples, exact);
+  const auto expected = converted<Complex<double>>(exact);
+  for (const double accuracy : {1e-3, 1e-4, 1e-5}) {
+    make_gridded_transform<float>(trajectory, matrix, accuracy, Backend::cpu)->adjoint(samples, found);
+    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(found), expected), accuracy);
+  }
+}
+
 TYPED_TEST(GriddedTransform, adjoint_is_conjugate_transpose) {
   // Forward and adjoint share kernel, roll-off and FFT, so that they are transposes to rounding whatever the
   // requested accuracy: 6e-8 (1e-16) times the root of the number of operations per output.
