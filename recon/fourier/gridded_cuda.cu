@@ -13,8 +13,8 @@
 // is the same sweep backwards: the window is loaded plane by plane, and the threads' parts of a sample are
 // added in shared memory.
 //
-// Sources: sliding windows of a sorted list, Gai et al., J. Parallel Distrib. Comput. 73:686 (2013); the rest
-// follows kaiser_bessel.hpp.
+// Source: gridding of binned samples by the owners of the grid points, Gai et al., J. Parallel Distrib.
+// Comput. 73:686 (2013).
 #include <algorithm>
 #include <cmath>
 #include <cub/device/device_radix_sort.cuh>
