@@ -20,7 +20,7 @@ void convert_values(const void* from, Array<float>& to, double slope, double int
 }  // namespace
 
 Volume read_nifti_volume(const std::string& path) {
-  nifti_set_debug_level(0);  // its messages go to stderr
+  nifti_set_debug_level(0);  // quiet: its messages would reach the terminal
   const auto release = [](nifti_image* image) { nifti_image_free(image); };
   std::unique_ptr<nifti_image, decltype(release)> header(nifti_image_read(path.c_str(), 0), release);
   const char* remedy = "give an image such as brain.nii.gz";
