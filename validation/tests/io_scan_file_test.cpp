@@ -307,9 +307,9 @@ TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {
   EXPECT_EQ(refused([](auto&, auto&) {}), "");
   EXPECT_CONTAINS(refused([](auto& k, auto&) { k[3] = NAN; }), "trajectory: expected finite numbers");
   EXPECT_CONTAINS(refused([](auto&, auto& values) { values[3].im = NAN; }),
-                  "k-space: expected finite numbers");
+                  "k-space of coil 0: expected finite numbers");
   EXPECT_CONTAINS(refused([](auto&, auto& values) { values[39].re = INFINITY; }),
-                  "k-space: expected finite numbers");
+                  "k-space of coil 0: expected finite numbers");
   EXPECT_CONTAINS(refused([](auto& k, auto&) { k[3] = 8.2; }), "--trajectory-unit");
 }
 
