@@ -20,12 +20,36 @@ Array<T> transfer_function(const Array<Complex<T>>& point_spread) {
   return transfer;
 }
 
+namespace {
+
+/// The transfer function in the order in which forward() meets it: [unit][n][wide columns] for the units of
+/// the last axis with extent (a column chunk of x; along z for every y), zero beyond the last column.
+template <class T>
+Array<T> packed_transfer(const Array<Complex<T>>& point_spread) {
+  const Array<T> transfer = transfer_function(point_spread);
+  const std::int64_t gz = transfer.extent(0), gy = transfer.extent(1), gx = transfer.extent(2);
+  if (gy == 1 && gz == 1) return transfer;
+  constexpr std::int64_t wide = Fft1d<T>::wide;
+  const std::int64_t chunks = (gx + wide - 1) / wide, n = gz > 1 ? gz : gy, rows = gz > 1 ? gy : 1;
+  Array<T> packed(Shape{rows * chunks, n, wide});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t unit = 0; unit < rows * chunks; ++unit)
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t first = unit % chunks * wide, line = gz > 1 ? i * gy + unit / chunks : i;
+      std::copy_n(transfer.data() + line * gx + first, std::min(wide, gx - first),
+                  packed.data() + (unit * n + i) * wide);
+    }
+  return packed;
+}
+
+}  // namespace
+
 template <class T>
 ToeplitzNormalCpu<T>::ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
     : matrix_{maps.extent(3), maps.extent(2), maps.extent(1)},
       grid_{point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
       maps_(std::move(maps)),
-      transfer_(transfer_function(point_spread)),
+      transfer_(packed_transfer(point_spread)),
       fft_x_(static_cast<int>(grid_[0]), 1),
       fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
       fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
@@ -75,9 +99,9 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
     const auto store = [&](Complex<T>* to, std::int64_t stride, std::int64_t n, std::int64_t used) {
       for (std::int64_t i = 0; i < n; ++i) std::copy_n(buffer + i * wide, used, to + i * stride);
     };
-    const auto multiply = [&](const T* transfer, std::int64_t stride, std::int64_t n, std::int64_t used) {
-      for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t j = 0; j < used; ++j) buffer[i * wide + j] *= transfer[i * stride + j];
+    const auto multiply = [&](std::int64_t unit, std::int64_t n) {
+      const T* transfer = transfer_.data() + unit * n * wide;
+      for (std::int64_t i = 0; i < n * wide; ++i) buffer[i] *= transfer[i];
     };
 
     for (std::int64_t coil = 0; coil < coils; ++coil) {
@@ -101,7 +125,7 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
           if (along_z) {
             store(at, pitch_, gy, used);
           } else {
-            multiply(transfer_.data() + first, gx, gy, used);
+            multiply(unit % chunks, gy);
             timed([&] { fft_y_.backward(buffer); });
             store(at, pitch_, ny, used);
           }
@@ -115,7 +139,7 @@ void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>
           Complex<T>* at = work_.data() + y * pitch_ + first;
           load(at, rows_ * pitch_, nz, gz, used);
           timed([&] { fft_z_.forward(buffer); });
-          multiply(transfer_.data() + y * gx + first, gy * gx, gz, used);
+          multiply(unit, gz);
           timed([&] { fft_z_.backward(buffer); });
           store(at, rows_ * pitch_, nz, used);
         }

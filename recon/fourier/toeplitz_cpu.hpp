@@ -26,7 +26,7 @@ class ToeplitzNormalCpu final : public HermitianOperator<T> {
  private:
   std::array<std::int64_t, 3> matrix_, grid_;  // x, y, z
   Array<Complex<T>> maps_;
-  Array<T> transfer_;  // [z][y][x] on the grid
+  Array<T> transfer_;  // in the order of use, see packed_transfer
   Fft1d<T> fft_x_, fft_y_, fft_z_;
   std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
   mutable Array<Complex<T>> work_;     // one coil
