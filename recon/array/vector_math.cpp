@@ -17,8 +17,9 @@ void require_alike(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
 }
 
 double value(const Ratio& ratio) {
-  const double denominator = ratio.denominators[ratio.denominator];
-  return denominator == 0 ? 0 : ratio.factor * ratio.numerators[ratio.numerator] / denominator;
+  const double numerator = ratio.numerators[ratio.numerator],
+               denominator = ratio.denominators[ratio.denominator];
+  return denominator == 0 || numerator <= ratio.negligible ? 0 : ratio.factor * numerator / denominator;
 }
 
 /// body(i) for every element, in parallel when it pays.

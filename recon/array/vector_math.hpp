@@ -11,7 +11,8 @@ struct Ratio {
   std::int64_t numerator;
   const Array<double>& denominators;
   std::int64_t denominator;
-  double factor = 1;  ///< multiplies the quotient
+  double factor = 1;       ///< multiplies the quotient
+  double negligible = -1;  ///< a numerator of at most this counts as 0
 };
 
 /// results[index] = Re sum conj(a_i) b_i, summed in double in an order that does not depend on the threads.

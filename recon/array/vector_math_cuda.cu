@@ -52,12 +52,15 @@ __global__ void dot_finish_kernel(double* result) {
 /// Ratio of vector_math.hpp, for the device.
 struct DeviceRatio {
   const double *numerator, *denominator;
-  double factor;
+  double factor, negligible;
   explicit DeviceRatio(const Ratio& ratio)
       : numerator(ratio.numerators.data() + ratio.numerator),
         denominator(ratio.denominators.data() + ratio.denominator),
-        factor(ratio.factor) {}
-  __device__ double value() const { return *denominator == 0 ? 0 : factor * *numerator / *denominator; }
+        factor(ratio.factor),
+        negligible(ratio.negligible) {}
+  __device__ double value() const {
+    return *denominator == 0 || *numerator <= negligible ? 0 : factor * *numerator / *denominator;
+  }
 };
 
 // y_i += ratio x_i, one thread per element.

@@ -39,10 +39,19 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   ResidualBasis<T> basis(a.domain(), std::min(settings.iterations, settings.kept_residuals), backend);
   basis.keep(r, rr, 0);
 
+  // Below the rounding of T there is nothing to gain, and residuals would shrink until they underflow. From
+  // the first residual that is small enough on, x stays as it is, also where the next look comes some
+  // iterations later.
+  const double small_enough =
+      std::pow(std::max(settings.tolerance, 0.1 * std::numeric_limits<T>::epsilon()) * b_norm, 2);
   const auto look = [&](int done) {
     const Array<double> host = rr.to(Backend::cpu);
     result.relative_residuals.clear();
-    for (int i = 0; i <= done; ++i) result.relative_residuals.push_back(std::sqrt(host[i]) / b_norm);
+    bool reached = false;
+    for (int i = 0; i <= done && !reached; ++i) {
+      result.relative_residuals.push_back(std::sqrt(host[i]) / b_norm);
+      reached = host[i] <= small_enough;
+    }
     const double residual = result.relative_residuals.back();
     if (!std::isfinite(residual))
       throw Error(
@@ -50,16 +59,15 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
           "NaN or infinity after " + std::to_string(done) + " iterations",
           "the data or the sensitivity maps are too large for single precision; use --precision double");
     if (progress) progress({"conjugate gradient", done, settings.iterations, residual});
-    // Below the rounding of T there is nothing to gain, and residuals would shrink until they underflow.
-    return residual <= std::max(settings.tolerance, 0.1 * std::numeric_limits<T>::epsilon());
+    return reached;
   };
 
   result.converged = look(0);
   for (int i = 0; i < settings.iterations && !result.converged; ++i) {
     a.forward(p, q);
     dot(p, q, pq, i);
-    add_scaled(x, Ratio{rr, i, pq, i, +1}, p);
-    add_scaled(r, Ratio{rr, i, pq, i, -1}, q);
+    add_scaled(x, Ratio{rr, i, pq, i, +1, small_enough}, p);
+    add_scaled(r, Ratio{rr, i, pq, i, -1, small_enough}, q);
     basis.project_out(r);
     dot(r, r, rr, i + 1);
     basis.keep(r, rr, i + 1);

@@ -10,7 +10,9 @@ namespace fhd {
 struct ConjugateGradientSettings {
   int iterations = 30;      ///< at most
   double tolerance = 1e-4;  ///< stop when |r| <= tolerance |b|; 0: at the rounding of T
-  int check_every = 1;      ///< iterations between looks at the residual (a GPU waits for each)
+  /// Iterations between looks at the residual (a GPU waits for each). The solution is the one of the first
+  /// iteration that reached the tolerance all the same.
+  int check_every = 1;
   int kept_residuals =
       40;  ///< the first ones, to which later residuals are kept orthogonal (residual_basis.hpp)
 };

@@ -62,7 +62,8 @@ TYPED_TEST(ConjugateGradient, equals_dense_least_squares) {
   // sums of 60.
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(x), expected),
             sizeof(TypeParam) == 4 ? 1e-5 : 1e-13);
-  // Twenty unknowns: the residual is down to rounding after about as many iterations, and the solver stops there.
+  // Twenty unknowns: the residual is down to rounding after about as many iterations, and the solver stops
+  // there.
   EXPECT_TRUE(result.converged);
   EXPECT_LE(result.relative_residuals.size(), 31u);
 }
@@ -99,6 +100,19 @@ TYPED_TEST(ConjugateGradient, looks_at_the_residual_only_as_often_as_asked) {
                      {.iterations = 7, .tolerance = 0, .check_every = 3},
                      [&](const Progress& progress) { looks.push_back(progress.done); });
   EXPECT_EQ(looks, (std::vector<std::int64_t>{0, 3, 6, 7}));
+}
+
+TYPED_TEST(ConjugateGradient, keeps_the_solution_of_the_iteration_that_reached_the_tolerance) {
+  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
+  const auto b = random_values<TypeParam>({20}, 8);
+  Array<Complex<TypeParam>> often({20}), seldom({20});
+  const auto expected = conjugate_gradient(normal, b, often, {.iterations = 30, .tolerance = 0.05});
+  const auto found =
+      conjugate_gradient(normal, b, seldom, {.iterations = 30, .tolerance = 0.05, .check_every = 7});
+  EXPECT_TRUE(found.converged);
+  EXPECT_NE((expected.relative_residuals.size() - 1) % 7, 0u) << "the case proves nothing";
+  EXPECT_EQ(found.relative_residuals, expected.relative_residuals);
+  EXPECT_TRUE(std::equal(often.begin(), often.end(), seldom.begin()));
 }
 
 TYPED_TEST(ConjugateGradient, continues_from_a_given_start) {
