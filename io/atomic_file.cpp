@@ -148,7 +148,14 @@ void commit_all(std::vector<AtomicFile>& files) {
 void remove_unfinished_files() {
   unfinished_mutex.lock();
   std::error_code ignored;
-  for (const auto& temporary : unfinished) fs::remove_all(temporary, ignored);
+  for (const auto& temporary : unfinished) {
+    // Under another name first: a writer that is still at work then finds no directory to put its next file
+    // in.
+    const std::string doomed = temporary + "-stopped";
+    fs::rename(temporary, doomed, ignored);
+    fs::remove_all(doomed, ignored);
+    fs::remove_all(temporary, ignored);
+  }
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,
