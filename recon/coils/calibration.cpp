@@ -1,10 +1,13 @@
 #include "recon/coils/calibration.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/coils/joint_estimation.hpp"
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/fourier/gridded.hpp"
@@ -91,6 +94,8 @@ std::array<int, 3> radius_within(const std::array<int, 3>& matrix_size, int radi
 
 void centred_fft(Array<Complex<float>>& coils, int sign) {
   const std::int64_t n[3] = {coils.extent(3), coils.extent(2), coils.extent(1)}, voxels = n[0] * n[1] * n[2];
+  constexpr std::int64_t worth_threads = 1 << 15;
+  const ThreadLimit limit(voxels < worth_threads ? 1 : omp_get_max_threads());
   Array<Complex<float>> volume(Shape{n[2], n[1], n[0]});
   const float factor = sign < 0 ? 1.0f : 1 / static_cast<float>(voxels);
   for (std::int64_t coil = 0; coil < coils.extent(0); ++coil) {
@@ -140,6 +145,8 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
                 samples == 0 ? "no sample there" : "zeros", "use --coils none, or give the maps in the file");
   for (auto& d : central.kspace) d = {d.re / largest, d.im / largest};
 
+  constexpr std::int64_t worth_threads = 1 << 20;
+  const ThreadLimit limit(central.kspace.size() < worth_threads ? 1 : omp_get_max_threads());
   const Array<double> density = density_compensation(central.trajectory, small);
   Array<Complex<float>> weighted(central.kspace);
   for (std::int64_t i = 0; i < weighted.size(); ++i) weighted[i] *= static_cast<float>(density[i % samples]);

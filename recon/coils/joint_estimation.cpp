@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/regularizer.hpp"
@@ -119,13 +120,9 @@ class LinearizedNormal final : public HermitianOperator<float> {
     constexpr std::int64_t worth_threads = 1 << 15;
     const auto threads =
         coils_ * voxels_ < worth_threads ? 1 : std::min<std::int64_t>(omp_get_max_threads(), coils_);
-    // Operators made where OpenMP has one thread stay on the thread that applies them.
-#pragma omp parallel num_threads(1)
-    {
-      omp_set_num_threads(1);
-      for (std::int64_t thread = 0; thread < threads; ++thread)
-        workers_.push_back({make_normal(), Values(image_), Values(image_)});
-    }
+    const ThreadLimit one_thread(1);  // operators made now stay on the thread that applies them
+    for (std::int64_t thread = 0; thread < threads; ++thread)
+      workers_.push_back({make_normal(), Values(image_), Values(image_)});
   }
 
   Shape domain() const override { return {voxels_ + coils_ * smooth_.size()}; }
