@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/device_option.hpp"
+#include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
 #include "io/nifti.hpp"
@@ -26,7 +27,7 @@ namespace {
 struct ReconCommand {
   std::string scan, slices = "all", repetitions = "all";
   std::optional<std::string> output;
-  bool quiet = false, verbose = false;
+  bool quiet = false, verbose = false, no_gridded_image = false;
   ScanOptions scan_options;
   ReconOptions recon_options;
   DeviceOption device_option;
@@ -75,23 +76,11 @@ int ReconCommand::run() {
 
   const Device device = device_option.choose();
   if (!quiet) fmt::print("device    {}\n", device.text);
-  settings.backend = device.backend;
-  std::optional<Reconstructor> reconstructor(settings);
+  ReconEngine engine(settings, device, !no_gridded_image);
   ProgressLine progress(quiet);
-  const auto reconstruct = [&](const Scan& one) {
-    try {
-      return (*reconstructor)(one, progress.callback());
-    } catch (const DeviceError& error) {
-      if (!device.automatic || settings.backend == Backend::cpu) throw;
-      progress.clear();
-      print_fallback(error.what());
-      settings.backend = Backend::cpu;
-      reconstructor.emplace(settings);
-      auto result = (*reconstructor)(one, progress.callback());
-      result.report.notes.push_back(std::string("computed on the CPU, because the GPU failed: ") +
-                                    error.what());
-      return result;
-    }
+  const auto on_fallback = [&](const std::string& reason) {
+    progress.clear();
+    print_fallback(reason);
   };
 
   io::Provenance provenance{program_version,
@@ -106,14 +95,20 @@ int ReconCommand::run() {
   io::ImageSeries series;
   series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
   series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
+  io::ImageSeries gridded{series.repetition_count, series.slice_count, {}};
+  io::Beside beside;
 
   for (const auto& entry : device.environment()) provenance.environment.push_back(entry);
   for (const auto repetition : chosen_repetitions)
     for (const auto slice : chosen_slices) {
       const std::size_t done = series.images.size(), total = chosen_repetitions.size() * chosen_slices.size();
       if (total > 1) progress.set_context(fmt::format("image {} of {}", done + 1, total));
-      Reconstruction result = reconstruct(file->read(slice, repetition));
+      ReconResult made = engine(file->read(slice, repetition), progress.callback(), on_fallback);
+      Reconstruction& result = made.reconstruction;
       progress.clear();
+      if (const auto& c = result.report.certificate; c && !c->passed)
+        fmt::print(stderr, "fhd: warning: image {}: the result is less accurate than asked: {}\n", done + 1,
+                   certificate_line(*c));
       if (!quiet) {
         if (done == 0 && verbose)
           for (const auto& [what, bytes] : result.report.device_memory)
@@ -122,7 +117,11 @@ int ReconCommand::run() {
           for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
         fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "",
                    describe(result.report));
+        if (result.report.certificate && (done == 0 || verbose))
+          fmt::print("accuracy  {}\n", certificate_line(*result.report.certificate));
       }
+      if (done == 0) beside.exhibits = std::move(result.exhibits);
+      if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
       series.images.push_back(std::move(result.image));
       provenance.reports.push_back(std::move(result.report));
     }
@@ -133,7 +132,8 @@ int ReconCommand::run() {
     provenance.reports.front().notes.push_back(note);
     if (!quiet) fmt::print("note      {}\n", note);
   }
-  io::write_results(*output, series, provenance);
+  if (gridded.images.size() == series.images.size()) beside.gridded = std::move(gridded);
+  io::write_results(*output, series, provenance, beside);
   if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", *output);
   return 0;
 }
@@ -151,6 +151,8 @@ Run add_recon(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");
+  app.add_flag("--no-gridded-image", command->no_gridded_image,
+               "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
   command->scan_options.add_to(app);

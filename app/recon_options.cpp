@@ -8,8 +8,10 @@
 #include <fstream>
 
 #include "io/nifti_volume.hpp"
+#include "io/trajectory_cache.hpp"
 #include "recon/error.hpp"
 #include "recon/fourier/direct_cpu.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
 namespace {
@@ -61,9 +63,10 @@ void ReconOptions::add_to(CLI::App& app) {
                  "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
       ->group("Reconstruction");
   number("--prior-strength", settings_.prior_strength, "larger: weaker edges of the prior count too");
-  app.add_option(
-         "--lambda", settings_.lambda,
-         "weight of |W rho|^2, relative to the largest eigenvalue of F^H F [0.05 of its mean eigenvalue]")
+  app.add_option("--lambda", lambda_,
+                 "weight of |W rho|^2, relative to the largest eigenvalue of F^H F; auto: such that the data "
+                 "residual is the noise of the scan [0.05 of the mean eigenvalue]")
+      ->type_name("NUMBER|auto")
       ->group("Reconstruction");
   number("--iterations", settings_.iterations, "of conjugate gradient, at most");
   number("--tolerance", settings_.tolerance, "stop at this relative residual of the normal equations");
@@ -82,6 +85,12 @@ void ReconOptions::add_to(CLI::App& app) {
       ->capture_default_str()
       ->group("Reconstruction");
   number("--threads", threads_, "processor threads; 0: all");
+  app.add_option("--cache", cache_,
+                 "folder in which Q and density compensation of a trajectory are kept for other scans; auto: "
+                 "the user's; off")
+      ->type_name("DIR|auto|off")
+      ->capture_default_str()
+      ->group("Reconstruction");
 }
 
 Settings ReconOptions::settings() const {
@@ -111,6 +120,19 @@ Settings ReconOptions::settings() const {
       whiten_,
       {{"auto", NoiseWhitening::automatic}, {"edge", NoiseWhitening::edge}, {"off", NoiseWhitening::off}});
   set_compression(compress_, s.coils);
+  if (lambda_ == "auto") {
+    s.lambda_from_noise = true;
+  } else if (!lambda_.empty()) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(lambda_.data(), lambda_.data() + lambda_.size(), value);
+    if (error != std::errc() || end != lambda_.data() + lambda_.size())
+      throw Error("--lambda", "auto, or a number >= 0 relative to the largest eigenvalue of F^H F",
+                  "'" + lambda_ + "'");
+    s.lambda = value;
+  }
+  const std::string cache = cache_ == "auto" ? io::default_trajectory_cache() : cache_;
+  if (cache != "off" && !cache.empty())
+    s.trajectory_cache = std::make_shared<io::DiskTrajectoryCache>(cache, program_version);
 
   if (!prior_.empty()) {
     if (app_->get_option("--regularizer")->count() > 0 && s.regularizer != RegularizerKind::roughness)

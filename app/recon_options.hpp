@@ -16,6 +16,8 @@ class ReconOptions {
   void add_to(CLI::App& app);
   /// Replaces the default of --tolerance; before add_to.
   void set_default_tolerance(double tolerance) { settings_.tolerance = tolerance; }
+  /// Replaces the default of --cache, "off"; before add_to.
+  void set_default_cache(std::string cache) { cache_ = std::move(cache); }
   /// The settings asked for; sets the number of threads. Throws Error on contradictory options.
   Settings settings() const;
   /// The processor, threads and instruction set in use, for the report: name, value.
@@ -26,7 +28,7 @@ class ReconOptions {
   Settings settings_;
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
               precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
-  std::string sin_cos_ = "fast", prior_;
+  std::string sin_cos_ = "fast", prior_, lambda_, cache_ = "off";
   int threads_ = 0;
 };
 

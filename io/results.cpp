@@ -4,12 +4,13 @@
 //     attributes                 axes, units, matrix_size, fov_mm, position_mm (3 numbers per slice),
 //                                read_direction, phase_direction, slice_direction (patient LPS);
 //                                repetitions and slices: their numbers in the scan, as in OUT.json
+//   /gridded                     the gridded image of the same scan, where it was made, as /image
+//   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
+//   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
 //   /report/R_S/relative_residuals   of /image[R][S], per iteration
 //   attributes of /report        program_version, command_line, input_path, input_sha256, started_at
 #include "io/results.hpp"
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,6 +23,7 @@
 #include "io/hdf5.hpp"
 #include "io/nifti.hpp"
 #include "io/png.hpp"
+#include "io/sha256.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -49,19 +51,50 @@ Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs
   return json;
 }
 
+Json stages_to_json(const std::vector<Stage>& stages) {
+  Json json = Json::array();
+  for (const auto& stage : stages) json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  return json;
+}
+
+/// A quantity that was not checked is null.
+Json checked(double value) { return value < 0 ? Json(nullptr) : Json(value); }
+
+Json certificate_to_json(const Certificate& c) {
+  return {{"passed", c.passed},
+          {"requested", c.requested},
+          {"forward_error", checked(c.forward_error)},
+          {"adjoint_error", checked(c.adjoint_error)},
+          {"normal_error", checked(c.normal_error)},
+          {"adjointness", checked(c.adjointness)},
+          {"true_residual", checked(c.true_residual)},
+          {"solver_residual", checked(c.solver_residual)},
+          {"voxels", c.voxels},
+          {"samples", c.samples},
+          {"seconds", c.seconds}};
+}
+
 Json report_to_json(const Report& report) {
-  Json stages = Json::array();
-  for (const auto& stage : report.stages)
-    stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
-  return {{"settings", pairs_to_json(report.settings)},
-          {"stages", stages},
-          {"notes", report.notes},
-          {"converged", report.converged},
-          {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
-          {"relative_residuals", report.relative_residuals},
-          {"data_residual", report.data_residual},
-          {"largest_eigenvalue", report.largest_eigenvalue},
-          {"lambda", report.lambda}};
+  Json json{{"settings", pairs_to_json(report.settings)},
+            {"stages", stages_to_json(report.stages)},
+            {"notes", report.notes},
+            {"converged", report.converged},
+            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
+            {"relative_residuals", report.relative_residuals},
+            {"data_residual", report.data_residual},
+            {"largest_eigenvalue", report.largest_eigenvalue},
+            {"lambda", report.lambda}};
+  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
+  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
+  if (!report.lambda_curve.empty()) {
+    Json curve = Json::array();
+    for (const auto& point : report.lambda_curve)
+      curve.push_back(
+          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
+    json["lambda_curve"] = curve;
+    json["noise_residual"] = report.noise_residual;
+  }
+  return json;
 }
 
 /// The numbers of the chosen volumes in the scan.
@@ -126,6 +159,19 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
   file.write_attribute(name, "slice_direction", as_vector(geometry.slice_direction));
 }
 
+void write_exhibits(hdf5::File& file, const Exhibits& exhibits) {
+  const auto& maps = exhibits.sensitivity_maps;
+  const auto& spread = exhibits.point_spread;
+  if (maps.empty() && spread.empty()) return;
+  file.create_group("/exhibits");
+  file.create_group("/exhibits/0_0");
+  if (!maps.empty())
+    file.write("/exhibits/0_0/sensitivity_maps", maps.data(),
+               {maps.extent(0), maps.extent(1), maps.extent(2)});
+  if (!spread.empty())
+    file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+}
+
 }  // namespace
 
 void check_writable(const std::string& prefix, const std::string& input) {
@@ -143,7 +189,8 @@ void check_writable(const std::string& prefix, const std::string& input) {
   }
 }
 
-void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance) {
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const Beside& beside) {
   require_series(series, prefix);
   const auto json = json_text(series, provenance);
   std::vector<AtomicFile> files;
@@ -153,6 +200,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   write_series(file, "/image", series);
   file.write_attribute("/image", "repetitions", numbers(provenance.repetitions, series.repetition_count));
   file.write_attribute("/image", "slices", numbers(provenance.slices, series.slice_count));
+  if (beside.gridded) {
+    write_series(file, "/gridded", *beside.gridded);
+    file.write_attribute("/gridded", "repetitions", numbers(provenance.repetitions, series.repetition_count));
+    file.write_attribute("/gridded", "slices", numbers(provenance.slices, series.slice_count));
+  }
+  write_exhibits(file, beside.exhibits);
   file.create_group("/report");
   file.write("/report/json", json);
   file.write_attribute("/report", "program_version", provenance.program_version);
@@ -239,31 +292,18 @@ std::string sha256_of(const std::string& path) {
           files.emplace_back(name);
   }
   if (files.empty()) files.emplace_back(path);
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  const auto require = [&](int success) {
-    if (success != 1) throw Error(path, "a SHA-256 checksum", "a failure of libcrypto");
-  };
-  require(digest && EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr));
+  Sha256 digest(path);
   std::vector<char> block(1 << 20);
   for (const auto& name : files) {
     std::ifstream file(name, std::ios::binary);
     if (!file) throw Error(name.string(), "a readable file", "none");
     while (file) {
       file.read(block.data(), static_cast<std::streamsize>(block.size()));
-      require(EVP_DigestUpdate(digest.get(), block.data(), static_cast<std::size_t>(file.gcount())));
+      digest.add(block.data(), static_cast<std::size_t>(file.gcount()));
     }
     if (file.bad()) throw Error(name.string(), "a readable file", "a read failure");
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned size = 0;
-  require(EVP_DigestFinal_ex(digest.get(), bytes.data(), &size));
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    constexpr char digits[] = "0123456789abcdef";
-    text += digits[bytes[i] >> 4];
-    text += digits[bytes[i] & 15];
-  }
-  return text;
+  return digest.hex();
 }
 
 }  // namespace fhd::io

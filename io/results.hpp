@@ -1,6 +1,7 @@
 #pragma once
 // Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
 // it is written under a temporary name in the same folder, flushed to disk, and renamed.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,11 +28,18 @@ struct Provenance {
   std::vector<std::int64_t> repetitions{}, slices{};
 };
 
+/// What OUT.h5 holds beside the images: each may be empty.
+struct Beside {
+  std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
+  Exhibits exhibits;                   ///< of the first volume
+};
+
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
 /// in the way, or one of them is the file `input`. Called before the work starts.
 void check_writable(const std::string& prefix, const std::string& input = {});
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
-void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance);
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const Beside& beside = {});
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
 /// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <random>
 
 #include "recon/array/device.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/coils/noise.hpp"
 #include "recon/coils/sense.hpp"
 #include "recon/fourier/cartesian.hpp"
 #include "recon/fourier/direct.hpp"
@@ -44,6 +46,44 @@ double bring_near_one(Array<Complex<T>>& values) {
   return std::scalbn(1.0, exponent);
 }
 
+std::int64_t strongest_coil(const KSpace& kspace) {
+  std::int64_t strongest = 0;
+  double most = -1;
+  for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
+    double energy = 0;
+    for (std::int64_t m = 0; m < kspace.sample_count(); ++m)
+      energy += norm(Complex<double>(kspace.values[coil * kspace.sample_count() + m]));
+    if (energy > most) most = energy, strongest = coil;
+  }
+  return strongest;
+}
+
+/// [coil][z][y][x] -> [coil][y][x] at z = floor(N/2).
+Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps) {
+  const std::int64_t coils = maps.extent(0), nz = maps.extent(1), pixels = maps.extent(2) * maps.extent(3);
+  Array<Complex<float>> slice(Shape{coils, maps.extent(2), maps.extent(3)});
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    std::copy_n(maps.data() + (coil * nz + nz / 2) * pixels, pixels, slice.data() + coil * pixels);
+  return slice;
+}
+
+/// |q| / |q(0)| where the difference along z is 0, [y][x] with the difference 0 in the middle. |q(0)| is the
+/// largest.
+template <class T>
+Array<float> central_plane(const Array<Complex<T>>& point_spread) {
+  const std::int64_t ny = point_spread.extent(1), nx = point_spread.extent(2);
+  Array<Complex<T>> plane(Shape{ny, nx}, point_spread.backend());
+  copy_range(point_spread, 0, plane, 0, plane.size());
+  plane = plane.to(Backend::cpu);
+  Array<float> centred(Shape{ny, nx});
+  const double largest = abs(plane[0]);
+  for (std::int64_t y = 0; y < ny; ++y)
+    for (std::int64_t x = 0; x < nx; ++x)
+      centred[(y + ny / 2) % ny * nx + (x + nx / 2) % nx] =
+          largest == 0 ? 0.0F : static_cast<float>(abs(plane[y * nx + x]) / largest);
+  return centred;
+}
+
 bool same(const Array<double>& a, const Array<double>& b) {
   return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
 }
@@ -52,6 +92,7 @@ void check(const Settings& settings) {
   if (settings.lambda && !(*settings.lambda >= 0 && std::isfinite(*settings.lambda)))
     throw Error("--lambda", "a number >= 0, relative to the largest eigenvalue of F^H F",
                 number(*settings.lambda));
+  if (settings.lambda && settings.lambda_from_noise) throw Error("--lambda", "a number or auto", "both");
   if (!(settings.accuracy > 0 && settings.accuracy <= 0.1))
     throw Error("--accuracy", "a relative error in (0, 0.1]", number(settings.accuracy));
   if (settings.prior && settings.regularizer != RegularizerKind::roughness)
@@ -78,8 +119,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   }
 
   Reconstruction reconstruct(const Scan& measured, const ProgressCallback& progress) override {
+    begin_ = std::chrono::steady_clock::now();
     progress_ = progress;
     report_ = {};
+    exhibits_ = {};
     const bool uses_maps = settings_.method == Method::cg;
     const std::optional<Scan> prepared =
         prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
@@ -92,8 +135,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
     // Data and maps are brought to a largest magnitude near 1 and the image back again: no scale of a scanner
     // or of a map leaves the range of T.
-    const double data_unit = bring_near_one(samples);
-    if (data_unit == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
+    data_unit_ = bring_near_one(samples);
+    if (data_unit_ == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
 
     Array<Complex<T>> maps;  // empty without maps
     map_unit_ = 1;
@@ -108,6 +151,12 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
           "no sensitivity maps are used: each coil is reconstructed on its own, the image is their "
           "root of the sum of squares");
     scan_ = &scan;
+    if (scan.sensitivity_maps) exhibits_.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+    const std::int64_t measurements = trajectory_.sample_count() * scan.kspace.coil_count();
+    if (settings_.method == Method::cg && measurements < scan.geometry.voxel_count())
+      report_.notes.push_back(std::to_string(scan.geometry.voxel_count()) + " voxels are sought from " +
+                              std::to_string(measurements) +
+                              " measured values: lambda decides what the data leave open");
     corrects_off_resonance_ = decide_off_resonance(scan);
 
     if (settings_.method == Method::gridded) weight(samples);
@@ -119,7 +168,12 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     Array<Complex<T>> image;
     switch (settings_.method) {
       case Method::cg:
-        image = maps.empty() ? solve_each_coil(samples) : solve(make_system(std::move(maps)), samples);
+        if (maps.empty()) {
+          image = solve_each_coil(samples);
+        } else {
+          System system = make_system(std::move(maps));
+          image = solve(system, samples);
+        }
         break;
       case Method::gridded:
         image = combine(gridded_images(samples), maps);
@@ -132,10 +186,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         break;
     }
     const double map_scale = settings_.method == Method::adjoint ? map_unit_ : 1 / map_unit_;
-    scale(image, static_cast<T>((data_unit == 0 ? 1 : data_unit) * map_scale));
+    scale(image, static_cast<T>((data_unit_ == 0 ? 1 : data_unit_) * map_scale));
     if (settings_.backend == Backend::cuda)
       stage("copy from the device", [&] { image = image.to(Backend::cpu); });
-    return {crop(image, scan), std::move(report_)};
+    return {crop(image, scan), std::move(report_), std::move(exhibits_)};
   }
 
  private:
@@ -217,40 +271,134 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   const Array<Complex<T>>& point_spread() {
     if (point_spread_.empty())
       stage("Q", [&] {
-        point_spread_ = kind_ == TransformKind::direct
-                            ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend,
-                                                     settings_.direct_variant)
-                            : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy,
-                                                      settings_.backend);
+        const auto n = difference_grid(matrix_size_);
+        point_spread_ = kept<Complex<T>>(
+            "Q, " + transform_in_words(), {n[2], n[1], n[0]}, settings_.backend,
+            [&] {
+              return kind_ == TransformKind::direct
+                         ? point_spread_direct<T>(trajectory_, matrix_size_, nullptr, settings_.backend,
+                                                  settings_.direct_variant)
+                         : point_spread_gridded<T>(trajectory_, matrix_size_, nullptr, settings_.accuracy,
+                                                   settings_.backend);
+            },
+            [&](const Array<Complex<T>>& q) { return is_point_spread(q); });
       });
     return point_spread_;
   }
 
   const Array<double>& density() {
     if (density_.empty())
-      stage("density compensation",
-            [&] { density_ = density_compensation(trajectory_, matrix_size_, settings_.backend); });
+      stage("density compensation", [&] {
+        density_ = kept<double>(
+            "density compensation", {trajectory_.sample_count()}, Backend::cpu,
+            [&] { return density_compensation(trajectory_, matrix_size_, settings_.backend); },
+            [](const Array<double>& weights) {
+              return std::all_of(weights.begin(), weights.end(), [](double w) { return std::isfinite(w); });
+            });
+      });
     return density_;
+  }
+
+  /// From the trajectory cache, where it is known and right, else made and given to the cache.
+  template <class Element, class Make, class IsRight>
+  Array<Element> kept(const std::string& what, const Shape& shape, Backend backend, Make make,
+                      IsRight is_right) {
+    const auto& cache = settings_.trajectory_cache;
+    if (!cache) return make();
+    const TrajectoryProduct product{trajectory_, matrix_size_, what};
+    Array<Element> values(shape);
+    const auto bytes = static_cast<std::size_t>(values.size()) * sizeof(Element);
+    if (cache->load(product, values.data(), bytes)) {
+      if (is_right(values)) {
+        report_.notes.push_back(what.substr(0, what.find(',')) + " is taken from the cache");
+        return backend == Backend::cpu ? std::move(values) : values.to(backend);
+      }
+      cache->forget(product);
+      report_.notes.push_back(what.substr(0, what.find(',')) +
+                              " in the cache is not that of this trajectory: made again");
+    }
+    Array<Element> made = make();
+    if (backend == Backend::cpu) {
+      cache->store(product, made.data(), bytes);
+    } else {
+      values = made.to(Backend::cpu);
+      cache->store(product, values.data(), bytes);
+    }
+    return made;
+  }
+
+  /// Everything that decides the digits of a transform.
+  std::string transform_in_words() const {
+    std::string words = settings_.precision == Precision::single_precision ? "single" : "double";
+    words += settings_.backend == Backend::cpu ? ", cpu" : ", cuda";
+    if (kind_ == TransformKind::gridded) {
+      char text[48];
+      std::snprintf(text, sizeof text, ", gridded %.17g", settings_.accuracy);
+      return words + text;
+    }
+    return words + (settings_.direct_variant == DirectVariant::fast ? ", direct" : ", direct accurate");
+  }
+
+  /// What a direct transform promises (fourier_transform.hpp), or what was asked of a gridded one.
+  double promised_accuracy() const {
+    const bool gridded = kind_ == TransformKind::gridded || settings_.method == Method::gridded;
+    const double direct = settings_.precision == Precision::single_precision ? 3e-5 : 1e-12;
+    return gridded ? std::max(settings_.accuracy, direct) : direct;
+  }
+
+  /// Whether values from outside are q: at the origin, where it is the number of samples, and at 31 other
+  /// differences against the direct sum in double precision. The error is judged against q at the origin, the
+  /// largest value: what a transform promises is relative to a norm of q, which is no larger.
+  bool is_point_spread(const Array<Complex<T>>& q) const {
+    constexpr std::int64_t checked = 32;
+    Array<double> differences(Shape{3, checked});
+    std::array<std::int64_t, checked> at{};
+    std::mt19937 generator(1908);
+    const auto n = difference_grid(matrix_size_);
+    for (std::int64_t i = 1; i < checked; ++i)
+      for (int axis = 2; axis >= 0; --axis) {
+        // n = -N is left out: no pair of voxels reaches it, and q is zero there by definition.
+        const int size = matrix_size_[axis];
+        int index = size == 1 ? 0 : static_cast<int>(generator() % static_cast<unsigned>(2 * size - 1));
+        const int difference = index < size ? index : index - (2 * size - 1);
+        index = difference < 0 ? difference + 2 * size : difference;
+        differences[axis * checked + i] = static_cast<double>(difference) / size;
+        at[static_cast<std::size_t>(i)] = at[static_cast<std::size_t>(i)] * n[axis] + index;
+      }
+    Array<Complex<double>> ones(Shape{1, trajectory_.sample_count()});
+    std::fill(ones.begin(), ones.end(), Complex<double>(1));
+    const auto expected = general_sum<double>(trajectory_.k, differences, +1, ones);
+    const double largest = abs(expected[0]);
+    double worst = 0;
+    for (std::int64_t i = 0; i < checked; ++i) {
+      const auto found = Complex<double>(q[at[static_cast<std::size_t>(i)]]);
+      if (!std::isfinite(found.re) || !std::isfinite(found.im)) return false;
+      worst = std::max(worst, abs(found - expected[i]));
+    }
+    return worst <= promised_accuracy() * largest;
   }
 
   // --- Methods
   // --------------------------------------------------------------------------------------------------------
 
-  /// One coil at a time; the report keeps the residuals of the coil that converged least.
+  /// One coil at a time, the strongest first: it decides lambda where that is searched, and is the one that
+  /// is inspected. The report keeps the residuals of the coil that converged least.
   Array<Complex<T>> solve_each_coil(const Array<Complex<T>>& samples) {
     const std::int64_t coils = samples.extent(0), sample_count = samples.extent(1);
     Array<Complex<T>> ones(Shape{1, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
     std::fill(ones.begin(), ones.end(), Complex<T>(1));
-    const System system = make_system(ones.to(settings_.backend));
+    System system = make_system(ones.to(settings_.backend));
     Array<Complex<T>> images(Shape{coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]},
                              settings_.backend);
     Array<Complex<T>> one(Shape{1, sample_count}, settings_.backend);
     Report slowest;
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
+    const std::int64_t strongest = strongest_coil(scan_->kspace);
+    for (std::int64_t i = 0; i < coils; ++i) {
+      const std::int64_t coil = i == 0 ? strongest : i <= strongest ? i - 1 : i;
       copy_range(samples, coil * sample_count, one, 0, sample_count);
-      const Array<Complex<T>> image = solve(system, one);
+      const Array<Complex<T>> image = solve(system, one, coil);
       copy_range(image, 0, images, coil * image.size(), image.size());
-      if (coil == 0 || report_.relative_residuals.back() > slowest.relative_residuals.back()) {
+      if (i == 0 || report_.relative_residuals.back() > slowest.relative_residuals.back()) {
         slowest.relative_residuals = report_.relative_residuals;
         slowest.converged = report_.converged;
       }
@@ -266,6 +414,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   struct System {
     std::shared_ptr<const LinearOperator<T>> encoding;
     std::shared_ptr<const HermitianOperator<T>> normal, regularized;
+    double largest = 0, mean = 0;  ///< eigenvalues of `normal`, of the maps as they are here, brought near 1
+    std::optional<double> lambda{};  ///< empty until it has been searched
+    Array<T> weights{};              ///< of the roughness, empty for 1
   };
 
   System make_system(Array<Complex<T>> coil_maps) {
@@ -277,29 +428,121 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       include_off_resonance(maps, system);
     } else if (settings_.normal == NormalKind::toeplitz) {
       const auto& q = point_spread();
+      if (exhibits_.point_spread.empty()) exhibits_.point_spread = central_plane(q);
       stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps, coils_at_once_); });
     } else {
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
-    double largest = 0, lambda = 0;  // of the maps as they are here, brought near 1
-    stage("largest eigenvalue", [&] { largest = largest_eigenvalue(*system.normal); });
-    if (settings_.lambda) {
-      lambda = *settings_.lambda * largest;
-    } else {
-      // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
-      const double mean_eigenvalue = static_cast<double>(trajectory_.sample_count()) *
-                                     std::pow(norm_l2(maps), 2) /
-                                     static_cast<double>(system.encoding->domain().size());
-      lambda = default_regularization * mean_eigenvalue;
-    }
-    report_.largest_eigenvalue = largest * map_unit_ * map_unit_;
-    report_.lambda = lambda * map_unit_ * map_unit_;
-    if (settings_.regularizer == RegularizerKind::identity)
-      system.regularized = std::make_shared<IdentityRegularized<T>>(system.normal, lambda);
-    else
-      system.regularized =
-          std::make_shared<RoughnessRegularized<T>>(system.normal, lambda, roughness_weights());
+    stage("largest eigenvalue", [&] { system.largest = largest_eigenvalue(*system.normal); });
+    report_.largest_eigenvalue = system.largest * map_unit_ * map_unit_;
+    // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
+    system.mean = static_cast<double>(trajectory_.sample_count()) * std::pow(norm_l2(maps), 2) /
+                  static_cast<double>(system.encoding->domain().size());
+    if (settings_.regularizer == RegularizerKind::roughness) system.weights = roughness_weights();
+    if (!settings_.lambda_from_noise)
+      set_lambda(system, settings_.lambda ? *settings_.lambda * system.largest
+                                          : default_regularization * system.mean);
     return system;
+  }
+
+  /// E^H E + lambda W^H W.
+  std::shared_ptr<const HermitianOperator<T>> regularized(const System& system, double lambda) const {
+    if (settings_.regularizer == RegularizerKind::identity)
+      return std::make_shared<IdentityRegularized<T>>(system.normal, lambda);
+    return std::make_shared<RoughnessRegularized<T>>(system.normal, lambda, system.weights);
+  }
+
+  void set_lambda(System& system, double lambda) {
+    system.lambda = lambda;
+    report_.lambda = lambda * map_unit_ * map_unit_;
+    system.regularized = regularized(system, lambda);
+  }
+
+  /// lambda by the discrepancy principle (Morozov, Soviet Math. Dokl. 7:414 (1966)): the one whose data
+  /// residual |F rho - d| is the norm of the noise in d, sqrt(samples x sum over coils of its variance). The
+  /// residual grows with lambda; the search goes from the default in factors of ten until it has the noise
+  /// between two lambdas, then halves their distance on a logarithmic axis. Each solution starts from the
+  /// one before. Where no lambda within 1e-5 ... 1e2 of the mean eigenvalue does it, the default stays.
+  void search_lambda(System& system, const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd) {
+    const double data_norm = norm_l2(samples), noise_norm = noise_in(samples.extent(0));
+    report_.noise_residual = data_norm == 0 ? 0 : noise_norm / data_norm;
+    if (data_norm == 0 || noise_norm == 0) {
+      report_.notes.push_back("--lambda auto: there is no noise to go by, the default lambda is used");
+      return set_lambda(system, default_regularization * system.mean);
+    }
+    Array<Complex<T>> image(fhd.shape(), settings_.backend), product(fhd.shape(), settings_.backend);
+    Array<double> scalar(Shape{1}, settings_.backend);
+    const auto real_dot = [&](const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
+      dot(a, b, scalar, 0);
+      return scalar.to(Backend::cpu)[0];
+    };
+    // |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
+    const auto residual_at = [&](double lambda) {
+      const auto a = regularized(system, lambda);
+      conjugate_gradient(*a, fhd, image, {settings_.iterations, settings_.tolerance}, {});
+      system.normal->forward(image, product);
+      const double normal_part = real_dot(image, product);
+      const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + normal_part;
+      a->forward(image, product);
+      const double penalty = (real_dot(image, product) - normal_part) / lambda;
+      const double residual = std::sqrt(std::max(square, 0.0)) / data_norm;
+      report_.lambda_curve.push_back({lambda / system.largest, residual, std::sqrt(std::max(penalty, 0.0))});
+      if (progress_)
+        progress_({"search of lambda", static_cast<std::int64_t>(report_.lambda_curve.size()), 12, residual});
+      return residual;
+    };
+    constexpr double lowest = 1e-5, highest = 1e2;  // of the mean eigenvalue
+    const double aim = report_.noise_residual;
+    double below = 0, above = 0;  // lambdas with a residual below and above the aim; 0: not yet
+    double lambda = default_regularization * system.mean;
+    stage("search of lambda", [&] {
+      for (double next = lambda; next >= lowest * system.mean && next <= highest * system.mean;) {
+        (residual_at(next) < aim ? below : above) = next;
+        if (below > 0 && above > 0) break;
+        next = below > 0 ? next * 10 : next / 10;
+      }
+      while (below > 0 && above > 0 && above / below > 1.3) {
+        const double middle = std::sqrt(below * above);
+        (residual_at(middle) < aim ? below : above) = middle;
+      }
+    });
+    auto& curve = report_.lambda_curve;
+    std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.lambda < b.lambda; });
+    for (auto& point : curve) point.penalty /= std::max(curve.front().penalty, 1e-300);
+    const bool found = below > 0 && above > 0;
+    if (found)
+      lambda = std::sqrt(below * above);
+    else
+      report_.notes.push_back(
+          above > 0 ? "--lambda auto: the data residual stays above the noise (" + number(aim) +
+                          ") whatever lambda is: something other than noise (maps, motion, off-resonance, a "
+                          "small matrix) dominates, and the default lambda is used"
+                    : "--lambda auto: the data residual stays below the noise (" + number(aim) +
+                          ") whatever lambda is, and the default lambda is used");
+    set_lambda(system, lambda);
+    if (found)
+      report_.notes.push_back("lambda " + number(lambda / system.largest) +
+                              " of the largest eigenvalue: there the data residual is the noise, " +
+                              number(aim) + " of the data");
+  }
+
+  /// Norm of the noise in the samples of `channels` coils, in their unit: from the noise readouts, else from
+  /// the edge of k-space.
+  double noise_in(std::int64_t channels) {
+    const Scan& scan = *scan_;
+    const auto covariance = scan.noise
+                                ? noise_covariance(*scan.noise)
+                                : edge_noise_covariance(scan.trajectory, matrix_size_, scan.kspace.values);
+    if (!scan.noise)
+      report_.notes.push_back(
+          "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of k-space, where "
+          "signal makes it look larger");
+    const std::int64_t coils = scan.kspace.coil_count();
+    const std::int64_t strongest = strongest_coil(scan.kspace);
+    double variance = 0;
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      if (channels == coils || coil == strongest) variance += covariance.values[coil * coils + coil].re;
+    return std::sqrt(variance * static_cast<double>(trajectory_.sample_count())) / data_unit_;
   }
 
   /// Whether the field map of a scan is used; says why not.
@@ -320,7 +563,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   /// E and E^H E with the field map of the scan, in time segments.
   void include_off_resonance(const Array<Complex<T>>& maps, System& system) {
     const Array<float>& field_map = *scan_->field_map;
-    const double accuracy = std::max(settings_.accuracy, 1e-6);
+    const double accuracy = off_resonance_accuracy();
     TimeSegments segments, differences;
     stage("time segments", [&] {
       segments = time_segments(field_map, *scan_->sample_time_s, accuracy);
@@ -345,6 +588,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     report_.notes.push_back(note + ", error " + number(std::max(segments.error, differences.error)));
   }
 
+  double off_resonance_accuracy() const { return std::max(settings_.accuracy, 1e-6); }
+
   /// Of the anatomical prior, on the backend; empty without one.
   Array<T> roughness_weights() {
     if (!settings_.prior) return {};
@@ -356,9 +601,12 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     return weights;
   }
 
-  Array<Complex<T>> solve(const System& system, const Array<Complex<T>>& samples) {
+  /// The image of all coils together, or of the `coil` whose samples these are.
+  Array<Complex<T>> solve(System& system, const Array<Complex<T>>& samples,
+                          std::optional<std::int64_t> coil = {}) {
     Array<Complex<T>> right_hand_side(system.encoding->domain(), settings_.backend);
     stage("FhD", [&] { system.encoding->adjoint(samples, right_hand_side); });
+    if (!system.lambda) search_lambda(system, samples, right_hand_side);
     Array<Complex<T>> image(system.encoding->domain(), settings_.backend);
     stage("conjugate gradient", [&] {
       const int check_every = settings_.backend == Backend::cuda ? 5 : 1;
@@ -368,19 +616,70 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       report_.relative_residuals = result.relative_residuals;
       report_.converged = result.converged;
     });
-    stage("data residual", [&] {
-      Array<Complex<T>> predicted(samples.shape(), settings_.backend);
-      system.encoding->forward(image, predicted);
-      add_scaled(predicted, T(-1), samples);
-      const double d = norm_l2(samples);
-      report_.data_residual = d == 0 ? 0 : norm_l2(predicted) / d;
-    });
+    Array<Complex<T>> predicted(samples.shape(), settings_.backend);
+    stage("data residual", [&] { system.encoding->forward(image, predicted); });
+    if (settings_.inspector && !report_.certificate) {
+      auto evidence = evidence_of(coil);
+      if (corrects_off_resonance_) {
+        evidence.field_map = &*scan_->field_map;
+        evidence.sample_time_s = &*scan_->sample_time_s;
+        evidence.requested = std::max(evidence.requested, off_resonance_accuracy());
+      }
+      evidence.image = image.to(Backend::cpu);
+      evidence.predicted = predicted.to(Backend::cpu);
+      evidence.adjoint = right_hand_side.to(Backend::cpu);
+      Array<Complex<T>> product(image.shape(), settings_.backend);
+      system.normal->forward(image, product);
+      evidence.normal = product.to(Backend::cpu);
+      system.regularized->forward(image, product);
+      evidence.regularized = product.to(Backend::cpu);
+      evidence.solver_residual = report_.relative_residuals.back();
+      inspect(evidence);
+    }
+    add_scaled(predicted, T(-1), samples);
+    const double d = norm_l2(samples);
+    report_.data_residual = d == 0 ? 0 : norm_l2(predicted) / d;
     return image;
+  }
+
+  /// What is the same for every method: of all coils, or of one without its map.
+  Evidence<T> evidence_of(std::optional<std::int64_t> coil) const {
+    const Scan& scan = *scan_;
+    Evidence<T> evidence{trajectory_, matrix_size_, scan.kspace.values.data(), 1, nullptr};
+    if (data_unit_ != 0) evidence.sample_scale = 1 / data_unit_;
+    evidence.requested = promised_accuracy();
+    if (coil) {
+      evidence.samples += *coil * trajectory_.sample_count();
+      return evidence;
+    }
+    evidence.coil_count = scan.kspace.coil_count();
+    if (scan.sensitivity_maps) {
+      evidence.maps = scan.sensitivity_maps->values.data();
+      evidence.map_scale = 1 / map_unit_;
+    }
+    return evidence;
+  }
+
+  /// Of a method without a system to solve: the first of its images against F^H (w d).
+  void inspect_first_image(const Array<Complex<T>>& images, const Array<double>* weights) {
+    if (!settings_.inspector) return;
+    auto evidence = evidence_of(0);
+    evidence.weights = weights;
+    Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.backend());
+    copy_range(images, 0, first, 0, first.size());
+    evidence.adjoint = first.to(Backend::cpu);
+    inspect(evidence);
+  }
+
+  void inspect(Evidence<T>& evidence) {
+    evidence.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    stage("certificate", [&] { report_.certificate = settings_.inspector->inspect(evidence); });
   }
 
   Array<Complex<T>> adjoint_image(const Array<Complex<T>>& samples, const Array<Complex<T>>& maps) {
     Array<Complex<T>> images(transform()->images_shape(samples.extent(0)), settings_.backend);
     stage("FhD", [&] { transform()->adjoint(samples, images); });
+    inspect_first_image(images, nullptr);
     if (maps.empty()) return combine(std::move(images), {});
     Array<Complex<T>> image(Shape{images.extent(1), images.extent(2), images.extent(3)}, settings_.backend);
     combine_coils(images, maps, image);
@@ -399,12 +698,17 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     Array<Complex<T>> images(transform->images_shape(weighted.extent(0)), settings_.backend);
     stage("gridded adjoint", [&] { transform->adjoint(weighted, images); });
+    inspect_first_image(images, &density());
     return images;
   }
 
   Array<Complex<T>> fft_images(const Array<Complex<T>>& samples) {
     Array<Complex<T>> images;
     stage("inverse FFT", [&] { images = inverse_fft_images(trajectory_, matrix_size_, samples); });
+    if (settings_.inspector) {
+      const Array<double> weights = cartesian_weights(trajectory_, matrix_size_);
+      inspect_first_image(images, &weights);
+    }
     return images;
   }
 
@@ -456,7 +760,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       list.emplace_back("normal", s.normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
       list.emplace_back("regularizer", s.regularizer == RegularizerKind::identity ? "identity" : "roughness");
       list.emplace_back("lambda", s.lambda ? number(*s.lambda)
-                                           : number(default_regularization) + " of the mean eigenvalue");
+                                  : s.lambda_from_noise
+                                      ? "from the noise"
+                                      : number(default_regularization) + " of the mean eigenvalue");
       list.emplace_back("iterations", std::to_string(s.iterations));
       list.emplace_back("tolerance", number(s.tolerance));
     }
@@ -493,6 +799,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   double map_unit_ = 1;  ///< the maps of the scan are the maps used times this
   ProgressCallback progress_;
   Report report_;
+  Exhibits exhibits_;
+  std::chrono::steady_clock::time_point begin_{};
+  double data_unit_ = 1;  ///< the samples of the scan are the samples used times this
   TransformKind kind_ = TransformKind::direct;
   double pairs_ = 0;
   std::int64_t coils_at_once_ = 0;  ///< 0: all

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "recon/coils/prepare.hpp"
+#include "recon/evidence.hpp"
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/report.hpp"
 #include "recon/solve/anatomical_prior.hpp"
+#include "recon/trajectory_cache.hpp"
 #include "recon/types.hpp"
 
 namespace fhd {
@@ -32,6 +34,8 @@ struct Settings {
   /// eigenvalue, which suits trajectories with a dense centre of k-space (whose largest eigenvalue is far
   /// above the rest) as well.
   std::optional<double> lambda;
+  /// Search the lambda whose data residual is the noise (discrepancy principle), instead of the default.
+  bool lambda_from_noise = false;
   int iterations = 30;      ///< at most
   double tolerance = 1e-3;  ///< stop when the relative residual of the normal equations falls below
   double accuracy = 1e-5;   ///< requested of the gridded transform
@@ -40,11 +44,15 @@ struct Settings {
   double prior_strength = 1;       ///< see edge_weights
   Backend backend = Backend::cpu;  ///< cuda: the device chosen with device::select
   DirectVariant direct_variant = DirectVariant::fast;
+  std::shared_ptr<TrajectoryCache> trajectory_cache;  ///< null: what depends on the trajectory lives as long
+                                                      ///< as the Reconstructor
+  std::shared_ptr<const Inspector> inspector;         ///< null: results carry no certificate
 };
 
 struct Reconstruction {
   Image image;
   Report report;
+  Exhibits exhibits;
 };
 
 /// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (Q, plans,

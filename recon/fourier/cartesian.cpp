@@ -19,6 +19,40 @@ bool is_cartesian(const Trajectory& trajectory, std::array<int, 3> matrix_size) 
   return samples > 0;
 }
 
+namespace {
+
+/// Where the samples of a Cartesian scan lie on the periodic grid, and how often each element is measured.
+struct Places {
+  std::vector<std::int64_t> of_sample;
+  std::vector<int> hits;
+
+  Places(const Trajectory& trajectory, std::array<int, 3> matrix_size)
+      : of_sample(trajectory.sample_count()),
+        hits(std::int64_t{matrix_size[0]} * matrix_size[1] * matrix_size[2]) {
+    const std::int64_t sample_count = trajectory.sample_count();
+    for (std::int64_t m = 0; m < sample_count; ++m) {
+      std::int64_t at = 0;
+      for (int axis = 2; axis >= 0; --axis) {
+        const std::int64_t n = matrix_size[axis];
+        const std::int64_t k = n == 1 ? 0 : std::llrint(trajectory.k[axis * sample_count + m]) % n;
+        at = at * n + (k < 0 ? k + n : k);
+      }
+      of_sample[m] = at;
+      ++hits[at];
+    }
+  }
+};
+
+}  // namespace
+
+Array<double> cartesian_weights(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+  const Places places(trajectory, matrix_size);
+  Array<double> weights(Shape{trajectory.sample_count()});
+  for (std::int64_t m = 0; m < weights.size(); ++m)
+    weights[m] = 1.0 / (static_cast<double>(places.hits.size()) * places.hits[places.of_sample[m]]);
+  return weights;
+}
+
 template <class T>
 Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                      const Array<Complex<T>>& samples) {
@@ -31,25 +65,14 @@ Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<in
   const std::int64_t coils = samples.extent(0), nx = matrix_size[0], ny = matrix_size[1], nz = matrix_size[2];
   const std::int64_t voxels = nx * ny * nz;
 
-  std::vector<std::int64_t> place(sample_count);  // of each sample on the periodic grid
-  std::vector<int> hits(voxels);
-  for (std::int64_t m = 0; m < sample_count; ++m) {
-    std::int64_t at = 0;
-    for (int axis = 2; axis >= 0; --axis) {
-      const std::int64_t n = matrix_size[axis];
-      const std::int64_t k = n == 1 ? 0 : std::llrint(trajectory.k[axis * sample_count + m]) % n;
-      at = at * n + (k < 0 ? k + n : k);
-    }
-    place[m] = at;
-    ++hits[at];
-  }
-
+  const Places places(trajectory, matrix_size);
   Array<Complex<T>> images(Shape{coils, nz, ny, nx}), grid(Shape{nz, ny, nx});
   for (std::int64_t coil = 0; coil < coils; ++coil) {
     grid.fill_zero();
-    for (std::int64_t m = 0; m < sample_count; ++m) grid[place[m]] += samples[coil * sample_count + m];
+    for (std::int64_t m = 0; m < sample_count; ++m)
+      grid[places.of_sample[m]] += samples[coil * sample_count + m];
     for (std::int64_t p = 0; p < voxels; ++p)
-      if (hits[p] > 0) grid[p] *= T(1) / static_cast<T>(hits[p] * voxels);
+      if (places.hits[p] > 0) grid[p] *= T(1) / static_cast<T>(places.hits[p] * voxels);
     fft_3d(grid, +1);
     // Element i of the periodic grid is the voxel n with n - floor(N/2) = i mod N.
     for (std::int64_t z = 0; z < nz; ++z)

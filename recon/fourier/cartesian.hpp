@@ -18,4 +18,8 @@ template <class T>
 Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                      const Array<Complex<T>>& samples);
 
+/// w of the direct sum F^H (w d) that the inverse FFT equals, [sample]: 1 / (voxels x samples on that
+/// position).
+Array<double> cartesian_weights(const Trajectory& trajectory, std::array<int, 3> matrix_size);
+
 }  // namespace fhd

@@ -1,0 +1,71 @@
+#include "app/recon_engine.hpp"
+
+#include <fmt/format.h>
+
+#include "validation/certificate.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// The conventional image of what `settings` reconstructs.
+Settings gridded_settings(Settings settings) {
+  settings.method = Method::gridded;
+  settings.transform = TransformKind::automatic;
+  settings.regularizer = RegularizerKind::identity;
+  settings.prior.reset();
+  settings.lambda.reset();
+  settings.lambda_from_noise = false;
+  settings.inspector.reset();
+  settings.backend = Backend::cpu;  // one transform; the GPU's memory stays with the reconstruction
+  settings.accuracy = std::max(settings.accuracy, 1e-4);
+  return settings;
+}
+
+}  // namespace
+
+ReconEngine::ReconEngine(const Settings& settings, const Device& device, bool gridded_image)
+    : settings_(settings), may_fall_back_(device.automatic && device.backend != Backend::cpu) {
+  settings_.backend = device.backend;
+  settings_.inspector = validation::make_inspector();
+  reconstructor_.emplace(settings_);
+  if (gridded_image && settings_.method == Method::cg) gridded_.emplace(gridded_settings(settings_));
+}
+
+ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
+                                    const std::function<void(const std::string&)>& on_fallback) {
+  ReconResult result;
+  try {
+    result.reconstruction = (*reconstructor_)(scan, progress);
+  } catch (const DeviceError& error) {
+    if (!may_fall_back_) throw;
+    may_fall_back_ = false;
+    on_fallback(error.what());
+    settings_.backend = Backend::cpu;
+    reconstructor_.emplace(settings_);
+    result.reconstruction = (*reconstructor_)(scan, progress);
+    result.reconstruction.report.notes.push_back(
+        std::string("computed on the CPU, because the GPU failed: ") + error.what());
+  }
+  if (gridded_) {
+    auto gridded = (*gridded_)(scan, progress);
+    double seconds = 0;
+    for (const auto& stage : gridded.report.stages) seconds += stage.seconds;
+    result.reconstruction.report.stages.push_back({"gridded image", seconds});
+    result.gridded = std::move(gridded.image);
+  }
+  return result;
+}
+
+std::string certificate_line(const Certificate& c) {
+  std::string line = fmt::format("F^H error {:.1e}", c.adjoint_error);
+  if (c.forward_error >= 0)
+    line = fmt::format("F error {:.1e}, F^H {:.1e}, F^H F {:.1e}", c.forward_error, c.adjoint_error,
+                       c.normal_error);
+  line += fmt::format(" (asked {:.0e}) at {} voxels", c.requested, c.voxels);
+  if (c.samples > 0) line += fmt::format(" and {} samples", c.samples);
+  if (c.true_residual >= 0)
+    line += fmt::format("; true residual {:.1e}, adjointness {:.0e}", c.true_residual, c.adjointness);
+  return line;
+}
+
+}  // namespace fhd::app
