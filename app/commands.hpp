@@ -37,5 +37,6 @@ Run add_convert(CLI::App& app);
 Run add_info(CLI::App& app);
 Run add_compare(CLI::App& app);
 Run add_bench(CLI::App& app);
+Run add_plan(CLI::App& app);
 
 }  // namespace fhd::app

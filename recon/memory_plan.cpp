@@ -1,6 +1,8 @@
 #include "recon/memory_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "recon/error.hpp"
 #include "recon/fourier/direct.hpp"
@@ -80,6 +82,18 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
   }
   const auto kept =
       static_cast<std::size_t>(std::min(settings.iterations, ConjugateGradientSettings{}.kept_residuals));
+  if (demand.time_segments > 0) {
+    // Maps and coil images of every segment of E, weights on the host; maps, transfer function and grids of
+    // every segment of E^H E.
+    const auto segments = static_cast<std::size_t>(demand.time_segments - 1);
+    add("time segments of the encoding", segments * voxels * (channels + together) * element, Step::q);
+    const auto terms = static_cast<std::size_t>(std::max(demand.difference_segments, 1) - 1);
+    add("time segments of the Toeplitz operator",
+        terms * (voxels * channels + points / 2 + static_cast<std::size_t>(extents.coil()) + 2 * points) *
+            element,
+        Step::transfer);
+  }
+  if (settings.prior) add("weights of the prior", voxels * 3 * element / 2, Step::transfer);
   add("images of the solver", voxels * 6 * element, Step::transfer);
   add("residuals of the solver", voxels * kept * element + kept * 529 * 16, Step::solve);
   add("predicted data", samples * channels * element, Step::solve);
@@ -90,10 +104,12 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
 
 std::size_t MemoryPlan::peak_bytes() const {
   std::size_t peak = 0;
-  for (const Step step : {Step::copy, Step::q, Step::transfer, Step::solve}) {
+  for (const Step step :
+       {Step::read, Step::prepare, Step::copy, Step::q, Step::transfer, Step::solve, Step::residual}) {
     std::size_t sum = 0;
     for (const auto& item : items)
-      if (item.first <= step && step <= item.last) sum += item.bytes;
+      if (item.first <= step && step <= item.last && __builtin_add_overflow(sum, item.bytes, &sum))
+        return std::numeric_limits<std::size_t>::max();
     peak = std::max(peak, sum);
   }
   return peak;

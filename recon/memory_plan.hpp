@@ -1,5 +1,6 @@
 #pragma once
-// What a reconstruction takes of a GPU's memory, known before it starts.
+// What a reconstruction takes of memory, known before it starts: of a GPU, and of the process on the host.
+#include "recon/cost_model.hpp"
 #include "recon/reconstruct.hpp"
 
 namespace fhd {
@@ -10,11 +11,12 @@ struct MemoryDemand {
   std::int64_t samples = 0, coils = 0;
   bool has_maps = false;
   TransformKind transform = TransformKind::direct;  ///< not automatic
+  int time_segments = 0, difference_segments = 0;   ///< of the off-resonance correction; 0 without
 };
 
 /// Arrays with the steps during which they exist; the largest sum of one step is what the device must hold.
 struct MemoryPlan {
-  enum class Step { copy, q, transfer, solve };
+  enum class Step { read, prepare, copy, q, transfer, solve, residual };
   struct Item {
     std::string what;
     std::size_t bytes = 0;
@@ -30,5 +32,10 @@ struct MemoryPlan {
 /// needed when not even one coil at a time fits.
 MemoryPlan plan_device_memory(const MemoryDemand& demand, const Settings& settings,
                               std::size_t available_bytes);
+
+/// What the program takes of the host's memory on the CPU at most, resident (VmHWM): itself with its
+/// libraries, the scan as read, the coils' preparation and the reconstruction. Sizes beyond 2^63 bytes are
+/// counted as that.
+MemoryPlan plan_host_memory(const Workload& work, const Settings& settings);
 
 }  // namespace fhd

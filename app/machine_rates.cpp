@@ -1,0 +1,87 @@
+#include "app/machine_rates.hpp"
+
+#include <omp.h>
+
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/recon_options.hpp"
+#include "io/atomic_file.hpp"
+#include "recon/error.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "" where there is no such folder.
+std::string cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/fhd";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/fhd" : "";
+}
+
+/// Whatever is not a letter or digit becomes one '-'.
+std::string as_file_name(const std::string& text) {
+  std::string name;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '+')
+      name += c;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  return name.substr(0, 160);
+}
+
+/// False when the file is absent or anything in it is not a rate.
+bool read_rates(const std::string& path, MachineRates& rates) {
+  std::ifstream file(path);
+  const Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object()) return false;
+  for (const auto& [name, value] : rates.fields()) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number()) return false;
+    const auto rate = found->get<double>();
+    if (!(rate >= 0 && rate < 4096)) return false;
+    *value = rate;
+  }
+  return true;
+}
+
+void write_rates(const std::string& path, MachineRates rates) {
+  Json json = Json::object();
+  for (const auto& [name, value] : rates.fields()) json[name] = *value;
+  const std::string text = json.dump(2) + "\n";
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::vector<io::AtomicFile> files;
+    files.emplace_back(path);
+    io::write_bytes(files.front().temporary(), text.data(), text.size(), path);
+    io::commit_all(files);
+  } catch (const std::exception&) {
+    // The next process measures again.
+  }
+}
+
+}  // namespace
+
+MachineRates machine_rates(Backend backend, const std::string& gpu_name) {
+  std::string name = "rates-";
+  for (const auto& [what, value] : ReconOptions::environment()) name += value + "-";
+  if (backend == Backend::cuda) name += gpu_name + "-";
+  const std::string folder = cache_folder();
+  const std::string path =
+      folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";
+  MachineRates rates;
+  if (!path.empty() && read_rates(path, rates)) return rates;
+  rates = measure_rates(backend);
+  if (!path.empty()) write_rates(path, rates);
+  return rates;
+}
+
+}  // namespace fhd::app

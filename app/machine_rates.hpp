@@ -1,0 +1,15 @@
+#pragma once
+// The rates of this machine, measured once and kept on disk.
+#include <string>
+
+#include "recon/cost_model.hpp"
+
+namespace fhd::app {
+
+/// Rates of the CPU with the threads of this process, or of the selected GPU of that name. Taken from
+/// $XDG_CACHE_HOME/fhd (else ~/.cache/fhd), where a file of this processor, number of threads and program
+/// version is; else measured, in about a third of a second, and kept there. A file that is damaged or cannot
+/// be written does no harm.
+MachineRates machine_rates(Backend backend, const std::string& gpu_name = {});
+
+}  // namespace fhd::app

@@ -1,0 +1,197 @@
+// fhd plan: how long a reconstruction will take and how much memory, from the header of the scan.
+#include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/commands.hpp"
+#include "app/console.hpp"
+#include "app/device_option.hpp"
+#include "app/machine_rates.hpp"
+#include "app/recon_options.hpp"
+#include "app/scan_options.hpp"
+#include "io/scan_file.hpp"
+#include "recon/array/device.hpp"
+#include "recon/cost_model.hpp"
+#include "recon/error.hpp"
+#include "recon/memory_plan.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct PlanCommand {
+  std::string scan;
+  bool json = false;
+  ScanOptions scan_options;
+  ReconOptions recon_options;
+  DeviceOption device_option;
+
+  int run();
+};
+
+/// One column of the table.
+struct DevicePlan {
+  std::string name;
+  bool assumed_rates = false;
+  Prediction prediction;
+  MemoryPlan memory;
+  std::size_t available_bytes = 0;
+  std::string refusal;  ///< why it cannot be done there; empty when it can
+  bool fits() const { return refusal.empty(); }
+};
+
+std::string mebibytes(std::size_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string duration(double seconds) {
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
+  return seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
+                          : fmt::format("{:.3g} days", seconds / 86400);
+}
+
+ScanSizes sizes_of(const io::ScanSummary& summary) {
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.readout_length = summary.readout_length;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  sizes.has_field_map = summary.has_field_map;
+  sizes.has_sample_time = summary.has_sample_time;
+  return sizes;
+}
+
+DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings) {
+  settings.backend = Backend::cpu;
+  DevicePlan plan;
+  plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
+  plan.prediction = predict(sizes, settings, machine_rates(Backend::cpu));
+  plan.memory = plan_host_memory(plan.prediction.workload, settings);
+  plan.available_bytes =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (plan.memory.peak_bytes() > plan.available_bytes) plan.refusal = "more memory than this machine has";
+  return plan;
+}
+
+DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, const device::Description& gpu) {
+  settings.backend = Backend::cuda;
+  DevicePlan plan;
+  plan.name = fmt::format("GPU {}: {}", gpu.ordinal, gpu.name);
+  MachineRates rates;
+  try {
+    device::select(gpu.ordinal);
+    plan.available_bytes = device::memory_use().free_bytes;
+    rates = machine_rates(Backend::cuda, gpu.name);
+  } catch (const Error& error) {
+    rates = assumed_gpu_rates(machine_rates(Backend::cpu));
+    plan.assumed_rates = true;
+    plan.refusal = error.what();
+  }
+  plan.prediction = predict(sizes, settings, rates);
+  const Workload& work = plan.prediction.workload;
+  try {
+    plan.memory = plan_device_memory({sizes.matrix_size, sizes.samples, work.coils, work.uses_maps,
+                                      work.transform, work.time_segments, work.difference_segments},
+                                     settings, plan.available_bytes);
+  } catch (const DeviceError& error) {
+    if (plan.refusal.empty()) plan.refusal = error.what();
+  }
+  return plan;
+}
+
+nlohmann::ordered_json to_json(const DevicePlan& plan) {
+  auto stages = nlohmann::ordered_json::object(), memory = nlohmann::ordered_json::array();
+  for (const Stage& stage : plan.prediction.stages) stages[stage.name] = stage.seconds;
+  for (const auto& item : plan.memory.items) memory.push_back({{"what", item.what}, {"bytes", item.bytes}});
+  const Workload& work = plan.prediction.workload;
+  return {{"device", plan.name},
+          {"rates", plan.assumed_rates ? "assumed" : "measured"},
+          {"transform", work.transform == TransformKind::direct ? "direct" : "gridded"},
+          {"transform_reason", work.transform_reason},
+          {"coils", work.coils},
+          {"iterations", {{"expected", work.iterations}, {"most", work.most_iterations}}},
+          {"stages", stages},
+          {"other_seconds", plan.prediction.other_seconds},
+          {"seconds", plan.prediction.seconds()},
+          {"seconds_at_limit", plan.prediction.seconds_at_limit()},
+          {"peak_bytes", plan.memory.peak_bytes()},
+          {"available_bytes", plan.available_bytes},
+          {"fits", plan.fits()},
+          {"refusal", plan.refusal},
+          {"memory", memory},
+          {"assumptions", work.assumptions}};
+}
+
+void print(const DevicePlan& plan) {
+  const Workload& work = plan.prediction.workload;
+  fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
+  fmt::print("transform {}: {}\n", work.transform == TransformKind::direct ? "direct" : "gridded",
+             work.transform_reason);
+  for (const Stage& stage : plan.prediction.stages)
+    fmt::print("  {:<22} {:>10}\n", stage.name, duration(stage.seconds));
+  fmt::print("  {:<22} {:>10}\n", "between the stages", duration(plan.prediction.other_seconds));
+  const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
+  fmt::print("  {:<22} {:>10}{}\n", "in all, of one image", duration(seconds),
+             limit > 1.01 * seconds
+                 ? fmt::format("   (at most {}: {} iterations)", duration(limit), work.most_iterations)
+                 : "");
+  fmt::print("  {:<22} {:>10}   of {}: {}\n", "memory at most",
+             plan.memory.items.empty() ? "-" : mebibytes(plan.memory.peak_bytes()),
+             mebibytes(plan.available_bytes), plan.fits() ? "fits" : "does not fit: " + plan.refusal);
+  for (const auto& sentence : work.assumptions) fmt::print("note      {}\n", sentence);
+}
+
+int PlanCommand::run() {
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  of_options([&] { Reconstructor{settings}; });
+  const auto file = io::open_scan(scan, scan_options.read_options());
+  const io::ScanSummary& summary = file->summary();
+  const ScanSizes sizes = sizes_of(summary);
+  const Device chosen = device_option.choose();
+
+  std::vector<DevicePlan> plans;
+  plans.push_back(plan_on_cpu(sizes, settings));
+  if (settings.method != Method::fft)
+    for (const auto& gpu : device::inventory().devices)
+      if (chosen.automatic || (chosen.backend == Backend::cuda && chosen.description.ordinal == gpu.ordinal))
+        plans.push_back(plan_on_gpu(sizes, settings, gpu));
+
+  const std::int64_t images = summary.slice_count * summary.repetition_count;
+  if (json) {
+    auto devices = nlohmann::ordered_json::array();
+    for (const auto& plan : plans) devices.push_back(to_json(plan));
+    const nlohmann::ordered_json all{
+        {"scan", summary.path}, {"images", images}, {"device", chosen.text}, {"devices", devices}};
+    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return 0;
+  }
+  print_scan(summary);
+  fmt::print("chosen    {}\n", chosen.text);
+  for (const auto& plan : plans) print(plan);
+  if (images > 1)
+    fmt::print("note      the scan holds {} images; what depends on the trajectory alone is made once\n",
+               images);
+  return 0;
+}
+
+}  // namespace
+
+Run add_plan(CLI::App& app) {
+  const auto command = std::make_shared<PlanCommand>();
+  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+      ->required();
+  app.add_flag("--json", command->json, "print JSON");
+  command->device_option.add_to(app);
+  command->recon_options.add_to(app);
+  command->scan_options.add_to(app);
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app
