@@ -32,6 +32,7 @@ auto of_options(Work work) {
 }
 
 Run add_recon(CLI::App& app);
+Run add_batch(CLI::App& app);
 Run add_simulate(CLI::App& app);
 Run add_convert(CLI::App& app);
 Run add_info(CLI::App& app);

@@ -1,6 +1,7 @@
 #include "app/console.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,18 +12,40 @@
 
 namespace fhd::app {
 
-ProgressLine::ProgressLine(bool quiet) : visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
-ProgressLine::~ProgressLine() { clear(); }
+StatusLine::StatusLine(bool quiet) : visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
+StatusLine::~StatusLine() { clear(); }
 
-void ProgressLine::clear() {
+void StatusLine::clear() {
   if (width_ == 0) return;
   fmt::print(stderr, "\r{:{}}\r", "", width_);
   std::fflush(stderr);
   width_ = 0;
 }
 
+void StatusLine::show(std::string line) {
+  if (!visible_) return;
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  if (known && line.size() >= size.ws_col) line.resize(size.ws_col - 1);
+  clear();
+  fmt::print(stderr, "{}", line);
+  std::fflush(stderr);
+  width_ = line.size();
+}
+
+std::string bar(std::int64_t done, std::int64_t total, int width) {
+  const auto filled = static_cast<std::size_t>(total > 0 ? width * done / total : 0);
+  return "[" + std::string(filled, '=') + std::string(static_cast<std::size_t>(width) - filled, '-') + "]";
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
 ProgressCallback ProgressLine::callback() {
-  if (!visible_) return {};
+  if (!line_.visible()) return {};
   return [this](const Progress& p) {
     const auto now = std::chrono::steady_clock::now();
     const bool starts = p.done == 0;
@@ -31,10 +54,7 @@ ProgressCallback ProgressLine::callback() {
     std::string line = context_.empty() ? p.stage : context_ + ": " + p.stage;
     if (p.total > 1) line += fmt::format(" {}/{}", p.done, p.total);
     if (p.residual >= 0) line += fmt::format(", residual {:.2e}", p.residual);
-    clear();
-    fmt::print(stderr, "{}", line);
-    std::fflush(stderr);
-    width_ = line.size();
+    line_.show(std::move(line));
   };
 }
 

@@ -9,23 +9,41 @@
 
 namespace fhd::app {
 
-/// One changing line on a terminal, nothing elsewhere.
-class ProgressLine {
+/// One changing line at the bottom of a terminal (standard error), nothing elsewhere.
+class StatusLine {
  public:
-  explicit ProgressLine(bool quiet);
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  /// Text before the stage, such as "slice 3 of 20".
-  void set_context(std::string context) { context_ = std::move(context); }
-  ProgressCallback callback();
+  explicit StatusLine(bool quiet);
+  ~StatusLine();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+  bool visible() const { return visible_; }
+  /// Replaces the line; cut to the width of the terminal.
+  void show(std::string line);
   void clear();
 
  private:
   bool visible_;
+  std::size_t width_ = 0;
+};
+
+/// "[=====-----]": `done` of `total`, `width` characters between the brackets.
+std::string bar(std::int64_t done, std::int64_t total, int width);
+/// "1:05" (minutes, seconds) or "2:03:20".
+std::string clock_text(double seconds);
+
+/// The stage, iteration and residual of one reconstruction, as a changing line.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : line_(quiet) {}
+  /// Text before the stage, such as "slice 3 of 20".
+  void set_context(std::string context) { context_ = std::move(context); }
+  ProgressCallback callback();
+  void clear() { line_.clear(); }
+
+ private:
+  StatusLine line_;
   std::string context_;
   std::chrono::steady_clock::time_point last_{};
-  std::size_t width_ = 0;
 };
 
 /// "64 x 64 x 16"

@@ -142,7 +142,10 @@ void commit_all(std::vector<AtomicFile>& files) {
       file.temporary_.clear();
     }
   }
-  for (const auto& file : files) flush_to_disk(folder_of(file.path_), file.path_);
+  std::set<std::string> folders;
+  for (const auto& file : files)
+    if (const auto folder = folder_of(file.path_); folders.insert(folder).second)
+      flush_to_disk(folder, file.path_);
 }
 
 void remove_unfinished_files() {
@@ -156,6 +159,18 @@ void remove_unfinished_files() {
     fs::remove_all(doomed, ignored);
     fs::remove_all(temporary, ignored);
   }
+}
+
+std::optional<std::string> final_name_of_temporary(const std::string& name) {
+  constexpr std::string_view start = ".fhd-";
+  if (!name.starts_with(start)) return {};
+  std::size_t at = start.size();
+  for (int number = 0; number < 2; ++number) {  // of the process, and of the file
+    const auto dash = name.find_first_not_of("0123456789", at);
+    if (dash == std::string::npos || dash == at || name[dash] != '-') return {};
+    at = dash + 1;
+  }
+  return name.substr(at);
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,

@@ -2,6 +2,7 @@
 // Files that appear whole or not at all: written under a temporary name in the same folder, flushed to disk,
 // renamed.
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ void commit_all(std::vector<AtomicFile>& files);
 /// Removes every temporary file of this process, from any thread, and lets no other begin or be renamed: for
 /// a process that is about to end.
 void remove_unfinished_files();
+
+/// "scan.h5" when `name` is a temporary name of scan.h5 (of this or any other process), else empty.
+std::optional<std::string> final_name_of_temporary(const std::string& name);
 
 /// Writes `bytes` to `path`, checking every step; messages call it `reported_path`. Throws Error. (Not atomic
 /// by itself: give it a temporary name.)

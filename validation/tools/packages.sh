@@ -1,7 +1,7 @@
 # Sourced by ./quickstart and ./check: the packages that fhd needs, and its release build.
 
 packages="build-essential cmake ninja-build git pkg-config
-  libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev"
 
 install_missing_packages() {

@@ -1,0 +1,213 @@
+#include "app/batch_job.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+#include "app/commands.hpp"
+#include "app/console.hpp"
+#include "io/hdf5.hpp"
+#include "io/nifti.hpp"
+#include "io/trajectory_cache.hpp"
+#include "recon/error.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+}  // namespace
+
+JobOptions::JobOptions() = default;
+JobOptions::~JobOptions() = default;
+
+JobOptions::JobOptions(const std::vector<std::string>& arguments)
+    : parser_(std::make_unique<CLI::App>("options of fhd recon")) {
+  add_to(*parser_);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  try {
+    parser_->parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(Error(error.what(), "", "", "see 'fhd recon --help'"));
+  }
+}
+
+void JobOptions::add_to(CLI::App& app) {
+  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
+  app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")
+      ->capture_default_str();
+  app.add_flag("--no-gridded-image", no_gridded_image,
+               "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
+  recon.set_default_cache("auto");
+  device.add_to(app);
+  recon.add_to(app);
+  scan.add_to(app);
+}
+
+JobOptionNames job_option_names() {
+  CLI::App app;
+  JobOptions options;
+  options.add_to(app);
+  JobOptionNames names;
+  for (const auto* option : app.get_options()) {
+    const auto name = option->get_name();
+    if (name == "--help") continue;
+    const bool shared = name == "--device" || name == "--device-memory-mib" || name == "--threads" ||
+                        name == "--verbose" || name == "--cache";
+    (shared ? names.of_batch : names.of_scans).insert(name);
+  }
+  return names;
+}
+
+JobSettings::JobSettings(const std::vector<std::string>& arguments)
+    : options(arguments), settings(of_options([&] { return options.recon.settings(); })) {}
+
+JobEngine::JobEngine(std::shared_ptr<const JobSettings> settings)
+    : settings_(std::move(settings)),
+      device_(settings_->options.device.choose()),
+      engine_(settings_->settings, device_, !settings_->options.no_gridded_image) {}
+
+ReconResult JobEngine::operator()(const Scan& scan, const ProgressCallback& progress) {
+  return engine_(scan, progress, [](const std::string&) {});  // the report of the scan says it
+}
+
+std::vector<std::pair<std::string, std::string>> JobEngine::environment() const {
+  auto environment = ReconOptions::environment();
+  for (const auto& entry : device_.environment()) environment.push_back(entry);
+  return environment;
+}
+
+std::int64_t JobEngine::cache_hits() const {
+  const auto cache = std::dynamic_pointer_cast<io::DiskTrajectoryCache>(settings_->settings.trajectory_cache);
+  return cache ? cache->hits() : 0;
+}
+
+ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> settings,
+                 std::string command_line, std::string input_sha256)
+    : settings_(std::move(settings)), file_(io::open_scan(path, settings_->options.scan.read_options())) {
+  const auto& summary = file_->summary();
+  const auto& options = settings_->options;
+  slices_ = parse_selection(options.slices, summary.slice_count, "--slices");
+  repetitions_ = parse_selection(options.repetitions, summary.repetition_count, "--repetitions");
+  series_.repetition_count = static_cast<std::int64_t>(repetitions_.size());
+  series_.slice_count = static_cast<std::int64_t>(slices_.size());
+  provenance_ = {program_version,
+                 std::move(command_line),
+                 path,
+                 std::move(input_sha256),
+                 utc_now(),
+                 {},
+                 {},
+                 repetitions_,
+                 slices_};
+}
+
+std::uint64_t ScanJob::planned_bytes() const {
+  const auto& summary = file_->summary();
+  const auto& n = summary.geometry.matrix_size;
+  const Settings& settings = settings_->settings;
+  const double element = settings.precision == Precision::single_precision ? 8 : 16;
+  const auto samples = static_cast<double>(summary.samples_per_scan),
+             coils = static_cast<double>(summary.coil_count),
+             voxels = static_cast<double>(summary.geometry.voxel_count()),
+             images = static_cast<double>(series_.repetition_count * series_.slice_count);
+  double difference_points = 1;
+  for (const int size : n) difference_points *= size > 1 ? 2 * size : 1;
+  const double data = samples * coils, maps = voxels * coils;
+  // Measured data as read and as stored, prepared, in the precision of the work, and predicted from the
+  // image.
+  double bytes = data * (4 * 8 + 3 * element) + samples * 200;
+  bytes += maps * (3 * 8 + 3 * element);                  // maps, images of the coils
+  bytes += difference_points * element * 4;               // Q, its transform, transfer function, work areas
+  bytes += difference_points * 1.4 * 16 * 3;              // oversampled grids
+  bytes += voxels * element * (8 + settings.iterations);  // images of the solver and kept residuals
+  bytes += images * voxels * 8 * 4;                       // results, and their file in memory
+  bytes += 96.0 * (1 << 20);                              // the program itself, tables and tiles
+  return static_cast<std::uint64_t>(bytes);
+}
+
+void ScanJob::load() { first_ = file_->read(slices_.front(), repetitions_.front()); }
+
+void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress) {
+  provenance_.environment = engine.environment();
+  const auto hits_before = engine.cache_hits();
+  io::ImageSeries gridded{series_.repetition_count, series_.slice_count, {}};
+  for (const auto repetition : repetitions_)
+    for (const auto slice : slices_) {
+      if (!first_) first_ = file_->read(slice, repetition);
+      ReconResult made = engine(*first_, progress);
+      first_.reset();
+      Reconstruction& result = made.reconstruction;
+      if (series_.images.empty()) beside_.exhibits = std::move(result.exhibits);
+      if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
+      series_.images.push_back(std::move(result.image));
+      provenance_.reports.push_back(std::move(result.report));
+    }
+  if (gridded.images.size() == series_.images.size()) beside_.gridded = std::move(gridded);
+  cache_hits_ = engine.cache_hits() - hits_before;
+  if (!io::lie_on_affine(series_))
+    provenance_.reports.front().notes.push_back(
+        "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
+        "distance");
+}
+
+void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
+  io::check_writable(prefix, provenance_.input_path);
+  io::write_results(prefix, series_, provenance_, beside_);
+  manifest.cache_hits = cache_hits_;
+  manifest.images = static_cast<std::int64_t>(series_.images.size());
+  for (const auto& report : provenance_.reports) {
+    manifest.converged = manifest.converged && report.converged;
+    manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+    if (const auto& c = report.certificate; c && !c->passed)
+      manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
+    if (report.relative_residuals.empty()) continue;
+    manifest.iterations =
+        std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
+    manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
+  }
+}
+
+std::vector<std::string> ScanJob::result_names(const std::string& name) {
+  return {name + ".h5", name + ".nii.gz", name + ".png", name + ".json"};
+}
+
+void require_readable_kind(const std::string& path) {
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (!fs::exists(found)) {
+    if (fs::exists(path + ".cfl", status)) return;  // BART
+    throw Error(path, "a scan", "no such file");
+  }
+  if (!fs::is_regular_file(found) && !fs::is_directory(found))
+    throw Error(path, "a file", "a pipe, a device or a socket", "save the scan as a file first");
+  if (::access(path.c_str(), R_OK) != 0) throw Error(path, "a readable file", std::strerror(errno));
+}
+
+bool holds_only_images(const std::string& path) {
+  try {
+    const auto file = io::hdf5::File::open(path);
+    return file.has("/image") && !file.has("/kspace") && !file.has("/trajectory") && !file.has("/dataset");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace fhd::app

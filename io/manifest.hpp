@@ -1,0 +1,71 @@
+#pragma once
+// The manifest of a scan that was reconstructed as one of many: from which input, with which settings, by
+// which version, into which files. It is written after the results; with it a later run knows what is left
+// to do.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fhd::io {
+
+/// A file as the file system describes it, without reading it.
+struct FileStamp {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;  ///< since 1970, UTC
+
+  bool operator==(const FileStamp&) const = default;
+};
+
+/// The files that a scan consists of: the file itself; of a directory every file in it; of a BART scan those
+/// of NAME, NAME_traj and NAME_sens. Throws Error when there is none.
+std::vector<FileStamp> stamps_of(const std::string& scan);
+
+/// One file that was made.
+struct Product {
+  FileStamp stamp;  ///< the name without its folder
+  std::string sha256;
+};
+
+struct Manifest {
+  enum class Status { finished, failed };
+  Status status = Status::failed;
+  std::string error;  ///< one line; empty when finished
+
+  std::string scan;  ///< absolute path
+  std::vector<FileStamp> input;
+  std::string input_sha256;
+  std::int64_t examined_ns = 0;                               ///< when the input was read, ns since 1970
+  std::vector<std::pair<std::string, std::string>> settings;  ///< options that change the result, as given
+  std::string program_version;
+  std::vector<Product> products;
+
+  std::int64_t ended_ns = 0;  ///< ns since 1970
+  double seconds = 0;         ///< reading, computing and writing
+  std::int64_t images = 0, iterations = 0, cache_hits = 0;
+  double residual = 0, data_residual = 0;  ///< largest of all images
+  bool converged = true;
+  std::vector<std::string> warnings;
+};
+
+/// DIRECTORY/NAME.manifest.json
+std::string manifest_path(const std::string& directory, const std::string& name);
+/// Empty when there is none, or when it is not a manifest that this version understands.
+std::optional<Manifest> read_manifest(const std::string& path);
+/// Atomic. Throws Error.
+void write_manifest(const std::string& path, const Manifest& manifest);
+
+/// The files `names` in `directory` as they are now. Throws Error when one is absent.
+std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names);
+/// Whether every product is in `directory` as it was made: by size and time, else by checksum. Says which one
+/// is not.
+std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest);
+/// Whether the input is certainly what it was, by size and time. A file that changed within two seconds of
+/// being read is not trusted: some file systems keep times no finer than that.
+bool same_stamps(const Manifest& manifest, const std::vector<FileStamp>& input);
+
+std::int64_t now_ns();  ///< since 1970, UTC
+
+}  // namespace fhd::io
