@@ -13,6 +13,7 @@
 #include "app/console.hpp"
 #include "app/device_option.hpp"
 #include "app/machine_rates.hpp"
+#include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
 #include "io/scan_file.hpp"
@@ -20,13 +21,14 @@
 #include "recon/cost_model.hpp"
 #include "recon/error.hpp"
 #include "recon/memory_plan.hpp"
+#include "validation/certificate.hpp"
 
 namespace fhd::app {
 namespace {
 
 struct PlanCommand {
   std::string scan;
-  bool json = false;
+  bool json = false, no_gridded_image = false;
   ScanOptions scan_options;
   ReconOptions recon_options;
   DeviceOption device_option;
@@ -68,20 +70,29 @@ ScanSizes sizes_of(const io::ScanSummary& summary) {
   return sizes;
 }
 
-DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings) {
+/// Of the gridded image that fhd recon makes beside the other; empty where it makes none.
+std::optional<Settings> settings_beside(const Settings& settings, bool gridded_image) {
+  if (!gridded_image || settings.method != Method::cg) return std::nullopt;
+  return gridded_settings(settings);
+}
+
+DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings, bool gridded_image) {
   settings.backend = Backend::cpu;
+  const auto gridded = settings_beside(settings, gridded_image);
   DevicePlan plan;
   plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
-  plan.prediction = predict(sizes, settings, machine_rates(Backend::cpu));
-  plan.memory = plan_host_memory(plan.prediction.workload, settings);
+  plan.prediction = predict(sizes, settings, machine_rates(Backend::cpu), gridded ? &*gridded : nullptr);
+  plan.memory = plan_host_memory(plan.prediction.workload, settings, gridded ? &*gridded : nullptr);
   plan.available_bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (plan.memory.peak_bytes() > plan.available_bytes) plan.refusal = "more memory than this machine has";
   return plan;
 }
 
-DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, const device::Description& gpu) {
+DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, bool gridded_image,
+                       const device::Description& gpu) {
   settings.backend = Backend::cuda;
+  const auto gridded = settings_beside(settings, gridded_image);
   DevicePlan plan;
   plan.name = fmt::format("GPU {}: {}", gpu.ordinal, gpu.name);
   MachineRates rates;
@@ -94,7 +105,8 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, const device::
     plan.assumed_rates = true;
     plan.refusal = error.what();
   }
-  plan.prediction = predict(sizes, settings, rates);
+  const MachineRates host = machine_rates(Backend::cpu);
+  plan.prediction = predict(sizes, settings, rates, gridded ? &*gridded : nullptr, &host);
   const Workload& work = plan.prediction.workload;
   try {
     plan.memory = plan_device_memory({sizes.matrix_size, sizes.samples, work.coils, work.uses_maps,
@@ -149,19 +161,20 @@ void print(const DevicePlan& plan) {
 }
 
 int PlanCommand::run() {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
+  Settings settings = of_options([&] { return recon_options.settings(); });
   of_options([&] { Reconstructor{settings}; });
+  settings.inspector = validation::make_inspector();
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
   const ScanSizes sizes = sizes_of(summary);
   const Device chosen = device_option.choose();
 
   std::vector<DevicePlan> plans;
-  plans.push_back(plan_on_cpu(sizes, settings));
+  plans.push_back(plan_on_cpu(sizes, settings, !no_gridded_image));
   if (settings.method != Method::fft)
     for (const auto& gpu : device::inventory().devices)
       if (chosen.automatic || (chosen.backend == Backend::cuda && chosen.description.ordinal == gpu.ordinal))
-        plans.push_back(plan_on_gpu(sizes, settings, gpu));
+        plans.push_back(plan_on_gpu(sizes, settings, !no_gridded_image, gpu));
 
   const std::int64_t images = summary.slice_count * summary.repetition_count;
   if (json) {
@@ -187,6 +200,7 @@ Run add_plan(CLI::App& app) {
   const auto command = std::make_shared<PlanCommand>();
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();
+  app.add_flag("--no-gridded-image", command->no_gridded_image, "as of fhd recon");
   app.add_flag("--json", command->json, "print JSON");
   command->device_option.add_to(app);
   command->recon_options.add_to(app);

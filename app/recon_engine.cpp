@@ -5,9 +5,7 @@
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
-namespace {
 
-/// The conventional image of what `settings` reconstructs.
 Settings gridded_settings(Settings settings) {
   settings.method = Method::gridded;
   settings.transform = TransformKind::automatic;
@@ -20,8 +18,6 @@ Settings gridded_settings(Settings settings) {
   settings.accuracy = std::max(settings.accuracy, 1e-4);
   return settings;
 }
-
-}  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Device& device, bool gridded_image)
     : settings_(settings), may_fall_back_(device.automatic && device.backend != Backend::cpu) {

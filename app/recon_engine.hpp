@@ -9,6 +9,9 @@
 
 namespace fhd::app {
 
+/// Those of the conventional image of what `settings` reconstructs.
+Settings gridded_settings(Settings settings);
+
 /// A volume, and what is beside it.
 struct ReconResult {
   Reconstruction reconstruction;

@@ -603,7 +603,8 @@ double Prediction::seconds_at_limit() const {
   return seconds() + channels * (workload.most_iterations - workload.iterations) * seconds_of_an_iteration;
 }
 
-Prediction predict(const ScanSizes& scan, const Settings& settings, const MachineRates& rates) {
+Prediction predict(const ScanSizes& scan, const Settings& settings, const MachineRates& rates,
+                   const Settings* gridded, const MachineRates* host) {
   Prediction result;
   result.workload = workload_of(scan, settings);
   const Workload& work = result.workload;
@@ -699,10 +700,24 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
                             4 * costs.copy(samples * channels * element);
     result.seconds_of_an_iteration = iteration + costs.vectors(n, kept) - costs.vectors(n, 0);
     add("FhD", solves * segments * (adjoint(channels) + weighting));
+    // Some eight solutions, each from the one before.
+    if (settings.lambda_from_noise) add("search of lambda", solves * 8 * solve);
     add("conjugate gradient", solves * solve);
     add("data residual", solves * residual);
   }
+  if (settings.inspector) {
+    // Its budget is 50 ms or a twentieth of the work before it, whichever is more; it rarely needs all of it.
+    double before = result.other_seconds;
+    for (const Stage& stage : result.stages) before += stage.seconds;
+    add("certificate", std::max(0.03, 0.04 * before));
+  }
   if (gpu) add("copy from the device", voxels * element * rates.transferred_byte);
+  if (gridded != nullptr) {
+    const Prediction beside =
+        predict(scan, *gridded, gridded->backend != settings.backend && host != nullptr ? *host : rates);
+    add("gridded image", beside.seconds() - beside.other_seconds);
+    result.other_seconds += beside.other_seconds;
+  }
   return result;
 }
 

@@ -87,7 +87,10 @@ struct Prediction {
   double seconds_at_limit() const;  ///< with the most iterations that the settings allow
 };
 
-/// The prediction for one image. Costs microseconds. Throws Error as workload_of.
-Prediction predict(const ScanSizes& scan, const Settings& settings, const MachineRates& rates);
+/// The prediction for one image. `gridded`: the settings of the gridded image that is made beside it, if one
+/// is, for the stage "gridded image"; where these name the CPU and `settings` a GPU, `host` holds the rates
+/// of the CPU. Costs microseconds. Throws Error as workload_of.
+Prediction predict(const ScanSizes& scan, const Settings& settings, const MachineRates& rates,
+                   const Settings* gridded = nullptr, const MachineRates* host = nullptr);
 
 }  // namespace fhd

@@ -104,8 +104,8 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
 
 std::size_t MemoryPlan::peak_bytes() const {
   std::size_t peak = 0;
-  for (const Step step :
-       {Step::read, Step::prepare, Step::copy, Step::q, Step::transfer, Step::solve, Step::residual}) {
+  for (const Step step : {Step::read, Step::prepare, Step::copy, Step::q, Step::transfer, Step::solve,
+                          Step::residual, Step::gridded}) {
     std::size_t sum = 0;
     for (const auto& item : items)
       if (item.first <= step && step <= item.last && __builtin_add_overflow(sum, item.bytes, &sum))

@@ -16,7 +16,7 @@ struct MemoryDemand {
 
 /// Arrays with the steps during which they exist; the largest sum of one step is what the device must hold.
 struct MemoryPlan {
-  enum class Step { read, prepare, copy, q, transfer, solve, residual };
+  enum class Step { read, prepare, copy, q, transfer, solve, residual, gridded };
   struct Item {
     std::string what;
     std::size_t bytes = 0;
@@ -34,8 +34,9 @@ MemoryPlan plan_device_memory(const MemoryDemand& demand, const Settings& settin
                               std::size_t available_bytes);
 
 /// What the program takes of the host's memory on the CPU at most, resident (VmHWM): itself with its
-/// libraries, the scan as read, the coils' preparation and the reconstruction. Sizes beyond 2^63 bytes are
-/// counted as that.
-MemoryPlan plan_host_memory(const Workload& work, const Settings& settings);
+/// libraries, the scan as read, the coils' preparation and the reconstruction, and the gridded image beside
+/// it where `gridded` gives its settings. Sizes beyond 2^63 bytes count as that.
+MemoryPlan plan_host_memory(const Workload& work, const Settings& settings,
+                            const Settings* gridded = nullptr);
 
 }  // namespace fhd

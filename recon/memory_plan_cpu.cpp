@@ -6,8 +6,11 @@
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
+namespace {
 
-MemoryPlan plan_host_memory(const Workload& work, const Settings& settings) {
+constexpr double mebibyte = 1 << 20;
+
+MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Settings* gridded) {
   using Step = MemoryPlan::Step;
   const ScanSizes& scan = work.scan;
   const double element = settings.precision == Precision::single_precision ? 8 : 16, voxels = scan.voxels(),
@@ -23,20 +26,19 @@ MemoryPlan plan_host_memory(const Workload& work, const Settings& settings) {
     if (bytes >= 1)
       plan.items.push_back({what, static_cast<std::size_t>(std::min(bytes, most)), first, last});
   };
-  constexpr double mebibyte = 1 << 20;
   // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
   // FFTW, OpenBLAS and NIfTI. LAPACK adds its buffers.
-  add("program and libraries", 29 * mebibyte, Step::read);
+  add("program and libraries", 30 * mebibyte, Step::read, Step::gridded);
   if (work.whitens || work.compresses || work.estimates_maps)
-    add("buffers of LAPACK", 4 * mebibyte, Step::prepare);
+    add("buffers of LAPACK", 4 * mebibyte, Step::prepare, Step::gridded);
 
-  add("k-space data as read", samples * all * 8, Step::read);
-  add("trajectory as read", samples * 24, Step::read);
+  add("k-space data as read", samples * all * 8, Step::read, Step::gridded);
+  add("trajectory as read", samples * 24, Step::read, Step::gridded);
   add("trajectory in the order of the file", samples * 24, Step::read, Step::read);
-  if (scan.has_maps) add("sensitivity maps as read", voxels * all * 8, Step::read);
-  add("noise readouts", static_cast<double>(scan.noise_samples) * all * 8, Step::read);
-  if (scan.has_field_map) add("field map", voxels * 4, Step::read);
-  if (scan.has_sample_time) add("sample times", samples * 8, Step::read);
+  if (scan.has_maps) add("sensitivity maps as read", voxels * all * 8, Step::read, Step::gridded);
+  add("noise readouts", static_cast<double>(scan.noise_samples) * all * 8, Step::read, Step::gridded);
+  if (scan.has_field_map) add("field map", voxels * 4, Step::read, Step::gridded);
+  if (scan.has_sample_time) add("sample times", samples * 8, Step::read, Step::gridded);
 
   // --- Coils
   if (work.copies_scan) {
@@ -66,7 +68,7 @@ MemoryPlan plan_host_memory(const Workload& work, const Settings& settings) {
 
   // --- What every method takes
   const bool direct = work.transform == TransformKind::direct;
-  add("trajectory of the transform", samples * (direct ? 48 : 24), Step::copy);
+  add("trajectory of the transform", samples * (direct ? 48 : 24), Step::copy, Step::gridded);
   add("k-space data", samples * coils * element, Step::copy);
   if (work.uses_maps) add("sensitivity maps", voxels * coils * element, Step::copy);
   // Points of an oversampled grid of the image, or of the difference grid; see oversampling_for in
@@ -107,12 +109,12 @@ MemoryPlan plan_host_memory(const Workload& work, const Settings& settings) {
   if (!work.uses_maps) add("images of all coils", voxels * coils * element, Step::transfer);
   add("coil images", voxels * channels * element, Step::copy);
   if (!direct) {
-    add("sorted samples", sorted, Step::copy);
-    add("oversampled grids", scratch(channels), Step::solve);
+    add("sorted samples", sorted, Step::copy, Step::gridded);
+    add("oversampled grids", scratch(channels), Step::solve, Step::gridded);
   }
   if (settings.normal == NormalKind::toeplitz) {
     const double terms = std::max(1, work.difference_segments);
-    add("Q", points * element, Step::q, work.time_segments > 0 ? Step::transfer : Step::residual);
+    add("Q", points * element, Step::q, work.time_segments > 0 ? Step::transfer : Step::gridded);
     add("Q in the making",
         direct ? (points + samples) * element
                : (grid_points(2) + points + samples) * element + 2 * sorted + samples * 24,
@@ -137,6 +139,36 @@ MemoryPlan plan_host_memory(const Workload& work, const Settings& settings) {
   add("residuals of the solver", voxels * kept * element, Step::solve, Step::solve);
   add("predicted data", samples * channels * element, Step::residual);
   if (direct) add("sums of the transform", scratch(channels), Step::residual);
+  if (settings.inspector)
+    add("evidence of the certificate", (samples * channels + 2 * voxels) * element, Step::residual);
+  if (gridded != nullptr) {
+    // Image and Q of the reconstruction are still there, and the coils are prepared again: without maps to be
+    // found, all of them.
+    const Workload beside = workload_of(scan, *gridded);
+    const double its_coils = static_cast<double>(beside.coils);
+    if (beside.copies_scan)
+      add("scan prepared for gridding", samples * (its_coils * 8 + 24), Step::gridded, Step::gridded);
+    if (beside.uses_maps)
+      add("sensitivity maps of the gridded image", voxels * its_coils * element, Step::gridded,
+          Step::gridded);
+    add("gridded image",
+        samples * (its_coils * element + 24 + 8) + 2 * sorted + voxels * (its_coils + 3) * element +
+            together(its_coils, grid_points(1) * element, 1 << 29),
+        Step::gridded, Step::gridded);
+  }
+  return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_host_memory(const Workload& work, const Settings& settings, const Settings* gridded) {
+  MemoryPlan plan = plan_arrays(work, settings, gridded);
+  // Smaller arrays go back to the C library, which keeps them between others that are still in use: 5 ... 25
+  // % of the arrays of 2D scans, and no more of larger ones.
+  const double kept =
+      std::min(0.15 * (static_cast<double>(plan.peak_bytes()) - 30 * mebibyte), 12 * mebibyte);
+  plan.items.push_back({"freed, and kept by the C library", static_cast<std::size_t>(std::max(kept, 0.0)),
+                        MemoryPlan::Step::read, MemoryPlan::Step::gridded});
   return plan;
 }
 
