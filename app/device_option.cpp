@@ -45,18 +45,20 @@ void DeviceOption::add_to(CLI::App& app) {
       ->group("");
 }
 
-Device DeviceOption::choose() const {
+Device DeviceOption::choose(int preferred) const {
   Device device;
   device.text = "CPU";
   if (device_ == "cuda") {
-    device = gpu(0);
+    const auto count = static_cast<int>(device::inventory().devices.size());
+    device = gpu(count > 0 ? preferred % count : 0);
   } else if (device_ == "auto") {
     const auto inventory = device::inventory();
     try {
       if (inventory.devices.empty())
         device.text = "CPU, because " + inventory.reason;
       else
-        device = gpu(inventory.devices.front().ordinal);
+        device =
+            gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].ordinal);
     } catch (const Error& error) {
       device.text = std::string("CPU, because ") + error.what();
     }

@@ -29,7 +29,9 @@ class DeviceOption {
   /// Adds --device and, hidden, --device-memory-mib. The object must outlive the parse.
   void add_to(CLI::App& app);
   /// Starts the GPU asked for. Throws Error when it cannot be had and the user did not leave the choice.
-  Device choose() const;
+  /// `preferred`: where the user does not name one of several GPUs, the one of this number modulo their
+  /// count.
+  Device choose(int preferred = 0) const;
 
  private:
   std::string device_ = "auto";

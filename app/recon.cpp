@@ -1,16 +1,20 @@
 // fhd recon: from a scan file to an image.
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/device_option.hpp"
+#include "app/mpi_team.hpp"
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
@@ -33,6 +37,7 @@ struct ReconCommand {
   DeviceOption device_option;
 
   int run();
+  int reconstruct(const std::shared_ptr<MpiTeam>& team);
 };
 
 std::string utc_now() {
@@ -51,6 +56,12 @@ std::string default_output(const std::string& scan) {
   return path.stem().string() + "_recon";
 }
 
+/// Processes on one machine share its processors, where mpirun has not bound them to some.
+void share_processors(int processes) {
+  const int all = static_cast<int>(std::thread::hardware_concurrency()), mine = omp_get_num_procs();
+  if (mine >= all) omp_set_num_threads(std::max(1, all / processes));
+}
+
 std::string describe(const Report& report) {
   std::string line;
   for (const auto& [name, seconds] : report.stages)
@@ -63,10 +74,33 @@ std::string describe(const Report& report) {
 }
 
 int ReconCommand::run() {
+  const auto joined = join_team();
+  if (!joined) return reconstruct(nullptr);
+  try {
+    const int status = reconstruct(joined);
+    joined->leave();
+    return status;
+  } catch (const std::exception& error) {
+    // What fails in every process is told by the first, which ends the others before they speak.
+    if (joined->rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+    fmt::print(stderr, "fhd: {}{}\n", joined->rank() > 0 ? fmt::format("process {}: ", joined->rank()) : "",
+               error.what());
+    std::fflush(stderr);
+    throw;
+  }
+}
+
+int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   Settings settings = of_options([&] { return recon_options.settings(); });
   of_options([&] { Reconstructor{settings}; });
+  const bool first = !team || team->rank() == 0;
+  if (team) {
+    settings.team = team;
+    if (!first) quiet = true;
+    if (!recon_options.threads_are_given()) share_processors(team->local_size());
+  }
   if (!output) output = default_output(scan);
-  io::check_writable(*output, scan);
+  if (first) io::check_writable(*output, scan);
 
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
@@ -74,9 +108,10 @@ int ReconCommand::run() {
   const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
   const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
 
-  const Device device = device_option.choose();
+  const Device device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
-  ReconEngine engine(settings, device, !no_gridded_image);
+  if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
+  ReconEngine engine(settings, device, first && !no_gridded_image);
   ProgressLine progress(quiet);
   const auto on_fallback = [&](const std::string& reason) {
     progress.clear();
@@ -125,6 +160,7 @@ int ReconCommand::run() {
       series.images.push_back(std::move(result.image));
       provenance.reports.push_back(std::move(result.report));
     }
+  if (!first) return 0;
   if (!io::lie_on_affine(series)) {
     const std::string note =
         "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "

@@ -14,7 +14,7 @@ Settings gridded_settings(Settings settings) {
   settings.lambda.reset();
   settings.lambda_from_noise = false;
   settings.inspector.reset();
-  settings.backend = Backend::cpu;  // one transform; the GPU's memory stays with the reconstruction
+  settings.team.reset();
   settings.accuracy = std::max(settings.accuracy, 1e-4);
   return settings;
 }
@@ -38,12 +38,21 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     on_fallback(error.what());
     settings_.backend = Backend::cpu;
     reconstructor_.emplace(settings_);
+    if (gridded_) gridded_.emplace(gridded_settings(settings_));
     result.reconstruction = (*reconstructor_)(scan, progress);
     result.reconstruction.report.notes.push_back(
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
   if (gridded_) {
-    auto gridded = (*gridded_)(scan, progress);
+    Reconstruction gridded;
+    try {
+      gridded = (*gridded_)(scan, progress);
+    } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
+      Settings on_cpu = gridded_settings(settings_);
+      on_cpu.backend = Backend::cpu;
+      gridded_.emplace(on_cpu);
+      gridded = (*gridded_)(scan, progress);
+    }
     double seconds = 0;
     for (const auto& stage : gridded.report.stages) seconds += stage.seconds;
     result.reconstruction.report.stages.push_back({"gridded image", seconds});

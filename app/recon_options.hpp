@@ -16,6 +16,7 @@ class ReconOptions {
   void add_to(CLI::App& app);
   /// Replaces the default of --tolerance; before add_to.
   void set_default_tolerance(double tolerance) { settings_.tolerance = tolerance; }
+  bool threads_are_given() const { return threads_ > 0; }
   /// Replaces the default of --cache, "off"; before add_to.
   void set_default_cache(std::string cache) { cache_ = std::move(cache); }
   /// The settings asked for; sets the number of threads. Throws Error on contradictory options.

@@ -20,6 +20,7 @@
 #include "recon/memory_plan.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/regularizer.hpp"
+#include "recon/team.hpp"
 
 namespace fhd {
 namespace {
@@ -35,15 +36,31 @@ std::string number(double value) {
 }
 
 /// Divides values by the power of two nearest to their largest magnitude, exactly; returns it, or 0 when all
-/// are zero.
+/// are zero. Of a team: the largest of any process, where each has a part of the values.
 template <class T>
-double bring_near_one(Array<Complex<T>>& values) {
+double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
   double largest = 0;
   for (const auto& v : values) largest = std::max({largest, std::abs(double(v.re)), std::abs(double(v.im))});
+  if (team) {
+    std::vector<double> of_rank(static_cast<std::size_t>(team->size()));
+    of_rank[static_cast<std::size_t>(team->rank())] = largest;
+    team->sum(of_rank.data(), team->size());
+    largest = *std::max_element(of_rank.begin(), of_rank.end());
+  }
   if (largest == 0) return 0;
   const int exponent = std::ilogb(largest);
   for (auto& v : values) v = {std::scalbn(v.re, -exponent), std::scalbn(v.im, -exponent)};
   return std::scalbn(1.0, exponent);
+}
+
+/// [row][column] -> [row][columns of the share]
+template <class T>
+Array<T> columns(const Array<T>& values, const Share& share) {
+  const std::int64_t rows = values.extent(0), count = values.extent(1);
+  Array<T> part(Shape{rows, share.size()});
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::copy_n(values.data() + row * count + share.first, share.size(), part.data() + row * share.size());
+  return part;
 }
 
 std::int64_t strongest_coil(const KSpace& kspace) {
@@ -123,6 +140,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     progress_ = progress;
     report_ = {};
     exhibits_ = {};
+    inspected_ = false;
+    require_team_can(measured);
     const bool uses_maps = settings_.method == Method::cg;
     const std::optional<Scan> prepared =
         prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
@@ -133,9 +152,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     plan_memory(scan);
 
     Array<Complex<T>> samples = converted<Complex<T>>(scan.kspace.values);
+    if (settings_.team) samples = columns(samples, share_of(sample_count_, *settings_.team));
     // Data and maps are brought to a largest magnitude near 1 and the image back again: no scale of a scanner
     // or of a map leaves the range of T.
-    data_unit_ = bring_near_one(samples);
+    data_unit_ = bring_near_one(samples, settings_.team.get());
     if (data_unit_ == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
 
     Array<Complex<T>> maps;  // empty without maps
@@ -152,7 +172,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
           "root of the sum of squares");
     scan_ = &scan;
     if (scan.sensitivity_maps) exhibits_.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
-    const std::int64_t measurements = trajectory_.sample_count() * scan.kspace.coil_count();
+    const std::int64_t measurements = sample_count_ * scan.kspace.coil_count();
     if (settings_.method == Method::cg && measurements < scan.geometry.voxel_count())
       report_.notes.push_back(std::to_string(scan.geometry.voxel_count()) + " voxels are sought from " +
                               std::to_string(measurements) +
@@ -193,13 +213,32 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   }
 
  private:
+  /// A team sums images; what needs all samples in one process is left to a single one.
+  void require_team_can(const Scan& scan) const {
+    if (!settings_.team) return;
+    const char* alone = "run it as one process";
+    if (settings_.method != Method::cg || settings_.normal != NormalKind::toeplitz)
+      throw Error("a reconstruction by several processes", "--method cg with --normal toeplitz",
+                  "another method", alone);
+    if (scan.field_map && scan.sample_time_s)
+      throw Error("a reconstruction by several processes", "a scan without a field map", "one with it",
+                  alone);
+    if (scan.trajectory.sample_count() < settings_.team->size())
+      throw Error("a reconstruction by several processes", "at least one sample for each",
+                  std::to_string(scan.trajectory.sample_count()) + " samples", alone);
+  }
+
   // --- What depends on the trajectory alone
   // ---------------------------------------------------------------------------
 
   void use_trajectory(const Scan& scan) {
+    sample_count_ = scan.trajectory.sample_count();
     if (matrix_size_ == scan.geometry.matrix_size && same(trajectory_.k, scan.trajectory.k)) return;
     matrix_size_ = scan.geometry.matrix_size;
-    trajectory_ = scan.trajectory;
+    if (settings_.team)
+      trajectory_.k = columns(scan.trajectory.k, share_of(sample_count_, *settings_.team));
+    else
+      trajectory_ = scan.trajectory;
     transform_.reset();
     point_spread_ = {};
     density_ = {};
@@ -214,7 +253,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   void choose_kind(const Scan& scan) {
     kind_ = settings_.transform;
     const double voxels = static_cast<double>(scan.geometry.voxel_count());
-    const double pairs = static_cast<double>(trajectory_.sample_count()) * voxels;
+    const double pairs = static_cast<double>(sample_count_) * voxels;
     // F^H d and the final residual for every coil, Q on half of the difference grid.
     double difference_points = 1;
     for (int n : difference_grid(matrix_size_)) difference_points *= n;
@@ -282,6 +321,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
                                                    settings_.backend);
             },
             [&](const Array<Complex<T>>& q) { return is_point_spread(q); });
+        if (settings_.team) sum_over(*settings_.team, point_spread_);
       });
     return point_spread_;
   }
@@ -424,25 +464,45 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     const auto sense = std::make_shared<SenseEncoding<T>>(transform(), std::move(coil_maps), coils_at_once_);
     const Array<Complex<T>>& maps = sense->maps();
     system.encoding = sense;
+    if (settings_.team) system.encoding = std::make_shared<TeamEncoding<T>>(sense, settings_.team);
     if (corrects_off_resonance_) {
       include_off_resonance(maps, system);
     } else if (settings_.normal == NormalKind::toeplitz) {
       const auto& q = point_spread();
       if (exhibits_.point_spread.empty()) exhibits_.point_spread = central_plane(q);
-      stage("transfer function", [&] { system.normal = make_toeplitz_normal(q, maps, coils_at_once_); });
+      stage("transfer function", [&] {
+        if (settings_.team)
+          system.normal = toeplitz_of_team(q, maps);
+        else
+          system.normal = make_toeplitz_normal(q, maps, coils_at_once_);
+      });
     } else {
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
     stage("largest eigenvalue", [&] { system.largest = largest_eigenvalue(*system.normal); });
     report_.largest_eigenvalue = system.largest * map_unit_ * map_unit_;
     // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
-    system.mean = static_cast<double>(trajectory_.sample_count()) * std::pow(norm_l2(maps), 2) /
+    system.mean = static_cast<double>(sample_count_) * std::pow(norm_l2(maps), 2) /
                   static_cast<double>(system.encoding->domain().size());
     if (settings_.regularizer == RegularizerKind::roughness) system.weights = roughness_weights();
     if (!settings_.lambda_from_noise)
       set_lambda(system, settings_.lambda ? *settings_.lambda * system.largest
                                           : default_regularization * system.mean);
     return system;
+  }
+
+  /// Each process has some of the coils.
+  std::shared_ptr<const HermitianOperator<T>> toeplitz_of_team(const Array<Complex<T>>& q,
+                                                               const Array<Complex<T>>& maps) const {
+    const Share share = share_of(maps.extent(0), *settings_.team);
+    const Shape image{maps.extent(1), maps.extent(2), maps.extent(3)};
+    std::shared_ptr<const HermitianOperator<T>> part;
+    if (share.size() > 0) {
+      Array<Complex<T>> mine(Shape{share.size(), image[0], image[1], image[2]}, maps.backend());
+      copy_range(maps, share.first * image.size(), mine, 0, mine.size());
+      part = make_toeplitz_normal(q, mine);
+    }
+    return std::make_shared<TeamNormal<T>>(part, image, maps.backend(), settings_.team);
   }
 
   /// E^H E + lambda W^H W.
@@ -464,7 +524,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   /// between two lambdas, then halves their distance on a logarithmic axis. Each solution starts from the
   /// one before. Where no lambda within 1e-5 ... 1e2 of the mean eigenvalue does it, the default stays.
   void search_lambda(System& system, const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd) {
-    const double data_norm = norm_l2(samples), noise_norm = noise_in(samples.extent(0));
+    const double data_norm = norm_of_samples(samples), noise_norm = noise_in(samples.extent(0));
     report_.noise_residual = data_norm == 0 ? 0 : noise_norm / data_norm;
     if (data_norm == 0 || noise_norm == 0) {
       report_.notes.push_back("--lambda auto: there is no noise to go by, the default lambda is used");
@@ -542,7 +602,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     double variance = 0;
     for (std::int64_t coil = 0; coil < coils; ++coil)
       if (channels == coils || coil == strongest) variance += covariance.values[coil * coils + coil].re;
-    return std::sqrt(variance * static_cast<double>(trajectory_.sample_count())) / data_unit_;
+    return std::sqrt(variance * static_cast<double>(sample_count_)) / data_unit_;
   }
 
   /// Whether the field map of a scan is used; says why not.
@@ -618,7 +678,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     });
     Array<Complex<T>> predicted(samples.shape(), settings_.backend);
     stage("data residual", [&] { system.encoding->forward(image, predicted); });
-    if (settings_.inspector && !report_.certificate) {
+    if (settings_.inspector && !inspected_) {
+      inspected_ = true;  // of several coils, the first
       auto evidence = evidence_of(coil);
       if (corrects_off_resonance_) {
         evidence.field_map = &*scan_->field_map;
@@ -626,7 +687,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         evidence.requested = std::max(evidence.requested, off_resonance_accuracy());
       }
       evidence.image = image.to(Backend::cpu);
-      evidence.predicted = predicted.to(Backend::cpu);
+      evidence.predicted = whole_samples(predicted);
       evidence.adjoint = right_hand_side.to(Backend::cpu);
       Array<Complex<T>> product(image.shape(), settings_.backend);
       system.normal->forward(image, product);
@@ -634,22 +695,44 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       system.regularized->forward(image, product);
       evidence.regularized = product.to(Backend::cpu);
       evidence.solver_residual = report_.relative_residuals.back();
-      inspect(evidence);
+      if (!settings_.team || settings_.team->rank() == 0) inspect(evidence);
     }
     add_scaled(predicted, T(-1), samples);
-    const double d = norm_l2(samples);
-    report_.data_residual = d == 0 ? 0 : norm_l2(predicted) / d;
+    const double d = norm_of_samples(samples);
+    report_.data_residual = d == 0 ? 0 : norm_of_samples(predicted) / d;
     return image;
+  }
+
+  /// |samples| of all processes.
+  double norm_of_samples(const Array<Complex<T>>& samples) const {
+    const double mine = norm_l2(samples);
+    if (!settings_.team) return mine;
+    double square = mine * mine;
+    settings_.team->sum(&square, 1);
+    return std::sqrt(square);
+  }
+
+  /// Samples [coil][sample] of all processes, in host memory.
+  Array<Complex<T>> whole_samples(const Array<Complex<T>>& part) const {
+    Array<Complex<T>> mine = part.to(Backend::cpu);
+    if (!settings_.team) return mine;
+    const Share share = share_of(sample_count_, *settings_.team);
+    Array<Complex<T>> whole(Shape{mine.extent(0), sample_count_});
+    for (std::int64_t coil = 0; coil < mine.extent(0); ++coil)
+      std::copy_n(mine.data() + coil * share.size(), share.size(),
+                  whole.data() + coil * sample_count_ + share.first);
+    sum_over(*settings_.team, whole);
+    return whole;
   }
 
   /// What is the same for every method: of all coils, or of one without its map.
   Evidence<T> evidence_of(std::optional<std::int64_t> coil) const {
     const Scan& scan = *scan_;
-    Evidence<T> evidence{trajectory_, matrix_size_, scan.kspace.values.data(), 1, nullptr};
+    Evidence<T> evidence{scan.trajectory, matrix_size_, scan.kspace.values.data(), 1, nullptr};
     if (data_unit_ != 0) evidence.sample_scale = 1 / data_unit_;
     evidence.requested = promised_accuracy();
     if (coil) {
-      evidence.samples += *coil * trajectory_.sample_count();
+      evidence.samples += *coil * sample_count_;
       return evidence;
     }
     evidence.coil_count = scan.kspace.coil_count();
@@ -800,8 +883,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   ProgressCallback progress_;
   Report report_;
   Exhibits exhibits_;
+  bool inspected_ = false;
   std::chrono::steady_clock::time_point begin_{};
-  double data_unit_ = 1;  ///< the samples of the scan are the samples used times this
+  std::int64_t sample_count_ = 0;  ///< of the scan; of a team, each process has a share in trajectory_
+  double data_unit_ = 1;           ///< the samples of the scan are the samples used times this
   TransformKind kind_ = TransformKind::direct;
   double pairs_ = 0;
   std::int64_t coils_at_once_ = 0;  ///< 0: all

@@ -9,6 +9,7 @@
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/report.hpp"
 #include "recon/solve/anatomical_prior.hpp"
+#include "recon/team.hpp"
 #include "recon/trajectory_cache.hpp"
 #include "recon/types.hpp"
 
@@ -47,6 +48,7 @@ struct Settings {
   std::shared_ptr<TrajectoryCache> trajectory_cache;  ///< null: what depends on the trajectory lives as long
                                                       ///< as the Reconstructor
   std::shared_ptr<const Inspector> inspector;         ///< null: results carry no certificate
+  std::shared_ptr<const Team> team;                   ///< null: this process reconstructs alone
 };
 
 struct Reconstruction {

@@ -2,7 +2,7 @@
 
 packages="build-essential cmake ninja-build git pkg-config
   libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
-  libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev"
+  libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin"
 
 install_missing_packages() {
   if ! command -v dpkg-query > /dev/null; then

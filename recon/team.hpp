@@ -1,0 +1,90 @@
+#pragma once
+// Processes that reconstruct one scan together: each transforms a share of the samples and applies the
+// Toeplitz operator to a share of the coils; images are summed.
+#include <cstdint>
+#include <memory>
+
+#include "recon/array/array.hpp"
+#include "recon/solve/linear_operator.hpp"
+
+namespace fhd {
+
+/// Implemented where the means of communication are known. Every process makes the same calls in the same
+/// order.
+class Team {
+ public:
+  virtual ~Team() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// values[i] = their sum over the processes, the same bits in all. Host memory.
+  virtual void sum(float* values, std::int64_t count) const = 0;
+  virtual void sum(double* values, std::int64_t count) const = 0;
+};
+
+/// A share of `count` things, as even as possible: of rank r, [first, last).
+struct Share {
+  std::int64_t first = 0, last = 0;
+  std::int64_t size() const { return last - first; }
+};
+inline Share share_of(std::int64_t count, const Team& team) {
+  const auto at = [&](std::int64_t rank) { return count * rank / team.size(); };
+  return {at(team.rank()), at(team.rank() + 1)};
+}
+
+/// Sums an array over the processes, on any backend.
+template <class T>
+void sum_over(const Team& team, Array<Complex<T>>& values) {
+  if (values.backend() == Backend::cpu)
+    return team.sum(reinterpret_cast<T*>(values.data()), 2 * values.size());
+  Array<Complex<T>> host = values.to(Backend::cpu);
+  team.sum(reinterpret_cast<T*>(host.data()), 2 * host.size());
+  values = host.to(values.backend());
+}
+
+/// E of all samples, of which this process has a part: forward gives that part, adjoint the whole image.
+template <class T>
+class TeamEncoding final : public LinearOperator<T> {
+ public:
+  TeamEncoding(std::shared_ptr<const LinearOperator<T>> part, std::shared_ptr<const Team> team)
+      : part_(std::move(part)), team_(std::move(team)) {}
+  Shape domain() const override { return part_->domain(); }
+  Shape range() const override { return part_->range(); }
+  Backend backend() const override { return part_->backend(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    part_->forward(in, out);
+  }
+  void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    part_->adjoint(in, out);
+    sum_over(*team_, out);
+  }
+
+ private:
+  std::shared_ptr<const LinearOperator<T>> part_;
+  std::shared_ptr<const Team> team_;
+};
+
+/// The sum of Hermitian operators of which each process has one, or none (null).
+template <class T>
+class TeamNormal final : public HermitianOperator<T> {
+ public:
+  TeamNormal(std::shared_ptr<const HermitianOperator<T>> part, Shape domain, Backend backend,
+             std::shared_ptr<const Team> team)
+      : part_(std::move(part)), domain_(domain), backend_(backend), team_(std::move(team)) {}
+  Shape domain() const override { return domain_; }
+  Backend backend() const override { return backend_; }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    if (part_)
+      part_->forward(in, out);
+    else
+      out.fill_zero();
+    sum_over(*team_, out);
+  }
+
+ private:
+  std::shared_ptr<const HermitianOperator<T>> part_;
+  Shape domain_;
+  Backend backend_;
+  std::shared_ptr<const Team> team_;
+};
+
+}  // namespace fhd
