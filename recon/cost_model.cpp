@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <numbers>
 #include <optional>
 #include <random>
@@ -371,11 +372,12 @@ std::vector<std::pair<std::string, double*>> MachineRates::fields() {
 
 namespace {
 
-/// Seconds of the fastest run of each piece of work. All work is gone through twice, some time apart: other
-/// processes take the processor for longer than one measurement.
+/// Seconds of the fastest run of each piece of work, gone through twice, some time apart. Work of one thread
+/// is measured in its processor time: on a busy machine others take turns with it within every measurement.
 class Timing {
  public:
-  explicit Timing(Backend backend) : backend_(backend) {}
+  enum class Clock { wall, thread };
+  Timing(Backend backend, Clock clock) : backend_(backend), clock_(clock) {}
   void begin_round() { next_ = 0; }
   template <class Work>
   double fastest(double budget, Work work) {
@@ -391,15 +393,22 @@ class Timing {
     }
     double& best = best_[next_++];
     do {
-      const auto start = now();
+      const double start = seconds();
       run();
-      best = std::min(best, std::chrono::duration<double>(now() - start).count());
+      best = std::min(best, seconds() - start);
     } while (std::chrono::duration<double>(now() - begin).count() < budget);
     return std::max(best, 1e-9);
   }
 
  private:
+  double seconds() const {
+    timespec time{};
+    clock_gettime(clock_ == Clock::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
   Backend backend_;
+  Clock clock_;
   std::vector<double> best_;
   std::size_t next_ = 0;
 };
@@ -532,7 +541,7 @@ void measure_coils(Timing& timing, MachineRates& rates) {
 MachineRates measure_rates(Backend backend) {
   MachineRates rates;
   if (backend == Backend::cuda) rates = measure_rates(Backend::cpu);
-  Timing timing(backend);
+  Timing timing(backend, backend == Backend::cpu ? Timing::Clock::thread : Timing::Clock::wall);
   for (int round = 0; round < 2; ++round) {
     timing.begin_round();
     const ThreadLimit one_thread(1);
@@ -560,7 +569,7 @@ MachineRates measure_rates(Backend backend) {
     const auto transform = make_direct_transform<float>(random_trajectory(n, 4096), n, Backend::cpu);
     Array<Complex<float>> image(transform->images_shape(1)), samples(transform->samples_shape(1));
     const auto run = [&] { transform->adjoint(samples, image); };
-    Timing scaling(Backend::cpu);
+    Timing scaling(Backend::cpu, Timing::Clock::wall);
     const double together = scaling.fastest(0.015, run);
     const ThreadLimit one_thread(1);
     // Threads of one core share its units; less than half of the threads' number is another process's doing.
