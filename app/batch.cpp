@@ -448,6 +448,7 @@ class Batch {
         scans.insert(scans.end(), group->begin(), group->end());
     teams_.clear();
     for (const auto scan : scans) {
+      if (adopt(scan)) continue;  // it ended just now
       remove_temporaries(work_.directory, work_.scans[scan].name);
       state_[scan].claim.reset();
     }
