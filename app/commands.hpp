@@ -39,5 +39,6 @@ Run add_info(CLI::App& app);
 Run add_compare(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_plan(CLI::App& app);
+Run add_report(CLI::App& app);
 
 }  // namespace fhd::app

@@ -541,10 +541,15 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       const auto a = regularized(system, lambda);
       conjugate_gradient(*a, fhd, image, {settings_.iterations, settings_.tolerance}, {});
       system.normal->forward(image, product);
-      const double normal_part = real_dot(image, product);
-      const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + normal_part;
-      a->forward(image, product);
-      const double penalty = (real_dot(image, product) - normal_part) / lambda;
+      const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + real_dot(image, product);
+      double penalty = 0;
+      if (settings_.regularizer == RegularizerKind::identity) {
+        penalty = real_dot(image, image);
+      } else {
+        product.fill_zero();
+        add_roughness(image, T(1), system.weights, product);
+        penalty = real_dot(image, product);
+      }
       const double residual = std::sqrt(std::max(square, 0.0)) / data_norm;
       report_.lambda_curve.push_back({lambda / system.largest, residual, std::sqrt(std::max(penalty, 0.0))});
       if (progress_)

@@ -1,0 +1,57 @@
+// fhd report: results as one page to look at and to pass on.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "io/atomic_file.hpp"
+#include "io/report_page.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct ReportCommand {
+  std::vector<std::string> results;
+  std::string output;
+
+  int run() const;
+};
+
+int ReportCommand::run() const {
+  std::error_code status;
+  const bool is_batch = results.size() == 1 && std::filesystem::is_directory(results.front(), status);
+  if (is_batch) {
+    if (!output.empty())
+      throw UsageError(Error("-o with the folder of a batch", "", "the index is always FOLDER/index.html",
+                             "leave out -o"));
+    fmt::print("wrote     {}\n", io::write_batch_pages(results.front()));
+    return 0;
+  }
+  const std::string path =
+      output.empty() ? std::filesystem::path(results.front()).replace_extension(".html").string() : output;
+  for (const auto& result : results)
+    if (std::filesystem::equivalent(result, path, status))
+      throw UsageError(Error("-o " + path, "a name other than the result's", "the result itself",
+                             "choose another -o, such as report.html"));
+  io::require_writable_folder(path);
+  io::write_report_page(results, path);
+  fmt::print("wrote     {} ({:.1f} MB)\n", path, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+  return 0;
+}
+
+}  // namespace
+
+Run add_report(CLI::App& app) {
+  const auto command = std::make_shared<ReportCommand>();
+  app.add_option("RESULT", command->results,
+                 "OUT.h5 of 'fhd recon', several of them, or the folder of 'fhd batch'")
+      ->required();
+  app.add_option("-o,--output", command->output, "the page [OUT.html; of a batch FOLDER/index.html]");
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,355 @@
+#include "io/report_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <sstream>
+
+#include "io/atomic_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/results.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+extern const char* const report_page_template;  // report_page.html, see CMakeLists.txt
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Bytes = std::vector<std::uint8_t>;
+
+std::string base64(const Bytes& bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
+    const unsigned group =
+        bytes[i] << 16 | (left > 1 ? bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+    text += digits[group >> 18 & 63];
+    text += digits[group >> 12 & 63];
+    text += left > 1 ? digits[group >> 6 & 63] : '=';
+    text += left > 2 ? digits[group & 63] : '=';
+  }
+  return text;
+}
+
+/// 0 ... 255 for a share 0 ... 1 of white.
+std::uint8_t shade(double share) {
+  return std::isfinite(share) ? static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0))) : 0;
+}
+
+/// 0 ... 255 once around the circle.
+std::uint8_t phase_of(Complex<float> v) {
+  const double turns = std::atan2(v.im, v.re) / (2 * std::numbers::pi);
+  return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
+}
+
+/// The part of a series that a page shows: every `stride`-th pixel of some of the slices. Repetitions, slices
+/// of the scan and slices of a volume follow each other.
+struct Selection {
+  std::int64_t width = 0, height = 0, stride = 1;
+  std::vector<std::pair<std::size_t, std::int64_t>> planes;  ///< image, z
+  std::vector<std::string> names;
+  std::string reduced;  ///< what is left out, in words
+
+  Selection(const ImageSeries& series, std::size_t most_voxels) {
+    const auto& n = series.images.front().geometry.matrix_size;
+    const auto most = static_cast<std::int64_t>(most_voxels);
+    while (((n[0] + stride - 1) / stride) * ((n[1] + stride - 1) / stride) > most) ++stride;
+    width = (n[0] + stride - 1) / stride;
+    height = (n[1] + stride - 1) / stride;
+    const std::int64_t all = static_cast<std::int64_t>(series.images.size()) * n[2];
+    const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
+    const std::int64_t step = (all + room - 1) / room;
+    // Around the middle, so that one plane alone is the middle one.
+    for (std::int64_t i = step == 1 ? 0 : all / 2 % step; i < all; i += step) {
+      const std::int64_t image = i / n[2], z = i % n[2];
+      planes.emplace_back(static_cast<std::size_t>(image), z);
+      std::string name;
+      if (series.repetition_count > 1) name += fmt::format("r{} ", image / series.slice_count);
+      name += std::to_string(n[2] > 1 ? z : image % series.slice_count);
+      if (n[2] > 1 && series.slice_count > 1) name = fmt::format("s{} {}", image % series.slice_count, name);
+      names.push_back(name);
+    }
+    if (step > 1) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
+    if (stride > 1)
+      reduced += fmt::format("{}every {} pixels along x and y", reduced.empty() ? "Shown are " : ", of each ",
+                             stride);
+    if (!reduced.empty()) reduced += "; the result file holds all.";
+  }
+};
+
+Json volume_json(const ImageSeries& series, const Selection& selection, bool with_phase) {
+  float largest = 0;
+  const auto for_each = [&](auto work) {
+    for (const auto& [index, z] : selection.planes) {
+      const auto& values = series.images[index].values;
+      const std::int64_t ny = values.extent(1), nx = values.extent(2);
+      for (std::int64_t y = 0; y < ny; y += selection.stride)
+        for (std::int64_t x = 0; x < nx; x += selection.stride) work(values[(z * ny + y) * nx + x]);
+    }
+  };
+  for_each([&](Complex<float> v) {
+    if (const float m = abs(v); std::isfinite(m)) largest = std::max(largest, m);
+  });
+  Bytes magnitude, phase;
+  for_each([&](Complex<float> v) {
+    const float share = largest > 0 ? abs(v) / largest : 0;
+    const auto level = static_cast<std::uint16_t>(std::isfinite(share) ? std::lround(65535 * share) : 0);
+    magnitude.push_back(level & 255);  // little-endian, as browsers are
+    magnitude.push_back(level >> 8);
+    if (with_phase) phase.push_back(std::isfinite(share) ? phase_of(v) : 0);
+  });
+  Json json{{"magnitude", base64(magnitude)}};
+  if (with_phase) json["phase"] = base64(phase);
+  return json;
+}
+
+/// The side of the patient towards which an axis points: "L", or empty when it is none in particular.
+std::string side(const std::array<double, 3>& direction, bool reversed) {
+  const auto largest = std::max_element(direction.begin(), direction.end(),
+                                        [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const bool positive = (*largest > 0) != reversed;
+  const auto axis = static_cast<std::size_t>(largest - direction.begin());
+  return std::string(1, (positive ? "LPS" : "RAI")[axis]);
+}
+
+Json coil_maps_json(const Array<Complex<float>>& maps) {
+  const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
+                     nx = maps.extent(2);
+  const std::int64_t stride = (std::max(nx, ny) + 127) / 128;
+  float largest = 0;
+  for (const auto& v : maps) largest = std::max(largest, abs(v));
+  Bytes magnitude, phase;
+  std::int64_t width = 0, height = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    height = 0;
+    for (std::int64_t y = 0; y < ny; y += stride, ++height) {
+      width = 0;
+      for (std::int64_t x = 0; x < nx; x += stride, ++width) {
+        const auto v = maps[(coil * ny + y) * nx + x];
+        magnitude.push_back(shade(largest > 0 ? abs(v) / largest : 0));
+        phase.push_back(phase_of(v));
+      }
+    }
+  }
+  return {{"width", width},
+          {"height", height},
+          {"count", coils},
+          {"magnitude", base64(magnitude)},
+          {"phase", base64(phase)}};
+}
+
+/// Decibels from -60 (black) to 0 (white); of every block of pixels the brightest, so that no side lobe is
+/// lost.
+Json point_spread_json(const Array<float>& spread) {
+  const std::int64_t ny = spread.extent(0), nx = spread.extent(1), stride = (std::max(nx, ny) + 255) / 256;
+  const std::int64_t width = (nx + stride - 1) / stride, height = (ny + stride - 1) / stride;
+  std::vector<float> brightest(static_cast<std::size_t>(width * height));
+  for (std::int64_t y = 0; y < ny; ++y)
+    for (std::int64_t x = 0; x < nx; ++x) {
+      auto& at = brightest[static_cast<std::size_t>(y / stride * width + x / stride)];
+      at = std::max(at, spread[y * nx + x]);
+    }
+  Bytes bytes;
+  for (const float v : brightest) bytes.push_back(shade(1 + 20 * std::log10(std::max(v, 1e-9F)) / 60));
+  return {{"width", width}, {"height", height}, {"decibel", base64(bytes)}};
+}
+
+Json pairs(const Json& object) {
+  Json list = Json::array();
+  if (object.is_object())
+    for (const auto& [name, value] : object.items())
+      list.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  return list;
+}
+
+std::string text_or(const Json& json, const char* name, const std::string& other = {}) {
+  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
+}
+
+template <class T>
+Array<T> exhibit(const hdf5::File& file, const std::string& name, std::size_t axes) {
+  const auto dataset = file.dataset(name);
+  const auto extents = axes == 3 ? dataset.complex_extents() : dataset.extents();
+  constexpr std::int64_t longest = 1 << 14;
+  if (extents.size() != axes ||
+      std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 1 || n > longest; }))
+    throw Error(dataset.subject(), std::to_string(axes) + " axes of 1 ... 16384", hdf5::text_of(extents));
+  return dataset.read<T>(axes == 3 ? Shape{extents[0], extents[1], extents[2]}
+                                   : Shape{extents[0], extents[1]});
+}
+
+Json result_json(const std::string& path, std::size_t most_voxels) {
+  const ImageSeries series = read_image(path);
+  const auto file = hdf5::File::open(path);
+  // A file of `fhd simulate` has an image and no report.
+  Json report = Json::object();
+  if (file.has("/report/json")) report = Json::parse(file.read_text("/report/json"), nullptr, false);
+  if (!report.is_object())
+    throw Error(file.subject("/report/json"), "the report of 'fhd recon'", "text that is not JSON");
+  const Json first = report.contains("images") && report["images"].is_array() && !report["images"].empty()
+                         ? report["images"][0]
+                         : Json::object();
+  const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
+
+  const auto& geometry = series.images.front().geometry;
+  const Selection selection(series, most_voxels);
+  Json result;
+  result["title"] = fs::path(path).filename().string();
+  const auto& n = geometry.matrix_size;
+  std::string subtitle =
+      fmt::format("{} × {}{} voxels", n[0], n[1], n[2] > 1 ? fmt::format(" × {}", n[2]) : "");
+  const bool placed = geometry.fov_mm[0] > 0 && geometry.fov_mm[1] > 0;
+  if (placed)
+    subtitle +=
+        fmt::format(" of {:.3g} × {:.3g}{} mm", geometry.fov_mm[0] / n[0], geometry.fov_mm[1] / n[1],
+                    geometry.fov_mm[2] > 0 ? fmt::format(" × {:.3g}", geometry.fov_mm[2] / n[2]) : "");
+  if (series.slice_count > 1) subtitle += fmt::format(", {} slices", series.slice_count);
+  if (series.repetition_count > 1) subtitle += fmt::format(", {} repetitions", series.repetition_count);
+  result["subtitle"] = subtitle + (report.contains("images") && series.images.size() > 1
+                                       ? "; certificate, convergence and time are of the first image"
+                                       : "");
+  result["shown"] = {{"width", selection.width}, {"height", selection.height}, {"slices", selection.names}};
+  if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
+  result["image"] = volume_json(series, selection, true);
+  if (file.has("/gridded")) {
+    const ImageSeries gridded = read_image(path, "/gridded");
+    if (gridded.images.size() == series.images.size() &&
+        gridded.images.front().values.shape() == series.images.front().values.shape())
+      result["gridded"] = volume_json(gridded, selection, false);
+  }
+  if (placed)
+    result["letters"] = {{"left", side(geometry.read_direction, true)},
+                         {"right", side(geometry.read_direction, false)},
+                         {"top", side(geometry.phase_direction, true)},
+                         {"bottom", side(geometry.phase_direction, false)}};
+  const Json settings = field("settings");
+  result["method"] = settings.is_object() ? text_or(settings, "method", "cg") : "";
+  result["settings"] = pairs(settings);
+  result["environment"] = pairs(report.contains("environment") ? report["environment"] : Json());
+  result["stages"] = field("stages").is_array() ? field("stages") : Json::array();
+  if (field("predicted_stages").is_array()) result["predicted"] = field("predicted_stages");
+  result["residuals"] = field("relative_residuals").is_array() ? field("relative_residuals") : Json::array();
+  result["converged"] = field("converged") == Json(true);
+  result["data_residual"] = field("data_residual");
+  result["notes"] = field("notes").is_array() ? field("notes") : Json::array();
+  if (field("certificate").is_object()) result["certificate"] = field("certificate");
+  if (field("lambda_curve").is_array() && field("lambda").is_number() &&
+      field("largest_eigenvalue").is_number()) {
+    result["lambda_curve"] = field("lambda_curve");
+    result["noise_residual"] = field("noise_residual");
+    result["lambda_relative"] = field("lambda").get<double>() / field("largest_eigenvalue").get<double>();
+  }
+  if (file.has("/exhibits/0_0/sensitivity_maps"))
+    result["coil_maps"] = coil_maps_json(exhibit<Complex<float>>(file, "/exhibits/0_0/sensitivity_maps", 3));
+  if (file.has("/exhibits/0_0/point_spread"))
+    result["point_spread"] = point_spread_json(exhibit<float>(file, "/exhibits/0_0/point_spread", 2));
+  Json provenance = Json::array();
+  const auto tell = [&](const char* name, const std::string& value) {
+    if (!value.empty()) provenance.push_back({name, value});
+  };
+  tell("command", text_or(report, "command_line"));
+  tell("program", "fhd " + text_or(report, "version", "unknown"));
+  tell("started", text_or(report, "started_at"));
+  if (report.contains("input") && report["input"].is_object()) {
+    tell("input", text_or(report["input"], "path"));
+    tell("SHA-256", text_or(report["input"], "sha256"));
+  }
+  tell("result", path);
+  result["provenance"] = provenance;
+  return result;
+}
+
+/// The page with its data. '<' would let a file name end the script.
+std::string filled(const Json& data) {
+  std::string json;
+  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
+    json += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  std::string page = report_page_template;
+  constexpr std::string_view mark = "@DATA@";
+  return page.replace(page.find(mark), mark.size(), json);
+}
+
+void write_page(const std::string& page, const std::string& path) {
+  std::vector<AtomicFile> files;
+  files.emplace_back(path);
+  write_bytes(files.front().temporary(), page.data(), page.size(), path);
+  commit_all(files);
+}
+
+/// A path as a reference from a page in the same folder.
+std::string url_of(const std::string& name) {
+  std::string url;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~';
+    url += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return url;
+}
+
+}  // namespace
+
+std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels) {
+  if (results.empty()) throw Error("report", "at least one result", "none", "give OUT.h5 of 'fhd recon'");
+  Json list = Json::array();
+  for (const auto& path : results)
+    list.push_back(result_json(path, std::max<std::size_t>(most_voxels / results.size(), 20000)));
+  const std::string title = results.size() == 1 ? fs::path(results.front()).stem().string()
+                                                : fmt::format("{} results", results.size());
+  return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
+}
+
+void write_report_page(const std::vector<std::string>& results, const std::string& path) {
+  write_page(report_page(results), path);
+}
+
+std::string write_batch_pages(const std::string& folder) {
+  const auto summary_path = (fs::path(folder) / "summary.json").string();
+  std::ifstream file(summary_path);
+  if (!file)
+    throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
+  const Json summary = Json::parse(file, nullptr, false);
+  if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
+    throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
+  Json scans = Json::array();
+  int failed = 0;
+  for (const auto& row : summary["scans"]) {
+    if (!row.is_object()) continue;
+    const auto name = text_or(row, "name");
+    // A name is one file in this folder, whatever the summary says.
+    const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
+    const auto beside = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
+    Json scan{{"name", name},
+              {"path", text_or(row, "scan")},
+              {"status", text_or(row, "status")},
+              {"line", text_or(row, "why")}};
+    for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
+      if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
+    std::error_code absent;
+    if (text_or(row, "status") == "failed") ++failed;
+    if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
+      write_report_page({beside(".h5")}, beside(".html"));
+      scan["page"] = url_of(name + ".html");
+      if (fs::exists(beside(".png"), absent)) scan["thumbnail"] = url_of(name + ".png");
+    }
+    scans.push_back(std::move(scan));
+  }
+  const auto path = (fs::path(folder) / "index.html").string();
+  write_page(filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
+                     {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
+                     {"scans", scans}}),
+             path);
+  return path;
+}
+
+}  // namespace fhd::io

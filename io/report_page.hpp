@@ -1,0 +1,22 @@
+#pragma once
+// Result files as one HTML page that needs nothing else: no network, no other file.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fhd::io {
+
+/// Reads OUT.h5 of `fhd recon` or `fhd batch`, each a result of the page. What a file lacks (the gridded
+/// image, maps, a certificate) the page leaves out. Volumes of more than `most_voxels` voxels are shown in
+/// part, and the page says so. Throws Error when a file is no result.
+std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels = 600000);
+
+/// Writes the page, whole or not at all. Throws Error.
+void write_report_page(const std::vector<std::string>& results, const std::string& path);
+
+/// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by
+/// FOLDER/summary.json, with thumbnails, and FOLDER/NAME.html for each that has a result. Returns the path of
+/// the index. Throws Error.
+std::string write_batch_pages(const std::string& folder);
+
+}  // namespace fhd::io

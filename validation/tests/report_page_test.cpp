@@ -1,0 +1,144 @@
+// The page of `fhd report`: what it holds, and what hostile results do to it.
+#include "io/report_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "io/hdf5.hpp"
+#include "io/results.hpp"
+#include "recon/error.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd {
+namespace {
+
+class ReportPage : public tests::ProgramTest {
+ protected:
+  /// The data that a page carries.
+  static nlohmann::json data_of(const std::string& page) {
+    const std::string begin = "<script type=\"application/json\" id=\"data\">";
+    const auto from = page.find(begin) + begin.size();
+    return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  }
+  static std::string content(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  /// OUT.h5 with nothing but images and a report.
+  std::string bare_result(std::array<int, 3> matrix_size, const io::Provenance& provenance = {}) const {
+    io::ImageSeries series;
+    Image image;
+    image.geometry.matrix_size = matrix_size;
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    for (std::int64_t p = 0; p < image.values.size(); ++p)
+      image.values[p] = {static_cast<float>(p % 17), static_cast<float>(p % 5)};
+    series.images.push_back(std::move(image));
+    io::write_results(path("bare"), series, provenance);
+    return path("bare.h5");
+  }
+};
+
+TEST_F(ReportPage, holds_what_the_result_holds) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"), 0) << text("err");
+  ASSERT_EQ(run("recon " + path("scan.h5") + " -o " + path("out") + " --lambda auto"), 0) << text("err");
+  ASSERT_EQ(run("report " + path("out.h5")), 0) << text("err");
+  const auto page = content(path("out.html"));
+  const auto result = data_of(page)["results"][0];
+  const auto report = nlohmann::json::parse(content(path("out.json")))["images"][0];
+  EXPECT_EQ(result["residuals"], report["relative_residuals"]);
+  EXPECT_EQ(result["certificate"], report["certificate"]);
+  EXPECT_EQ(result["lambda_curve"], report["lambda_curve"]);
+  EXPECT_EQ(result["stages"], report["stages"]);
+  EXPECT_EQ(result["coil_maps"]["count"], 3);
+  EXPECT_EQ(result["point_spread"]["width"], 64);
+  EXPECT_EQ(result["letters"]["right"], "L");
+  // 32 x 32 voxels of two bytes in base64.
+  EXPECT_EQ(result["image"]["magnitude"].get<std::string>().size(), (32 * 32 * 2 + 2) / 3 * 4U);
+  EXPECT_EQ(result["gridded"]["magnitude"].get<std::string>().size(), (32 * 32 * 2 + 2) / 3 * 4U);
+}
+
+TEST_F(ReportPage, needs_nothing_from_elsewhere) {
+  const auto page = io::report_page({bare_result({8, 8, 1})});
+  for (const char* reference : {"https://", "src=\"", "href=\"", "@import", "url("})
+    EXPECT_EQ(page.find(reference), std::string::npos) << reference;
+  auto without_namespace = page;
+  const std::string svg = "http://www.w3.org/2000/svg";  // a name, not an address
+  without_namespace.erase(without_namespace.find(svg), svg.size());
+  EXPECT_EQ(without_namespace.find("http://"), std::string::npos);
+}
+
+TEST_F(ReportPage, is_not_ended_by_what_files_are_called) {
+  io::Provenance provenance;
+  provenance.command_line = "fhd recon '</script><script>alert(1)</script>'";
+  provenance.input_path = "a\"b'c<!--\xff\xfe.h5";
+  provenance.reports.emplace_back();
+  provenance.reports[0].notes = {"<img src=x onerror=alert(1)>", "@DATA@"};
+  const auto page = io::report_page({bare_result({8, 8, 1}, provenance)});
+  EXPECT_EQ(page.find("</script><script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("<img src=x"), std::string::npos);
+  EXPECT_EQ(data_of(page)["results"][0]["notes"][0], "<img src=x onerror=alert(1)>");
+}
+
+TEST_F(ReportPage, shows_large_volumes_in_part_and_says_so) {
+  const auto large = bare_result({64, 64, 40});
+  const auto page = io::report_page({large}, 20000);
+  const auto result = data_of(page)["results"][0];
+  EXPECT_EQ(result["shown"]["slices"].size(), 4U);
+  EXPECT_NE(result["reduced"].get<std::string>().find("4 of 40 slices"), std::string::npos);
+  EXPECT_LT(page.size(), 400000U);
+  EXPECT_FALSE(data_of(io::report_page({large}))["results"][0].contains("reduced"));
+  const auto fine = data_of(io::report_page({bare_result({300, 200, 1})}, 20000))["results"][0];
+  EXPECT_LE(fine["shown"]["width"].get<int>() * fine["shown"]["height"].get<int>(), 20000);
+}
+
+TEST_F(ReportPage, leaves_out_what_is_missing) {
+  const auto result = data_of(io::report_page({bare_result({9, 7, 3})}))["results"][0];
+  for (const char* part : {"gridded", "certificate", "lambda_curve", "coil_maps", "point_spread", "letters"})
+    EXPECT_FALSE(result.contains(part)) << part;
+}
+
+TEST_F(ReportPage, refuses_what_is_no_result) {
+  EXPECT_THROW(io::report_page({path("absent.h5")}), Error);
+  EXPECT_THROW(io::report_page({}), Error);
+  std::ofstream(path("text.h5")) << "no HDF5";
+  EXPECT_EQ(run("report " + path("text.h5") + " -o " + path("page.html")), 1);
+  EXPECT_FALSE(std::filesystem::exists(path("page.html")));
+  const auto result = bare_result({8, 8, 1});
+  EXPECT_EQ(run("report " + result + " -o " + result), 2) << "the result would be overwritten";
+  EXPECT_EQ(io::read_image(result).images.size(), 1U);
+}
+
+TEST_F(ReportPage, of_a_batch_lists_every_scan) {
+  bare_result({8, 8, 1});
+  std::ofstream(path("summary.json")) << R"({"scans": [
+    {"name": "bare", "scan": "/s/bare.h5", "status": "finished", "seconds": 1.5, "data_residual": 0.1},
+    {"name": "bad<b>", "scan": "/s/bad.h5", "status": "failed", "why": "expected </script>"},
+    {"name": "../escape", "scan": "x", "status": "finished"}]})";
+  const auto index = io::write_batch_pages(path(""));
+  const auto data = data_of(content(index));
+  ASSERT_EQ(data["scans"].size(), 3U);
+  EXPECT_EQ(data["scans"][0]["page"], "bare.html");
+  EXPECT_EQ(data["scans"][0]["thumbnail"], "bare.png");
+  EXPECT_FALSE(data["scans"][1].contains("page"));
+  EXPECT_FALSE(data["scans"][2].contains("page"));
+  EXPECT_EQ(data_of(content(path("bare.html")))["results"].size(), 1U);
+  EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
+}
+
+TEST_F(ReportPage, runs_in_a_browser) {
+  const auto script = std::filesystem::path(FHD_SOURCE) / "validation/screenshot";
+  if (!std::filesystem::exists(script)) GTEST_SKIP() << "no source tree at " << FHD_SOURCE;
+  std::ofstream(path("page.html")) << io::report_page({bare_result({16, 16, 4})});
+  const int status = std::system(
+      (script.string() + " " + path("page.html") + " " + path("page.png") + " > /dev/null 2>&1").c_str());
+  if (WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "no Chromium: install the package chromium to see the page drawn";
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(std::filesystem::file_size(path("page.png")), 5000U);
+}
+
+}  // namespace
+}  // namespace fhd
