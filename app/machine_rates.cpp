@@ -68,18 +68,27 @@ void write_rates(const std::string& path, MachineRates rates) {
   }
 }
 
-}  // namespace
-
-MachineRates machine_rates(Backend backend, const std::string& gpu_name) {
+std::string path_of(Backend backend, const std::string& gpu_name) {
   std::string name = "rates-";
   for (const auto& [what, value] : ReconOptions::environment()) name += value + "-";
   if (backend == Backend::cuda) name += gpu_name + "-";
   const std::string folder = cache_folder();
-  const std::string path =
-      folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";
+  return folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";
+}
+
+}  // namespace
+
+std::optional<MachineRates> known_rates(Backend backend, const std::string& gpu_name) {
+  const std::string path = path_of(backend, gpu_name);
   MachineRates rates;
-  if (!path.empty() && read_rates(path, rates)) return rates;
-  rates = measure_rates(backend);
+  if (path.empty() || !read_rates(path, rates)) return {};
+  return rates;
+}
+
+MachineRates machine_rates(Backend backend, const std::string& gpu_name) {
+  if (const auto known = known_rates(backend, gpu_name)) return *known;
+  const std::string path = path_of(backend, gpu_name);
+  const MachineRates rates = measure_rates(backend);
   if (!path.empty()) write_rates(path, rates);
   return rates;
 }

@@ -1,5 +1,6 @@
 #pragma once
 // The rates of this machine, measured once and kept on disk.
+#include <optional>
 #include <string>
 
 #include "recon/cost_model.hpp"
@@ -11,5 +12,7 @@ namespace fhd::app {
 /// version is; else measured, in about a third of a second, and kept there. A file that is damaged or cannot
 /// be written does no harm.
 MachineRates machine_rates(Backend backend, const std::string& gpu_name = {});
+/// The same, but never measured: empty when no earlier run has kept them.
+std::optional<MachineRates> known_rates(Backend backend, const std::string& gpu_name = {});
 
 }  // namespace fhd::app

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/machine_rates.hpp"
+#include "recon/cost_model.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
@@ -20,7 +22,9 @@ Settings gridded_settings(Settings settings) {
 }
 
 ReconEngine::ReconEngine(const Settings& settings, const Device& device, bool gridded_image)
-    : settings_(settings), may_fall_back_(device.automatic && device.backend != Backend::cpu) {
+    : settings_(settings),
+      gpu_name_(device.description.name),
+      may_fall_back_(device.automatic && device.backend != Backend::cpu) {
   settings_.backend = device.backend;
   settings_.inspector = validation::make_inspector();
   reconstructor_.emplace(settings_);
@@ -43,6 +47,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     result.reconstruction.report.notes.push_back(
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
+  result.reconstruction.report.predicted_stages = predicted_stages(scan);
   if (gridded_) {
     Reconstruction gridded;
     try {
@@ -59,6 +64,14 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     result.gridded = std::move(gridded.image);
   }
   return result;
+}
+
+/// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
+std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
+  const auto rates = known_rates(settings_.backend, gpu_name_), host = known_rates(Backend::cpu);
+  if (!rates || !host) return {};
+  const Settings gridded = gridded_settings(settings_);
+  return predict(sizes_of(scan), settings_, *rates, gridded_ ? &gridded : nullptr, &*host).stages;
 }
 
 std::string certificate_line(const Certificate& c) {

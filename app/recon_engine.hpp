@@ -29,7 +29,10 @@ class ReconEngine {
                          const std::function<void(const std::string&)>& on_fallback);
 
  private:
+  std::vector<Stage> predicted_stages(const Scan& scan) const;
+
   Settings settings_;
+  std::string gpu_name_;
   bool may_fall_back_;
   std::optional<Reconstructor> reconstructor_, gridded_;
 };

@@ -40,7 +40,9 @@ std::string number(double value) {
 template <class T>
 double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
   double largest = 0;
-  for (const auto& v : values) largest = std::max({largest, std::abs(double(v.re)), std::abs(double(v.im))});
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    largest = std::max({largest, std::abs(double(values[i].re)), std::abs(double(values[i].im))});
   if (team) {
     std::vector<double> of_rank(static_cast<std::size_t>(team->size()));
     of_rank[static_cast<std::size_t>(team->rank())] = largest;
@@ -49,7 +51,9 @@ double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
   }
   if (largest == 0) return 0;
   const int exponent = std::ilogb(largest);
-  for (auto& v : values) v = {std::scalbn(v.re, -exponent), std::scalbn(v.im, -exponent)};
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    values[i] = {std::scalbn(values[i].re, -exponent), std::scalbn(values[i].im, -exponent)};
   return std::scalbn(1.0, exponent);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "recon/array/complex.hpp"
@@ -132,6 +133,7 @@ void require_shape(const Array<T>& array, const Shape& shape, std::string_view n
 /// A host copy with another element type: float <-> double, Complex<float> <-> Complex<double>.
 template <class To, class From>
 Array<To> converted(const Array<From>& from) {
+  if constexpr (std::is_same_v<To, From>) return from.to(Backend::cpu);
   const Array<From>* source = &from;
   Array<From> host;
   if (from.backend() != Backend::cpu) {

@@ -1,8 +1,10 @@
 #include "recon/array/memory.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,15 +17,29 @@ namespace {
 
 constexpr std::size_t alignment = 64;  // one cache line, one AVX-512 register
 
-// Zeroing in parallel spreads the pages over the memory of all sockets (first touch).
-void zero_host(void* data, std::size_t bytes) {
+/// work(first, count) on chunks of `bytes` bytes, in parallel.
+template <class Work>
+void for_each_chunk(std::size_t bytes, Work work) {
   constexpr std::size_t chunk = std::size_t(1) << 22;
   const auto chunks = static_cast<std::ptrdiff_t>((bytes + chunk - 1) / chunk);
 #pragma omp parallel for schedule(static) if (chunks > 4)
   for (std::ptrdiff_t i = 0; i < chunks; ++i) {
-    const std::size_t begin = static_cast<std::size_t>(i) * chunk;
-    std::memset(static_cast<char*>(data) + begin, 0, std::min(chunk, bytes - begin));
+    const std::size_t first = static_cast<std::size_t>(i) * chunk;
+    work(first, std::min(chunk, bytes - first));
   }
+}
+
+// In parallel the pages spread over the memory of all sockets (first touch).
+void zero_host(void* data, std::size_t bytes) {
+  for_each_chunk(bytes, [&](std::size_t first, std::size_t count) {
+    std::memset(static_cast<char*>(data) + first, 0, count);
+  });
+}
+
+void copy_host(void* to, const void* from, std::size_t bytes) {
+  for_each_chunk(bytes, [&](std::size_t first, std::size_t count) {
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, count);
+  });
 }
 
 void* allocate_host(std::size_t bytes) {
@@ -36,6 +52,13 @@ void* allocate_host(std::size_t bytes) {
   if (data == nullptr)
     throw Error("memory", "", std::to_string(bytes >> 20) + " MiB could not be allocated on the host",
                 "use a smaller matrix, fewer coils or --precision single");
+  // A page fault for every 2 MiB instead of every 4 KiB, where the system grants it.
+  constexpr std::size_t worth_huge_pages = std::size_t(16) << 20;
+  if (padded >= worth_huge_pages) {
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+    madvise(reinterpret_cast<void*>(first), padded - page, MADV_HUGEPAGE);  // advice: may be ignored
+  }
   return data;
 }
 
@@ -62,7 +85,7 @@ Memory Memory::copy(Backend to) const {
   result.data_ = to == Backend::cpu ? allocate_host(bytes_) : device::allocate(bytes_);
   result.bytes_ = bytes_;
   if (backend_ == Backend::cpu && to == Backend::cpu)
-    std::memcpy(result.data_, data_, bytes_);
+    copy_host(result.data_, data_, bytes_);
   else if (backend_ == Backend::cpu)
     device::copy_to_device(result.data_, data_, bytes_);
   else if (to == Backend::cpu)
