@@ -16,7 +16,9 @@
 #include "io/hdf5.hpp"
 #include "io/nifti.hpp"
 #include "io/trajectory_cache.hpp"
+#include "recon/cost_model.hpp"
 #include "recon/error.hpp"
+#include "recon/memory_plan.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -121,26 +123,24 @@ ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> set
 
 std::uint64_t ScanJob::planned_bytes() const {
   const auto& summary = file_->summary();
-  const auto& n = summary.geometry.matrix_size;
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.readout_length = summary.readout_length;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  sizes.has_field_map = summary.has_field_map;
+  sizes.has_sample_time = summary.has_sample_time;
   const Settings& settings = settings_->settings;
-  const double element = settings.precision == Precision::single_precision ? 8 : 16;
-  const auto samples = static_cast<double>(summary.samples_per_scan),
-             coils = static_cast<double>(summary.coil_count),
-             voxels = static_cast<double>(summary.geometry.voxel_count()),
-             images = static_cast<double>(series_.repetition_count * series_.slice_count);
-  double difference_points = 1;
-  for (const int size : n) difference_points *= size > 1 ? 2 * size : 1;
-  const double data = samples * coils, maps = voxels * coils;
-  // Measured data as read and as stored, prepared, in the precision of the work, and predicted from the
-  // image.
-  double bytes = data * (4 * 8 + 3 * element) + samples * 200;
-  bytes += maps * (3 * 8 + 3 * element);                  // maps, images of the coils
-  bytes += difference_points * element * 4;               // Q, its transform, transfer function, work areas
-  bytes += difference_points * 1.4 * 16 * 3;              // oversampled grids
-  bytes += voxels * element * (8 + settings.iterations);  // images of the solver and kept residuals
-  bytes += images * voxels * 8 * 4;                       // results, and their file in memory
-  bytes += 96.0 * (1 << 20);                              // the program itself, tables and tiles
-  return static_cast<std::uint64_t>(bytes);
+  const bool beside = !settings_->options.no_gridded_image && settings.method == Method::cg;
+  const Settings gridded = beside ? gridded_settings(settings) : Settings{};
+  const double one = static_cast<double>(
+      plan_host_memory(workload_of(sizes, settings), settings, beside ? &gridded : nullptr).peak_bytes());
+  // Images that wait for the last one, and the file of all of them, which is made in memory.
+  const double results = static_cast<double>(series_.repetition_count * series_.slice_count) *
+                         static_cast<double>(summary.geometry.voxel_count()) * sizeof(Complex<float>) * 4;
+  constexpr double margin = 1.15;  // the plan is right within 15 %
+  return static_cast<std::uint64_t>(std::min(margin * one + results, 9e18));
 }
 
 void ScanJob::load() { first_ = file_->read(slices_.front(), repetitions_.front()); }

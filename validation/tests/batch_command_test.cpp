@@ -26,6 +26,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Children of a process, from /proc, in the order of their birth.
+std::vector<pid_t> children(pid_t process) {
+  std::vector<pid_t> found;
+  std::error_code status;
+  const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (fs::directory_iterator task(tasks, status), end; !status && task != end; task.increment(status)) {
+    std::ifstream file(task->path() / "children");
+    for (pid_t child; file >> child;) found.push_back(child);
+  }
+  return found;
+}
+
 class Batch : public ProgramTest {
  protected:
   /// scans/s0.h5 ...: tiny scans of one trajectory, alike in everything but their noise.
@@ -69,13 +81,15 @@ class Batch : public ProgramTest {
       if (entry.path().filename().string().starts_with(".")) found.push_back(entry.path().filename());
     return found;
   }
+  std::string program() const { return FHD_PROGRAM; }
   /// Starts the program in the background, in a process group of its own.
-  pid_t start(const std::vector<std::string>& arguments) const {
+  pid_t start(const std::vector<std::string>& arguments) const { return start(program(), arguments); }
+  /// `arguments` after the name of the program.
+  pid_t start(std::string program, const std::vector<std::string>& arguments) const {
     const pid_t child = fork();
     if (child != 0) return child;
     setpgid(0, 0);
     std::vector<char*> words;
-    std::string program = fs::exists(FHD_PROGRAM) ? FHD_PROGRAM : "./fhd";
     words.push_back(program.data());
     std::vector<std::string> copy = arguments;
     for (auto& word : copy) words.push_back(word.data());
@@ -255,14 +269,6 @@ TEST_F(Batch, two_processes_share_the_scans) {
   EXPECT_EQ(strays(), std::vector<std::string>{});
 }
 
-/// Children of a process, from /proc.
-std::vector<pid_t> children(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(process) + "/children");
-  std::vector<pid_t> found;
-  for (pid_t child; file >> child;) found.push_back(child);
-  return found;
-}
-
 TEST_F(Batch, a_crash_of_a_worker_costs_no_other_scan) {
   simulate(12);
   const pid_t parent = start(words());
@@ -395,10 +401,63 @@ TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
   simulate(2);
   ASSERT_EQ(run("simulate -o " + path("scans/large") + " --matrix 160 --coils 8 --no-maps"), 0);
   fs::remove(path("scans/large.truth.h5"));
-  EXPECT_EQ(batch("--memory-mib 120"), 1);
+  EXPECT_EQ(batch("--memory-mib 55"), 1);
   EXPECT_NE(row("large").at("why").get<std::string>().find("--memory-mib"), std::string::npos);
   EXPECT_EQ(row("s0").at("status"), "finished");
   EXPECT_EQ(row("s1").at("status"), "finished");
+}
+
+TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+  simulate(24);
+  const pid_t ranks = start("/usr/bin/env", [&] {
+    std::vector<std::string> line{
+        "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4", program()};
+    for (const auto& word : words()) line.push_back(word);
+    return line;
+  }());
+  bool killed = false;
+  for (int look = 0; look < 5000 && !killed; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto all = children(ranks);
+    if (all.size() == 4 && fs::exists(path("results/batch.log"))) killed = kill(all[2], SIGKILL) == 0;
+  }
+  int status = 0;
+  waitpid(ranks, &status, 0);
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 24) << "the other ranks did all of it";
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, the_slurm_script_of_the_documentation_runs) {
+  simulate(2);
+  std::ifstream documentation(std::string(FHD_SOURCE) + "/app/batch.md");
+  std::string line, script;
+  while (std::getline(documentation, line))
+    if (line == "    #!/bin/bash" || (!script.empty() && line.starts_with("    ")))
+      script += line.substr(4) + "\n";
+    else if (!script.empty())
+      break;
+  std::ofstream(path("job.sh")) << script;
+  ASSERT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script;
+  fs::create_directory(path("bin"));
+  fs::create_symlink(program(), path("bin/fhd"));
+  const auto environment = "PATH=" + path("bin") + ":$PATH SCANS=" + path("scans") +
+                           " RESULTS=" + path("results") +
+                           " SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=1 "
+                           "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 bash " +
+                           path("job.sh") + " > " + path("out");
+  ASSERT_EQ(std::system(environment.c_str()), 0);
+  EXPECT_EQ(summary().at("finished"), 2);
+  EXPECT_EQ(text("out").find("rank"), std::string::npos) << text("out");
+  // srun with two tasks on one node.
+  ASSERT_EQ(
+      std::system(("SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=2 " +
+                   program() + " batch " + path("scans") + " -o " + path("results") + " > " + path("out"))
+                      .c_str()),
+      0);
+  EXPECT_NE(text("out").find("rank 1: "), std::string::npos) << text("out");
 }
 
 TEST_F(Batch, quiet_prints_nothing_but_errors) {
