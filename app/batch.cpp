@@ -30,6 +30,7 @@
 #include "app/batch_worker.hpp"
 #include "app/commands.hpp"
 #include "io/atomic_file.hpp"
+#include "io/report_page.hpp"
 #include "io/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -498,6 +499,7 @@ int BatchCommand::run() {
   bool written = true;
   try {
     write_summary(output, work.scans, batch.outcomes(), elapsed(), work.command_line);
+    io::write_batch_index(output);
     remove_strays(output);
   } catch (const Error& error) {
     written = false;

@@ -313,7 +313,9 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
   write_page(report_page(results), path);
 }
 
-std::string write_batch_pages(const std::string& folder) {
+namespace {
+
+std::string write_batch(const std::string& folder, bool with_results) {
   const auto summary_path = (fs::path(folder) / "summary.json").string();
   std::ifstream file(summary_path);
   if (!file)
@@ -338,8 +340,8 @@ std::string write_batch_pages(const std::string& folder) {
     std::error_code absent;
     if (text_or(row, "status") == "failed") ++failed;
     if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
-      write_report_page({beside(".h5")}, beside(".html"));
-      scan["page"] = url_of(name + ".html");
+      if (with_results) write_report_page({beside(".h5")}, beside(".html"));
+      if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
       if (fs::exists(beside(".png"), absent)) scan["thumbnail"] = url_of(name + ".png");
     }
     scans.push_back(std::move(scan));
@@ -351,5 +353,10 @@ std::string write_batch_pages(const std::string& folder) {
              path);
   return path;
 }
+
+}  // namespace
+
+std::string write_batch_index(const std::string& folder) { return write_batch(folder, false); }
+std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true); }
 
 }  // namespace fhd::io

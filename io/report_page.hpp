@@ -15,8 +15,10 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
 void write_report_page(const std::vector<std::string>& results, const std::string& path);
 
 /// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by
-/// FOLDER/summary.json, with thumbnails, and FOLDER/NAME.html for each that has a result. Returns the path of
-/// the index. Throws Error.
+/// FOLDER/summary.json, with thumbnails, linked to those FOLDER/NAME.html that exist. Returns its path.
+/// Throws Error.
+std::string write_batch_index(const std::string& folder);
+/// First FOLDER/NAME.html for each scan that has a result, then the index.
 std::string write_batch_pages(const std::string& folder);
 
 }  // namespace fhd::io
