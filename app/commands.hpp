@@ -40,5 +40,6 @@ Run add_compare(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_plan(CLI::App& app);
 Run add_report(CLI::App& app);
+Run add_check(CLI::App& app);
 
 }  // namespace fhd::app

@@ -135,6 +135,7 @@ int main(int argc, char** argv) {
   add("plan", "tell how long a reconstruction will take and how much memory", fhd::app::add_plan);
   add("report", "show results on one page for a browser", fhd::app::add_report);
   add("info", "tell what a scan file holds", fhd::app::add_info);
+  add("check", "tell what is suspicious or missing in scan files, and what to do", fhd::app::add_check);
   add("bench", "measure the speed and error of the transforms on this machine", fhd::app::add_bench);
 
   try {

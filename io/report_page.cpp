@@ -122,6 +122,14 @@ std::string side(const std::array<double, 3>& direction, bool reversed) {
   return std::string(1, (positive ? "LPS" : "RAI")[axis]);
 }
 
+/// A scan that says nothing gets the identity at the origin: no ground to call a side left.
+bool states_orientation(const Geometry& geometry) {
+  const Geometry silent;
+  return geometry.position_mm != silent.position_mm || geometry.read_direction != silent.read_direction ||
+         geometry.phase_direction != silent.phase_direction ||
+         geometry.slice_direction != silent.slice_direction;
+}
+
 Json coil_maps_json(const Array<Complex<float>>& maps) {
   const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
                      nx = maps.extent(2);
@@ -215,10 +223,13 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
                     geometry.fov_mm[2] > 0 ? fmt::format(" × {:.3g}", geometry.fov_mm[2] / n[2]) : "");
   if (series.slice_count > 1) subtitle += fmt::format(", {} slices", series.slice_count);
   if (series.repetition_count > 1) subtitle += fmt::format(", {} repetitions", series.repetition_count);
-  result["subtitle"] = subtitle + (report.contains("images") && series.images.size() > 1
-                                       ? "; certificate, convergence and time are of the first image"
-                                       : "");
+  result["subtitle"] =
+      subtitle + (report.contains("images") && series.images.size() > 1
+                      ? "; the certificate is the worst of all, convergence and time are of the first image"
+                      : "");
   result["shown"] = {{"width", selection.width}, {"height", selection.height}, {"slices", selection.names}};
+  // Voxels need not be square.
+  if (placed) result["shown"]["aspect"] = geometry.fov_mm[0] / geometry.fov_mm[1];
   if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
   result["image"] = volume_json(series, selection, true);
   if (file.has("/gridded")) {
@@ -227,7 +238,7 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
         gridded.images.front().values.shape() == series.images.front().values.shape())
       result["gridded"] = volume_json(gridded, selection, false);
   }
-  if (placed)
+  if (placed && states_orientation(geometry))
     result["letters"] = {{"left", side(geometry.read_direction, true)},
                          {"right", side(geometry.read_direction, false)},
                          {"top", side(geometry.phase_direction, true)},
@@ -242,7 +253,14 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
   result["converged"] = field("converged") == Json(true);
   result["data_residual"] = field("data_residual");
   result["notes"] = field("notes").is_array() ? field("notes") : Json::array();
-  if (field("certificate").is_object()) result["certificate"] = field("certificate");
+  // Of several images the first that failed, else the first.
+  if (report.contains("images") && report["images"].is_array())
+    for (const auto& image : report["images"]) {
+      if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
+      const bool failed = image["certificate"].value("passed", false) == false;
+      if (failed || !result.contains("certificate")) result["certificate"] = image["certificate"];
+      if (failed) break;
+    }
   if (field("lambda_curve").is_array() && field("lambda").is_number() &&
       field("largest_eigenvalue").is_number()) {
     result["lambda_curve"] = field("lambda_curve");
@@ -335,6 +353,9 @@ std::string write_batch(const std::string& folder, bool with_results) {
               {"path", text_or(row, "scan")},
               {"status", text_or(row, "status")},
               {"line", text_or(row, "why")}};
+    if (text_or(row, "why").empty() && row.contains("warnings") && row["warnings"].is_array())
+      for (const auto& warning : row["warnings"])
+        if (warning.is_string()) scan["line"] = "warning: " + warning.get<std::string>();
     for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
       if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
     std::error_code absent;

@@ -54,7 +54,7 @@ TEST_F(ReportPage, holds_what_the_result_holds) {
   EXPECT_EQ(result["stages"], report["stages"]);
   EXPECT_EQ(result["coil_maps"]["count"], 3);
   EXPECT_EQ(result["point_spread"]["width"], 64);
-  EXPECT_EQ(result["letters"]["right"], "L");
+  EXPECT_FALSE(result.contains("letters")) << "the scan says nothing of directions";
   // 32 x 32 voxels of two bytes in base64.
   EXPECT_EQ(result["image"]["magnitude"].get<std::string>().size(), (32 * 32 * 2 + 2) / 3 * 4U);
   EXPECT_EQ(result["gridded"]["magnitude"].get<std::string>().size(), (32 * 32 * 2 + 2) / 3 * 4U);
@@ -98,6 +98,39 @@ TEST_F(ReportPage, leaves_out_what_is_missing) {
   const auto result = data_of(io::report_page({bare_result({9, 7, 3})}))["results"][0];
   for (const char* part : {"gridded", "certificate", "lambda_curve", "coil_maps", "point_spread", "letters"})
     EXPECT_FALSE(result.contains(part)) << part;
+}
+
+TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {8, 6, 1};
+  image.geometry.fov_mm = {200, 150, 5};
+  image.geometry.read_direction = {0, 0.96, 0.28};  // mostly to the posterior
+  image.geometry.phase_direction = {-1, 0, 0};      // to the right
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  series.images.push_back(std::move(image));
+  io::write_results(path("placed"), series, {});
+  const auto letters = data_of(io::report_page({path("placed.h5")}))["results"][0]["letters"];
+  EXPECT_EQ(letters["right"], "P");
+  EXPECT_EQ(letters["left"], "A");
+  EXPECT_EQ(letters["bottom"], "R");
+  EXPECT_EQ(letters["top"], "L");
+}
+
+TEST_F(ReportPage, shows_the_certificate_that_failed) {
+  io::ImageSeries series;
+  series.slice_count = 2;
+  io::Provenance provenance;
+  for (const bool passed : {true, false}) {
+    Image image;
+    image.geometry.matrix_size = {4, 4, 1};
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    series.images.push_back(std::move(image));
+    provenance.reports.emplace_back();
+    provenance.reports.back().certificate.emplace().passed = passed;
+  }
+  io::write_results(path("two"), series, provenance);
+  EXPECT_EQ(data_of(io::report_page({path("two.h5")}))["results"][0]["certificate"]["passed"], false);
 }
 
 TEST_F(ReportPage, refuses_what_is_no_result) {

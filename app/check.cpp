@@ -1,0 +1,110 @@
+// fhd check: the input doctor. What scans hold, what was inferred, what is suspicious or missing, and what to
+// do.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "app/commands.hpp"
+#include "app/scan_options.hpp"
+#include "io/nifti_volume.hpp"
+#include "validation/diagnosis.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct Options {
+  std::vector<std::string> scans;
+  std::string prior;
+  bool strict = false, json = false;
+  ScanOptions scan;
+};
+
+std::size_t machine_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
+}
+
+using Counts = std::map<Severity, int>;
+
+Counts count(const std::vector<Finding>& findings) {
+  Counts counts;
+  for (const auto& finding : findings) ++counts[finding.severity];
+  return counts;
+}
+
+bool is_usable(Counts counts, bool strict) {
+  return counts[Severity::problem] == 0 && (!strict || counts[Severity::warning] == 0);
+}
+
+nlohmann::ordered_json as_json(const std::string& path, const std::vector<Finding>& findings, bool strict) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& finding : findings)
+    list.push_back({{"severity", name_of(finding.severity)},
+                    {"topic", finding.topic},
+                    {"what", finding.what},
+                    {"remedy", finding.remedy}});
+  auto counts = count(findings);
+  return {{"path", path},
+          {"usable", is_usable(counts, strict)},
+          {"notes", counts[Severity::note]},
+          {"warnings", counts[Severity::warning]},
+          {"problems", counts[Severity::problem]},
+          {"findings", list}};
+}
+
+void print_text(const std::string& path, const std::vector<Finding>& findings) {
+  fmt::print("{}\n", path);
+  for (const auto& finding : findings) {
+    fmt::print("  {:<8} {}\n", name_of(finding.severity), finding.what);
+    if (!finding.remedy.empty()) fmt::print("  {:<8}   -> {}\n", "", finding.remedy);
+  }
+  auto counts = count(findings);
+  const auto plural = [&](Severity severity) {
+    return fmt::format("{} {}{}", counts[severity], name_of(severity), counts[severity] == 1 ? "" : "s");
+  };
+  fmt::print("  {}: {}, {}, {}\n", counts[Severity::problem] > 0 ? "not usable" : "usable",
+             plural(Severity::problem), plural(Severity::warning), plural(Severity::note));
+}
+
+int run(const Options& options) {
+  DiagnosisSettings settings;
+  settings.options = options.scan.read_options();
+  settings.memory_bytes = machine_memory_bytes();
+  if (!options.prior.empty()) settings.prior = io::read_nifti_volume(options.prior);
+  bool usable = true;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const auto& path : options.scans) {
+    const auto findings = diagnose(path, settings);
+    usable = usable && is_usable(count(findings), options.strict);
+    if (options.json)
+      json.push_back(as_json(path, findings, options.strict));
+    else
+      print_text(path, findings);
+  }
+  if (options.json)
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  return usable ? 0 : 1;
+}
+
+}  // namespace
+
+Run add_check(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("SCAN", options->scans, "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories")
+      ->required();
+  app.add_option("--prior", options->prior,
+                 "NIfTI image meant for fhd recon --prior: is it where the scan is?");
+  app.add_flag("--strict", options->strict, "warnings, too, give exit status 1");
+  app.add_flag("--json", options->json, "print JSON: a list with one entry for each scan");
+  options->scan.add_to(app);
+  app.footer("Exit status: 0 usable, 1 a problem that would stop fhd recon, 2 wrong usage.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace fhd::app
