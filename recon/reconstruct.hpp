@@ -38,7 +38,7 @@ struct Settings {
   /// Search the lambda whose data residual is the noise (discrepancy principle), instead of the default.
   bool lambda_from_noise = false;
   int iterations = 30;      ///< at most
-  double tolerance = 1e-3;  ///< stop when the relative residual of the normal equations falls below
+  double tolerance = 1e-4;  ///< stop when the relative residual of the normal equations falls below
   double accuracy = 1e-5;   ///< requested of the gridded transform
   CoilSettings coils;
   std::optional<Volume> prior;     ///< an image of the same anatomy, whose edges weight the roughness
