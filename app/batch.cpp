@@ -499,8 +499,8 @@ int BatchCommand::run() {
   bool written = true;
   try {
     write_summary(output, work.scans, batch.outcomes(), elapsed(), work.command_line);
-    io::write_batch_index(output);
     remove_strays(output);
+    io::write_batch_index(output);
   } catch (const Error& error) {
     written = false;
     fmt::print(stderr, "fhd: {}\n", error.what());
