@@ -54,7 +54,11 @@ TEST_F(MpiRecon, gives_the_image_of_one_process) {
 TEST_F(MpiRecon, gives_the_image_of_a_scan_without_maps) {
   ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 4 --no-maps"), 0) << text("err");
   const auto scan = path("scan.h5");
-  EXPECT_LE(difference(3, scan, "--coils espirit"), tolerance);
+  // Iterations amplify rounding: single precision is compared where they stop early, double precision to the
+  // end.
+  EXPECT_LE(difference(3, scan, "--coils espirit --tolerance 1e-3"), tolerance);
+  EXPECT_LE(difference(3, scan, "--coils espirit --precision double"), 1e-7)
+      << "the maps are single precision";
   EXPECT_LE(difference(3, scan, "--coils none"), tolerance);
   EXPECT_LE(difference(2, scan, "--lambda auto"), tolerance);
 }
