@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
 #include "io/atomic_file.hpp"
+#include "io/nifti.hpp"
 #include "io/png.hpp"
 #include "io/results.hpp"
 #include "io/scan_file.hpp"
@@ -29,7 +31,7 @@ struct Options {
   double undersampling = 1;
   int coils = 8;
   std::uint64_t seed = 1;
-  bool without_maps = false;
+  bool without_maps = false, prior = false;
 };
 
 const std::map<std::string, data::PhantomKind> phantoms{{"shepp-logan", data::PhantomKind::shepp_logan},
@@ -120,8 +122,27 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
                                           *settings.snr, simulation.noise_standard_deviation, settings.seed)
                             : "none");
   row("scan", options.output + ".h5");
+  if (options.prior) row("prior", options.output + ".prior.nii.gz");
   row("truth", fmt::format("{0}.truth.h5 (/image at the scan's resolution, /image_ideal), {0}.truth.png",
                            options.output));
+}
+
+/// The anatomy of a scan as another contrast shows it, at twice the matrix: brighter where the object is
+/// darker, all edges in their places.
+Image prior_of(const data::SimulationSettings& settings, const Geometry& geometry) {
+  Image prior;
+  prior.geometry = geometry;
+  for (int& n : prior.geometry.matrix_size)
+    if (n > 1) n *= 2;
+  const int dimensions = geometry.matrix_size[2] > 1 ? 3 : 2;
+  const auto phantom = settings.phantom == data::PhantomKind::shepp_logan
+                           ? data::Phantom::shepp_logan(dimensions)
+                           : data::Phantom::resolution(dimensions);
+  const auto ideal = data::ideal_image(phantom, prior.geometry.matrix_size);
+  prior.values = Array<Complex<float>>(ideal.shape());
+  for (std::int64_t p = 0; p < ideal.size(); ++p)
+    prior.values[p] = static_cast<float>(100 * std::sqrt(std::abs(ideal[p])));
+  return prior;
 }
 
 int run(const Options& options) {
@@ -141,6 +162,12 @@ int run(const Options& options) {
                        {{"/image", &band_limited}, {"/image_ideal", &ideal}});
   files.emplace_back(options.output + ".truth.png");
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
+  if (options.prior) {
+    const auto path = options.output + ".prior.nii.gz";
+    const io::ImageSeries prior{1, 1, {prior_of(settings, series.scans.front().geometry)}};
+    files.emplace_back(path);
+    io::write_nifti(files.back().temporary(), prior, path);
+  }
   io::commit_all(files);
 
   simulation.scan = std::move(series.scans.front());
@@ -190,6 +217,9 @@ Run add_simulate(CLI::App& app) {
                  "mean signal over noise in a full Cartesian scan's combined image, or none [30]")
       ->type_name("SNR");
   app.add_option("--seed", options->seed, "of the noise [1]")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_flag("--prior-image", options->prior,
+               "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
+               "'fhd recon --prior'");
   app.add_flag("--no-maps", options->without_maps, "leave the sensitivity maps out of the scan file");
   return [options] { return run(*options); };
 }
