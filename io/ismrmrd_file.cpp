@@ -254,16 +254,22 @@ void metres_to_mm(std::array<double, 3>& fov) {
 
 constexpr bool is_set(std::uint64_t flags, int flag) { return (flags >> (flag - 1)) & 1; }
 
-/// Readouts that are no samples of the image.
-bool is_skipped(std::uint64_t flags) {
-  for (const int flag :
-       {ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION,
-        ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA,
-        ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA,
-        ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA,
-        ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION_REFERENCE, ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION})
-    if (is_set(flags, flag)) return true;
-  return false;
+/// What a readout is that holds no samples of the image; nullptr for one that does.
+const char* other_purpose(std::uint64_t flags) {
+  static constexpr std::pair<int, const char*> purposes[]{
+      {ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT, "noise"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION, "calibration"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, "navigator"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA, "phase correction"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, "feedback"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA, "dummy"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, "feedback"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA, "surface coil correction"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION_REFERENCE, "phase stabilisation"},
+      {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION, "phase stabilisation"}};
+  for (const auto& [flag, name] : purposes)
+    if (is_set(flags, flag)) return name;
+  return nullptr;
 }
 
 struct Readout {
@@ -302,9 +308,10 @@ class IsmrmrdFile final : public ScanFile {
     add_fact("protocol", header_.protocol);
     add_fact("trajectory", header_.trajectory);
     add_fact("readouts used", std::to_string(used_count_));
-    if (skipped_count_ > 0)
-      add_fact("readouts skipped",
-               fmt::format("{} (noise, calibration, dummy or other flags)", skipped_count_));
+    std::string skipped;
+    for (const auto& [what, count] : skipped_)
+      skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", count, what);
+    add_fact("readouts skipped", skipped);
   }
 
   const ScanSummary& summary() const override { return summary_; }
@@ -417,8 +424,11 @@ class IsmrmrdFile final : public ScanFile {
       for (std::int64_t i = 0; i < std::min(block, record_count_ - first); ++i) {
         const Readout readout{first + i, records[i].head};
         if (is_set(readout.head.flags, ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) noise_readouts_.push_back(readout);
-        if (is_skipped(readout.head.flags) || readout.head.encoding_space_ref != 0) {
-          ++skipped_count_;
+        const char* purpose = other_purpose(readout.head.flags);
+        if (purpose == nullptr && readout.head.encoding_space_ref != 0)
+          purpose = "of another encoding space than the first";
+        if (purpose != nullptr) {
+          ++skipped_[purpose];
           continue;
         }
         check_readout(readout);
@@ -716,7 +726,8 @@ class IsmrmrdFile final : public ScanFile {
   Handle dataset_;
   ScanSummary summary_;
   Header header_;
-  std::int64_t record_count_ = 0, used_count_ = 0, skipped_count_ = 0;
+  std::int64_t record_count_ = 0, used_count_ = 0;
+  std::map<std::string, std::int64_t> skipped_;  ///< readouts that are not of the image, by what they are
   std::vector<Readout> readouts_, noise_readouts_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Readout>>
       volumes_;  ///< by repetition and slice

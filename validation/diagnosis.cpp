@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
-#include <numeric>
+#include <numbers>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "io/nifti.hpp"
 #include "recon/coils/noise.hpp"
@@ -50,11 +51,17 @@ std::string listed(const std::vector<std::int64_t>& indices) {
   return text;
 }
 
-/// A sentence of the file's summary, or an Error's line, whose part behind the last "; " tells what to do.
+/// A sentence of the file's summary, or an Error's line, whose part behind the last "; " (outside of
+/// parentheses) tells what to do.
 Finding finding_of(Severity severity, std::string topic, const std::string& line) {
-  const auto end = line.rfind("; ");
-  if (end == std::string::npos) return {severity, std::move(topic), line, {}};
-  return {severity, std::move(topic), line.substr(0, end), line.substr(end + 2)};
+  int depth = 0;
+  for (std::size_t i = line.size(); i-- > 1;) {
+    if (line[i] == ')') ++depth;
+    if (line[i] == '(') --depth;
+    if (depth == 0 && line[i - 1] == ';' && line[i] == ' ')
+      return {severity, std::move(topic), line.substr(0, i - 1), line.substr(i + 1)};
+  }
+  return {severity, std::move(topic), line, {}};
 }
 
 /// sum_c |d_c(m)|^2, [sample].
@@ -243,8 +250,6 @@ void check_energy(const Scan& scan, const std::vector<double>& energy, std::int6
   const auto samples = scan.kspace.sample_count();
   double inner = 0, outer = 0;
   std::int64_t inner_count = 0, outer_count = 0;
-  std::map<std::array<int, 3>, std::pair<double, int>> central_cells, strongest;
-  // Mean energy on cells of 1 cycle/FOV: the strongest should be the centre.
   for (std::int64_t m = 0; m < samples; ++m) {
     const double e = energy[static_cast<std::size_t>(m)], radius = normalised_radius(scan, m);
     if (radius < 0.2) inner += e, ++inner_count;
@@ -422,9 +427,12 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
   }
   const auto readouts = samples / length;
   std::vector<std::int64_t> empty, constant;
-  std::map<std::string, std::int64_t> known;  // values of a readout -> first readout that holds them
+  std::unordered_map<std::size_t, std::int64_t> known;  // hash of a readout's values -> its first sample
+  const auto bytes_of = [&](std::int64_t coil, std::int64_t first) {
+    return std::string_view(reinterpret_cast<const char*>(scan.kspace.values.data() + coil * samples + first),
+                            sizeof(Complex<float>) * static_cast<std::size_t>(length));
+  };
   std::vector<std::int64_t> copies;
-  std::string copied_from;
   for (std::int64_t readout = 0; readout < readouts; ++readout) {
     const auto begin = readout * length;
     bool all_zero = true, all_equal = true;
@@ -440,12 +448,16 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
       continue;
     }
     if (all_equal) constant.push_back(readout);
-    // The strongest coil's bytes are enough to tell a copy: noise never repeats.
-    const auto* values = scan.kspace.values.data() + begin;
-    std::string bytes(sizeof(*values) * static_cast<std::size_t>(length), '\0');
-    std::memcpy(bytes.data(), values, bytes.size());
-    const auto [at, is_new] = known.emplace(std::move(bytes), readout);
-    if (!is_new && distance(scan, begin, at->second * length) > 1e-6) copies.push_back(readout);
+    std::size_t hash = 0;
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      hash = hash * 31 + std::hash<std::string_view>{}(bytes_of(coil, begin));
+    const auto [at, is_new] = known.emplace(hash, begin);
+    const auto is_copy = [&] {
+      for (std::int64_t coil = 0; coil < coils; ++coil)
+        if (bytes_of(coil, begin) != bytes_of(coil, at->second)) return false;
+      return true;
+    };
+    if (!is_new && distance(scan, begin, at->second) > 1e-6 && is_copy()) copies.push_back(readout);
   }
   if (!empty.empty())
     findings.add(Severity::warning, "readouts",
@@ -554,7 +566,7 @@ void check_off_resonance(const Scan& scan, std::int64_t readout_length, Findings
   for (const float omega : *scan.field_map) largest = std::max(largest, std::abs(static_cast<double>(omega)));
   const auto& t = *scan.sample_time_s;
   const auto [first, last] = std::minmax_element(t.begin(), t.end());
-  const double turns = largest * (*last - *first) / (2 * M_PI);
+  const double turns = largest * (*last - *first) / (2 * std::numbers::pi);
   if (largest == 0)
     findings.add(Severity::note, "field map", "The field map is zero everywhere: nothing is corrected.");
   else if (turns > 100)
@@ -568,7 +580,7 @@ void check_off_resonance(const Scan& scan, std::int64_t readout_length, Findings
     findings.add(
         Severity::ok, "field map",
         fmt::format("The field map reaches {:.3g} Hz, {:.2g} turns during a readout, and is corrected.",
-                    largest / (2 * M_PI), turns));
+                    largest / (2 * std::numbers::pi), turns));
 }
 
 // --- The file

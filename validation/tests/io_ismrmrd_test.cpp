@@ -158,6 +158,21 @@ TEST_F(Ismrmrd, skips_readouts_that_are_not_of_the_image) {
   EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "all flagged");
 }
 
+TEST_F(Ismrmrd, counts_what_it_skips_by_purpose) {
+  const auto file = open_scan(write({}, 6, [&](auto& a, int i) {
+    spoke(a, i);
+    if (i == 0 || i == 1) a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT});
+    if (i == 2) a.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA});
+    if (i == 3) a.encoding_space_ref() = 1;
+  }));
+  const auto& facts = file->summary().facts;
+  const auto skipped = std::find_if(facts.begin(), facts.end(),
+                                    [](const auto& fact) { return fact.first == "readouts skipped"; });
+  ASSERT_NE(skipped, facts.end());
+  EXPECT_EQ(skipped->second, "1 navigator, 2 noise, 1 of another encoding space than the first");
+  EXPECT_EQ(file->read(0, 0).kspace.sample_count(), 32);
+}
+
 TEST_F(Ismrmrd, reads_noise_readouts_as_the_noise_of_every_scan) {
   const auto file = open_scan(write({}, 5, [&](auto& a, int i) {
     spoke(a, i);

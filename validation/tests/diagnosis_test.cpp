@@ -1,0 +1,120 @@
+// What the input doctor suspects, one fault at a time, put into a scan that has none.
+#include "validation/diagnosis.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/simulate.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr std::int64_t readout_length = 64;
+
+/// Golden-angle spokes of 32 x 32 voxels, four coils.
+Scan faultless_scan() {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {32, 32, 1};
+  settings.trajectory.readout_length = readout_length;
+  settings.coil_count = 4;
+  return data::simulate(settings).scan;
+}
+
+bool warns(const Scan& scan, const std::string& topic, const std::string& words) {
+  const auto findings = diagnose(scan, readout_length);
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return finding.severity == Severity::warning && finding.topic == topic &&
+           finding.what.find(words) != std::string::npos;
+  });
+}
+
+Complex<float>* readout(Scan& scan, std::int64_t coil, std::int64_t index) {
+  return scan.kspace.values.data() + coil * scan.kspace.sample_count() + index * readout_length;
+}
+
+TEST(Diagnosis, warns_of_nothing_in_a_faultless_scan) {
+  for (const auto& finding : diagnose(faultless_scan(), readout_length))
+    EXPECT_LT(static_cast<int>(finding.severity), static_cast<int>(Severity::warning)) << finding.what;
+}
+
+TEST(Diagnosis, finds_spikes) {
+  Scan scan = faultless_scan();
+  EXPECT_FALSE(warns(scan, "spikes", ""));
+  double largest = 0;
+  for (const auto& value : scan.kspace.values) largest = std::max(largest, double(abs(value)));
+  readout(scan, 2, 7)[10] = {static_cast<float>(largest), 0};
+  EXPECT_TRUE(warns(scan, "spikes", "coil 2, sample " + std::to_string(7 * readout_length + 10)));
+}
+
+TEST(Diagnosis, finds_repeated_constant_and_empty_readouts) {
+  Scan scan = faultless_scan();
+  for (std::int64_t coil = 0; coil < 4; ++coil) {
+    std::copy_n(readout(scan, coil, 3), readout_length, readout(scan, coil, 5));
+    std::fill_n(readout(scan, coil, 8), readout_length, *readout(scan, coil, 8));
+    std::fill_n(readout(scan, coil, 9), readout_length, Complex<float>{});
+  }
+  EXPECT_TRUE(
+      warns(scan, "readouts",
+            "1 of " + std::to_string(scan.kspace.sample_count() / readout_length) + " readouts repeat"));
+  EXPECT_TRUE(warns(scan, "readouts", "same value in 1 of"));
+  EXPECT_TRUE(warns(scan, "readouts", "hold only zeros (first: 9)"));
+}
+
+TEST(Diagnosis, does_not_take_the_zeros_of_a_dead_coil_for_repeated_readouts) {
+  Scan scan = faultless_scan();
+  std::fill_n(scan.kspace.values.data(), scan.kspace.sample_count(), Complex<float>{});
+  EXPECT_TRUE(warns(scan, "coils", "Coil 0"));
+  EXPECT_FALSE(warns(scan, "readouts", ""));
+}
+
+TEST(Diagnosis, measures_the_delay_of_a_trajectory) {
+  Scan scan = faultless_scan();
+  const auto undelayed = readout_shift(scan, readout_length);
+  ASSERT_TRUE(undelayed);
+  constexpr double delay = 1.5;  // cycles/FOV along every readout
+  const auto samples = scan.kspace.sample_count();
+  double* k = scan.trajectory.k.data();
+  for (std::int64_t begin = 0; begin < samples; begin += readout_length) {
+    const auto end = begin + readout_length - 1;
+    const double x = k[end] - k[begin], y = k[samples + end] - k[samples + begin], length = std::hypot(x, y);
+    for (auto m = begin; m <= end; ++m) {
+      // Shortened, so that the shifted readout stays within the matrix.
+      k[m] = 0.9 * k[m] + delay * x / length;
+      k[samples + m] = 0.9 * k[samples + m] + delay * y / length;
+    }
+  }
+  const auto shift = readout_shift(scan, readout_length);
+  ASSERT_TRUE(shift);
+  // A quarter of a sample's distance of 0.5 cycles/FOV, as the energy's own asymmetry is that small.
+  EXPECT_LE(std::abs(*undelayed), 0.125);
+  EXPECT_LE(std::abs(*shift - delay), 0.125);
+  EXPECT_TRUE(warns(scan, "centre", "1.5 cycles/FOV behind k = 0"));
+}
+
+TEST(Diagnosis, suspects_values_without_a_signal) {
+  Scan scan = faultless_scan();
+  scan.kspace.values.fill_zero();
+  data::add_noise(scan.kspace.values, 1, 5);
+  EXPECT_TRUE(warns(scan, "centre", "no more energy per sample"));
+}
+
+TEST(SamplingDensity, is_the_factor_by_which_cartesian_lines_are_left_out) {
+  for (const int factor : {1, 2, 4}) {
+    data::TrajectorySettings settings;
+    settings.kind = data::TrajectoryKind::cartesian;
+    settings.matrix_size = {64, 48, 1};
+    settings.undersampling = factor;
+    const auto density = sampling_density(data::design_trajectory(settings).trajectory, settings.matrix_size);
+    ASSERT_TRUE(density);
+    EXPECT_DOUBLE_EQ(density->spacing[0], 1);
+    EXPECT_DOUBLE_EQ(density->spacing[1], factor);
+    // Exact but for the lines beyond the last one, which are not between any two: at most one distance of 48
+    // lines.
+    EXPECT_LE(std::abs(density->undersampling - factor), factor * factor / 48.0);
+  }
+}
+
+}  // namespace
+}  // namespace fhd
