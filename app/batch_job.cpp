@@ -123,14 +123,7 @@ ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> set
 
 std::uint64_t ScanJob::planned_bytes() const {
   const auto& summary = file_->summary();
-  ScanSizes sizes;
-  sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples = summary.samples_per_scan;
-  sizes.coils = summary.coil_count;
-  sizes.readout_length = summary.readout_length;
-  sizes.has_maps = summary.has_sensitivity_maps;
-  sizes.has_field_map = summary.has_field_map;
-  sizes.has_sample_time = summary.has_sample_time;
+  const ScanSizes sizes = header_sizes(summary);
   const Settings& settings = settings_->settings;
   const bool beside = !settings_->options.no_gridded_image && settings.method == Method::cg;
   const Settings gridded = beside ? gridded_settings(settings) : Settings{};
@@ -187,6 +180,18 @@ void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
 
 std::vector<std::string> ScanJob::result_names(const std::string& name) {
   return {name + ".h5", name + ".nii.gz", name + ".png", name + ".json"};
+}
+
+ScanSizes header_sizes(const io::ScanSummary& summary) {
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.readout_length = summary.readout_length;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  sizes.has_field_map = summary.has_field_map;
+  sizes.has_sample_time = summary.has_sample_time;
+  return sizes;
 }
 
 void require_readable_kind(const std::string& path) {

@@ -15,6 +15,7 @@
 #include "io/manifest.hpp"
 #include "io/results.hpp"
 #include "io/scan_file.hpp"
+#include "recon/cost_model.hpp"
 #include "recon/reconstruct.hpp"
 
 namespace CLI {
@@ -100,6 +101,8 @@ class ScanJob {
   std::int64_t cache_hits_ = 0;
 };
 
+/// What the header of a scan says of its sizes.
+ScanSizes header_sizes(const io::ScanSummary& summary);
 /// Throws Error unless `path` is a file or a directory that can be read.
 void require_readable_kind(const std::string& path);
 /// Whether a file holds images and no scan: results of fhd, which lie beside scans now and then.

@@ -1,4 +1,4 @@
-// fhd plan: how long a reconstruction will take and how much memory, from the header of the scan.
+// fhd plan: how long a reconstruction will take and how much memory, before it starts.
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/batch_job.hpp"
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/device_option.hpp"
@@ -58,15 +59,15 @@ std::string duration(double seconds) {
                           : fmt::format("{:.3g} days", seconds / 86400);
 }
 
-ScanSizes sizes_of(const io::ScanSummary& summary) {
-  ScanSizes sizes;
-  sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples = summary.samples_per_scan;
-  sizes.coils = summary.coil_count;
+/// Of the first volume: its trajectory says how much of the direct sums is shared. A large scan is not read;
+/// its header says the rest.
+ScanSizes sizes_of(io::ScanFile& file) {
+  const io::ScanSummary& summary = file.summary();
+  ScanSizes sizes = header_sizes(summary);
+  constexpr double most_values = 1 << 27;  // a GiB
+  if (static_cast<double>(summary.samples_per_scan) * static_cast<double>(summary.coil_count) <= most_values)
+    sizes = sizes_of(file.read(0, 0));
   sizes.readout_length = summary.readout_length;
-  sizes.has_maps = summary.has_sensitivity_maps;
-  sizes.has_field_map = summary.has_field_map;
-  sizes.has_sample_time = summary.has_sample_time;
   return sizes;
 }
 
@@ -166,7 +167,7 @@ int PlanCommand::run() {
   settings.inspector = validation::make_inspector();
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
-  const ScanSizes sizes = sizes_of(summary);
+  const ScanSizes sizes = sizes_of(*file);
   const Device chosen = device_option.choose();
 
   std::vector<DevicePlan> plans;

@@ -22,6 +22,7 @@
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/fourier/gridded.hpp"
 #include "recon/fourier/kaiser_bessel.hpp"
+#include "recon/fourier/sample_groups.hpp"
 #include "recon/fourier/toeplitz.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/residual_basis.hpp"
@@ -118,13 +119,15 @@ class Costs {
         p_(settings.precision == Precision::single_precision ? 0 : 1),
         element_(p_ == 0 ? 8 : 16) {}
 
-  double direct_adjoint(double samples, double rows, double nx) const {
-    return samples * rows * (r_.adjoint_row[p_] + padded_row(nx, p_) * r_.adjoint_pair[p_]) + 4 * r_.region;
+  double direct_adjoint(const SampleCount& samples, double rows, double nx) const {
+    return rows * (static_cast<double>(samples.xy) * r_.adjoint_row[p_] +
+                   static_cast<double>(samples.x) * padded_row(nx, p_) * r_.adjoint_pair[p_]) +
+           4 * r_.region;
   }
   double direct_forward(double samples, double rows, double nx) const {
     return samples * rows * (r_.forward_row[p_] + padded_row(nx, p_) * r_.forward_pair[p_]) + 3 * r_.region;
   }
-  double direct_q(const Matrix& n, double samples) const {
+  double direct_q(const Matrix& n, const SampleCount& samples) const {
     const double points = difference_points(n), gx = n[0] == 1 ? 1 : 2.0 * n[0];
     return direct_adjoint(samples, std::ceil(points / gx / 2), gx) + touch(2.5 * points * element_) +
            copy(points * element_);
@@ -253,11 +256,43 @@ ScanSizes sizes_of(const Scan& scan) {
   sizes.matrix_size = scan.geometry.matrix_size;
   sizes.samples = scan.trajectory.sample_count();
   sizes.coils = scan.kspace.coil_count();
+  const SampleCount counted = count_samples(scan.trajectory);
+  sizes.samples_x = counted.x;
+  sizes.samples_xy = counted.xy;
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
   return sizes;
+}
+
+SampleCount ScanSizes::sample_count() const {
+  return samples_x == 0 ? SampleCount{samples, samples, samples}
+                        : SampleCount{samples, samples_x, samples_xy};
+}
+
+SampleCount count_samples(const Trajectory& trajectory) {
+  const SampleGroups groups(trajectory);
+  return {trajectory.sample_count(), groups.group_count(), groups.place_count()};
+}
+
+double direct_pairs(const Settings& settings, std::array<int, 3> matrix_size, const SampleCount& samples,
+                    std::int64_t coils) {
+  const double all = static_cast<double>(samples.all) * product(matrix_size) * static_cast<double>(coils);
+  if (settings.method == Method::cg && settings.normal == NormalKind::explicit_product)
+    return 2 * all * settings.iterations;
+  const bool shared = settings.backend == Backend::cpu && samples.x < samples.all;
+  const auto adjoint = [&](double points, double nx) {
+    if (!shared) return static_cast<double>(samples.all) * points;
+    constexpr double pairs_of_a_row = 16;  // what the factor of a row costs
+    return points / nx *
+           (nx * static_cast<double>(samples.x) + pairs_of_a_row * static_cast<double>(samples.xy));
+  };
+  const double image = adjoint(product(matrix_size), matrix_size[0]) * static_cast<double>(coils);
+  if (settings.method != Method::cg) return image;
+  const double q =
+      adjoint(difference_points(matrix_size), matrix_size[0] == 1 ? 1 : 2.0 * matrix_size[0]) / 2;
+  return image + q + (predicts_by_gridding(settings) ? 0 : all);
 }
 
 Workload workload_of(const ScanSizes& scan, const Settings& settings) {
@@ -297,12 +332,7 @@ Workload workload_of(const ScanSizes& scan, const Settings& settings) {
   }
   work.copies_scan = work.whitens || work.compresses || work.estimates_maps || (scan.has_maps && !from_file);
 
-  // As choose_kind decides.
-  const double pairs = static_cast<double>(scan.samples) * scan.voxels();
-  work.pairs = settings.method == Method::adjoint
-                   ? pairs * static_cast<double>(work.coils)
-                   : pairs * 2 * static_cast<double>(work.coils) +
-                         static_cast<double>(scan.samples) * difference_points(scan.matrix_size) / 2;
+  work.pairs = direct_pairs(settings, scan.matrix_size, scan.sample_count(), work.coils);
   work.transform = settings.transform;
   if (settings.method == Method::gridded) {
     work.transform = TransformKind::gridded;
@@ -311,12 +341,10 @@ Workload workload_of(const ScanSizes& scan, const Settings& settings) {
     work.transform = TransformKind::gridded;
     work.transform_reason = "the method is one FFT";
   } else if (settings.transform == TransformKind::automatic) {
-    const bool repeats = settings.method == Method::cg && settings.normal == NormalKind::explicit_product;
-    const double all = work.pairs * (repeats ? settings.iterations : 1);
     const double affordable = affordable_pairs(settings.backend);
-    work.transform = all <= affordable ? TransformKind::direct : TransformKind::gridded;
-    work.transform_reason = number(all) + " pairs of voxels and samples are " +
-                            (all <= affordable ? "within" : "above") + " the " + number(affordable) +
+    work.transform = work.pairs <= affordable ? TransformKind::direct : TransformKind::gridded;
+    work.transform_reason = number(work.pairs) + " pairs of voxels and samples are " +
+                            (work.pairs <= affordable ? "within" : "above") + " the " + number(affordable) +
                             " that --transform auto sums directly";
   } else {
     work.transform_reason = "asked for";
@@ -620,6 +648,8 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
   const Costs costs(rates, settings);
   const Matrix& n = scan.matrix_size;
   const bool gpu = settings.backend == Backend::cuda && settings.method != Method::fft;
+  SampleCount counted = scan.sample_count();
+  if (gpu) counted = {scan.samples, scan.samples, scan.samples};
   const double samples = static_cast<double>(scan.samples), voxels = scan.voxels(), rows = voxels / n[0],
                coils = static_cast<double>(work.coils), all_coils = static_cast<double>(scan.coils),
                element = costs.element();
@@ -632,7 +662,7 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
   const bool direct = work.transform == TransformKind::direct;
   const auto gridding = [&] { return Gridding(n, gridded_accuracy(settings.accuracy, costs.precision())); };
   const auto adjoint = [&](double together) {
-    return direct ? costs.direct_adjoint(samples, rows * together, n[0]) +
+    return direct ? costs.direct_adjoint(counted, rows * together, n[0]) +
                         costs.touch(voxels * together * element)
                   : costs.gridded_adjoint(gridding(), samples, together);
   };
@@ -664,7 +694,7 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
     if (gpu) add("copy to the device", moved * rates.transferred_byte);
     // With maps the coils are solved together; without, one after the other.
     const double channels = work.uses_maps ? coils : 1, solves = work.uses_maps ? 1 : coils;
-    const double q = direct ? costs.direct_q(n, samples) : costs.gridded_q(n, samples, settings.accuracy);
+    const double q = direct ? costs.direct_q(n, counted) : costs.gridded_q(n, samples, settings.accuracy);
     const double segments = std::max(1, work.time_segments), terms = std::max(1, work.difference_segments);
     const double weighting = work.time_segments > 0 ? 4 * costs.copy(samples * channels * element) : 0;
     double normal = 0;
@@ -704,8 +734,12 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
         costs.vectors(n, before * before / 2 + (work.iterations - before) * kept) - costs.vectors(n, 0);
     const double solve =
         work.iterations * iteration + normal + projections + costs.touch((kept + 4) * voxels * element);
-    const double residual = segments * (forward(channels) + weighting) +
-                            costs.touch(samples * channels * element) +
+    const Gridding best(n, prediction_accuracy);
+    const double prediction = direct && predicts_by_gridding(settings)
+                                  ? costs.gridded_forward(best, samples, channels) + costs.sort(samples) +
+                                        costs.touch(best.cells() * channels * element)
+                                  : forward(channels);
+    const double residual = segments * (prediction + weighting) + costs.touch(samples * channels * element) +
                             4 * costs.copy(samples * channels * element);
     result.seconds_of_an_iteration = iteration + costs.vectors(n, kept) - costs.vectors(n, 0);
     add("FhD", solves * segments * (adjoint(channels) + weighting));

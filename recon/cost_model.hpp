@@ -16,15 +16,38 @@ namespace fhd {
 /// AVX-512, and 10 s on an H100.
 inline double affordable_pairs(Backend backend) { return backend == Backend::cpu ? 1e12 : 1e13; }
 
+/// In single precision the data residual is predicted with the gridded transform at its best (an error near
+/// that of direct sums in single precision, at a small part of their operations), unless E is wanted in every
+/// product.
+inline bool predicts_by_gridding(const Settings& settings) {
+  return settings.precision == Precision::single_precision && settings.normal == NormalKind::toeplitz;
+}
+inline constexpr double prediction_accuracy = 1e-6;
+
+/// Samples of a trajectory, and how many of their positions along x, and along x and y, differ: the direct
+/// adjoint on the CPU takes those that agree together (fourier/sample_groups.hpp).
+struct SampleCount {
+  std::int64_t all = 0, x = 0, xy = 0;
+};
+SampleCount count_samples(const Trajectory& trajectory);
+
+/// Pairs of samples and voxels that direct sums take for one image: F^H d of every coil, Q on half of the
+/// difference grid, and the data residual; both transforms in every iteration where there is no Q. On the CPU
+/// those of samples that share positions count as the work that is left of them.
+double direct_pairs(const Settings& settings, std::array<int, 3> matrix_size, const SampleCount& samples,
+                    std::int64_t coils);
+
 /// What the header of a scan file says about one image of it.
 struct ScanSizes {
   std::array<int, 3> matrix_size{1, 1, 1};
   std::int64_t samples = 0, coils = 0;
-  std::int64_t readout_length = 0;  ///< 0: not known
-  std::int64_t noise_samples = 0;   ///< of each coil
+  std::int64_t samples_x = 0, samples_xy = 0;  ///< of SampleCount; 0: not known
+  std::int64_t readout_length = 0;             ///< 0: not known
+  std::int64_t noise_samples = 0;              ///< of each coil
   bool has_maps = false, has_field_map = false, has_sample_time = false;
 
   double voxels() const;
+  SampleCount sample_count() const;
 };
 ScanSizes sizes_of(const Scan& scan);
 

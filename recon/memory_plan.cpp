@@ -31,7 +31,7 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
   MemoryPlan plan;
   plan.coils_at_once = coils_at_once;
   const auto add = [&](const char* what, std::size_t bytes, Step first = Step::copy,
-                       Step last = Step::solve) {
+                       Step last = Step::residual) {
     if (bytes > 0) plan.items.push_back({what, bytes, first, last});
   };
   // Positions of the samples, and their k in double while these are made; tiles and partial sums.
@@ -94,9 +94,12 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
         Step::transfer);
   }
   if (settings.prior) add("weights of the prior", voxels * 3 * element / 2, Step::transfer);
-  add("images of the solver", voxels * 6 * element, Step::transfer);
-  add("residuals of the solver", voxels * kept * element + kept * 529 * 16, Step::solve);
-  add("predicted data", samples * channels * element, Step::solve);
+  add("image and products", voxels * 3 * element, Step::transfer);
+  add("images of the solver", voxels * 3 * element, Step::transfer, Step::solve);
+  add("residuals of the solver", voxels * kept * element + kept * 529 * 16, Step::solve, Step::solve);
+  add("predicted data", samples * channels * element, Step::residual);
+  if (direct && predicts_by_gridding(settings))
+    add("gridding of the data residual", gridding(voxels, together), Step::residual);
   return plan;
 }
 

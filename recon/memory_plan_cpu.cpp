@@ -73,12 +73,12 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
   if (work.uses_maps) add("sensitivity maps", voxels * coils * element, Step::copy);
   // Points of an oversampled grid of the image, or of the difference grid; see oversampling_for in
   // gridded_cpu.cpp.
-  const auto grid_points = [&](double sizes) {
+  const auto grid_points = [&](double sizes, double accuracy) {
     double twofold = 1, smaller = 1;
     for (const int size : n)
       if (size > 1) {
         twofold *= 2 * sizes * size;
-        smaller *= (settings.accuracy >= 1e-4 ? 1.25 : 1.5) * sizes * size;
+        smaller *= (accuracy >= 1e-4 ? 1.25 : 1.5) * sizes * size;
       }
     constexpr double large_grid = 1 << 25;
     return twofold <= large_grid ? twofold : smaller;
@@ -90,7 +90,7 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
   // Sums of the direct transform, or oversampled grids, of the coils that are transformed together.
   const auto scratch = [&](double count) {
     return direct ? together(std::min(count, 64.0), voxels * element, 1 << 28) + samples * element
-                  : together(count, grid_points(1) * element, 1 << 29);
+                  : together(count, grid_points(1, settings.accuracy) * element, 1 << 29);
   };
   if (settings.method != Method::cg) {
     add("coil images", voxels * coils * element * (settings.method == Method::fft ? 2 : 1), Step::solve);
@@ -117,7 +117,7 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
     add("Q", points * element, Step::q, work.time_segments > 0 ? Step::transfer : Step::gridded);
     add("Q in the making",
         direct ? (points + samples) * element
-               : (grid_points(2) + points + samples) * element + 2 * sorted + samples * 24,
+               : (grid_points(2, settings.accuracy) + points + samples) * element + 2 * sorted + samples * 24,
         Step::q, Step::q);
     add("FFT of Q", points * element, Step::transfer, Step::transfer);
     const double padded = n[1] > 1 ? points / 2 : points;
@@ -138,7 +138,11 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
   add("images of the solver", voxels * 5 * element, Step::solve);
   add("residuals of the solver", voxels * kept * element, Step::solve, Step::solve);
   add("predicted data", samples * channels * element, Step::residual);
-  if (direct) add("sums of the transform", scratch(channels), Step::residual);
+  if (direct && predicts_by_gridding(settings))
+    add("gridding of the data residual",
+        sorted + together(channels, grid_points(1, prediction_accuracy) * element, 1 << 29), Step::residual);
+  else if (direct)
+    add("sums of the transform", scratch(channels), Step::residual);
   if (settings.inspector)
     add("evidence of the certificate", (samples * channels + 2 * voxels) * element, Step::residual);
   if (gridded != nullptr) {
@@ -153,7 +157,7 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
           Step::gridded);
     add("gridded image",
         samples * (its_coils * element + 24 + 8) + 2 * sorted + voxels * (its_coils + 3) * element +
-            together(its_coils, grid_points(1) * element, 1 << 29),
+            together(its_coils, grid_points(1, gridded->accuracy) * element, 1 << 29),
         Step::gridded, Step::gridded);
   }
   return plan;

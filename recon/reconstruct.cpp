@@ -11,6 +11,7 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/coils/sense.hpp"
+#include "recon/cost_model.hpp"
 #include "recon/fourier/cartesian.hpp"
 #include "recon/fourier/direct.hpp"
 #include "recon/fourier/fourier_transform.hpp"
@@ -25,24 +26,27 @@
 namespace fhd {
 namespace {
 
-// Pairs of voxels and samples up to which `--transform auto` sums directly: about 10 s on two cores with
-// AVX-512, and 10 s on an H100.
-constexpr double affordable_pairs_cpu = 1e12, affordable_pairs_cuda = 1e13;
-
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
 }
 
-/// Divides values by the power of two nearest to their largest magnitude, exactly; returns it, or 0 when all
-/// are zero. Of a team: the largest of any process, where each has a part of the values.
+/// Of real and imaginary parts.
 template <class T>
-double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
+double largest_magnitude(const Array<Complex<T>>& values) {
   double largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest)
   for (std::int64_t i = 0; i < values.size(); ++i)
     largest = std::max({largest, std::abs(double(values[i].re)), std::abs(double(values[i].im))});
+  return largest;
+}
+
+/// Divides values by the power of two nearest to their largest magnitude, exactly; returns it, or 0 when all
+/// are zero. Of a team: the largest of any process, where each has a part of the values.
+template <class T>
+double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
+  double largest = largest_magnitude(values);
   if (team) {
     std::vector<double> of_rank(static_cast<std::size_t>(team->size()));
     of_rank[static_cast<std::size_t>(team->rank())] = largest;
@@ -162,15 +166,17 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     data_unit_ = bring_near_one(samples, settings_.team.get());
     if (data_unit_ == 0) report_.notes.push_back("all k-space values are zero, and so is the image");
 
-    Array<Complex<T>> maps;  // empty without maps
-    map_unit_ = 1;
-    if (scan.sensitivity_maps) {
+    corrects_off_resonance_ = decide_off_resonance(scan);
+    if (system_ && !system_fits(scan)) system_.reset();
+    Array<Complex<T>> maps;  // empty without maps, and where the system that is kept has them
+    if (!system_) map_unit_ = 1;
+    if (scan.sensitivity_maps && !system_) {
       maps = converted<Complex<T>>(scan.sensitivity_maps->values);
       map_unit_ = bring_near_one(maps);
       if (map_unit_ == 0)
         throw Error("sensitivity maps", "values other than zero", "zeros",
                     "leave them out: --coils espirit or none");
-    } else if (scan.kspace.coil_count() > 1)
+    } else if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
       report_.notes.push_back(
           "no sensitivity maps are used: each coil is reconstructed on its own, the image is their "
           "root of the sum of squares");
@@ -181,7 +187,6 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       report_.notes.push_back(std::to_string(scan.geometry.voxel_count()) + " voxels are sought from " +
                               std::to_string(measurements) +
                               " measured values: lambda decides what the data leave open");
-    corrects_off_resonance_ = decide_off_resonance(scan);
 
     if (settings_.method == Method::gridded) weight(samples);
     if (settings_.backend == Backend::cuda)
@@ -192,12 +197,12 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     Array<Complex<T>> image;
     switch (settings_.method) {
       case Method::cg:
-        if (maps.empty()) {
+        if (scan.sensitivity_maps)
+          image = solve(system_for(std::move(maps)), samples);
+        else
           image = solve_each_coil(samples);
-        } else {
-          System system = make_system(std::move(maps));
-          image = solve(system, samples);
-        }
+        prediction_.reset();
+        if (!system_->fits_others) system_.reset();
         break;
       case Method::gridded:
         image = combine(gridded_images(samples), maps);
@@ -244,40 +249,37 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     else
       trajectory_ = scan.trajectory;
     transform_.reset();
+    prediction_.reset();
     point_spread_ = {};
     density_ = {};
+    system_.reset();
   }
 
   void choose_transform(const Scan& scan) {
     const TransformKind before = kind_;
     choose_kind(scan);
-    if (kind_ != before) transform_.reset(), point_spread_ = {};
+    if (kind_ != before) transform_.reset(), point_spread_ = {}, system_.reset();
   }
 
   void choose_kind(const Scan& scan) {
     kind_ = settings_.transform;
-    const double voxels = static_cast<double>(scan.geometry.voxel_count());
-    const double pairs = static_cast<double>(sample_count_) * voxels;
-    // F^H d and the final residual for every coil, Q on half of the difference grid.
-    double difference_points = 1;
-    for (int n : difference_grid(matrix_size_)) difference_points *= n;
-    pairs_ =
-        pairs * 2 * static_cast<double>(scan.kspace.coil_count()) + pairs * difference_points / voxels / 2;
-    if (settings_.method == Method::adjoint) pairs_ = pairs * static_cast<double>(scan.kspace.coil_count());
     if (kind_ != TransformKind::automatic || settings_.method == Method::gridded ||
         settings_.method == Method::fft)
       return;
-    const double affordable =
-        settings_.backend == Backend::cuda ? affordable_pairs_cuda : affordable_pairs_cpu;
-    // Explicit products transform twice in every iteration.
-    const double factor = settings_.method == Method::cg && settings_.normal == NormalKind::explicit_product
-                              ? settings_.iterations
-                              : 1;
-    kind_ = pairs_ * factor <= affordable ? TransformKind::direct : TransformKind::gridded;
+    const double affordable = affordable_pairs(settings_.backend);
+    const std::int64_t coils = scan.kspace.coil_count();
+    SampleCount samples{sample_count_, sample_count_, sample_count_};
+    double pairs = direct_pairs(settings_, matrix_size_, samples, coils);
+    if (pairs > affordable && !settings_.team) {  // unless samples share positions
+      samples = count_samples(trajectory_);
+      pairs = direct_pairs(settings_, matrix_size_, samples, coils);
+    }
+    kind_ = pairs <= affordable ? TransformKind::direct : TransformKind::gridded;
     report_.notes.push_back(
         kind_ == TransformKind::direct
-            ? "transform: direct (exact), " + number(pairs_) + " pairs of voxels and samples"
-            : "transform: gridded to " + number(settings_.accuracy) + ", because " + number(pairs_ * factor) +
+            ? "transform: direct (exact), " + number(pairs) + " pairs of voxels and samples" +
+                  (samples.x < samples.all ? " that differ" : "")
+            : "transform: gridded to " + number(settings_.accuracy) + ", because " + number(pairs) +
                   " pairs of voxels and samples are too many for the direct sums");
   }
 
@@ -309,6 +311,15 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
             make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     }
     return transform_;
+  }
+
+  /// What the data residual is predicted with.
+  const FourierTransform<T>& prediction() {
+    if (kind_ == TransformKind::gridded || !predicts_by_gridding(settings_)) return *transform();
+    if (!prediction_)
+      prediction_ =
+          make_gridded_transform<T>(trajectory_, matrix_size_, prediction_accuracy, settings_.backend);
+    return *prediction_;
   }
 
   const Array<Complex<T>>& point_spread() {
@@ -431,7 +442,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     const std::int64_t coils = samples.extent(0), sample_count = samples.extent(1);
     Array<Complex<T>> ones(Shape{1, matrix_size_[2], matrix_size_[1], matrix_size_[0]});
     std::fill(ones.begin(), ones.end(), Complex<T>(1));
-    System system = make_system(ones.to(settings_.backend));
+    System& system = system_for(ones.to(settings_.backend));
     Array<Complex<T>> images(Shape{coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]},
                              settings_.backend);
     Array<Complex<T>> one(Shape{1, sample_count}, settings_.backend);
@@ -456,24 +467,64 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
 
   /// E and E^H E + lambda W^H W.
   struct System {
-    std::shared_ptr<const LinearOperator<T>> encoding;
+    std::shared_ptr<const Encoding<T>> encoding;
+    std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, as they are here
+    bool has_maps = false;                          ///< of the scan, or ones
+    bool fits_others = false;                       ///< with the same trajectory and maps
     std::shared_ptr<const HermitianOperator<T>> normal, regularized;
     double largest = 0, mean = 0;  ///< eigenvalues of `normal`, of the maps as they are here, brought near 1
     std::optional<double> lambda{};  ///< empty until it has been searched
     Array<T> weights{};              ///< of the roughness, empty for 1
   };
 
+  /// Whether the kept system, which is that of the trajectory, is that of the maps of `scan` too.
+  bool system_fits(const Scan& scan) const {
+    if (!system_->fits_others || corrects_off_resonance_) return false;
+    if (system_->has_maps != scan.sensitivity_maps.has_value()) return false;
+    if (!system_->has_maps) return true;
+    const auto& values = scan.sensitivity_maps->values;
+    const Array<Complex<T>>& kept = system_->sense->maps();
+    if (values.shape() != kept.shape()) return false;
+    const auto unit = static_cast<T>(1 / map_unit_);  // a power of two: products are exact
+    std::int64_t different = 0;
+#pragma omp parallel for schedule(static) reduction(+ : different)
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const Complex<T> v(values[i]);
+      different += !(v.re * unit == kept[i].re && v.im * unit == kept[i].im);
+    }
+    return different == 0;
+  }
+
+  /// The system that is kept, or that of these maps.
+  System& system_for(Array<Complex<T>> maps) {
+    if (!system_) system_ = make_system(std::move(maps));
+    System& system = *system_;
+    if (!corrects_off_resonance_ && settings_.normal == NormalKind::toeplitz)
+      exhibits_.point_spread = central_plane(point_spread());
+    report_.largest_eigenvalue = system.largest * map_unit_ * map_unit_;
+    if (!settings_.lambda_from_noise)
+      set_lambda(system, settings_.lambda ? *settings_.lambda * system.largest
+                                          : default_regularization * system.mean);
+    else
+      system.lambda.reset();
+    return system;
+  }
+
   System make_system(Array<Complex<T>> coil_maps) {
     System system;
     const auto sense = std::make_shared<SenseEncoding<T>>(transform(), std::move(coil_maps), coils_at_once_);
     const Array<Complex<T>>& maps = sense->maps();
+    system.sense = sense;
+    system.has_maps = scan_->sensitivity_maps.has_value();
+    // A GPU has its memory for other things.
+    system.fits_others =
+        settings_.backend == Backend::cpu && !settings_.team && !settings_.prior && !corrects_off_resonance_;
     system.encoding = sense;
     if (settings_.team) system.encoding = std::make_shared<TeamEncoding<T>>(sense, settings_.team);
     if (corrects_off_resonance_) {
       include_off_resonance(maps, system);
     } else if (settings_.normal == NormalKind::toeplitz) {
       const auto& q = point_spread();
-      if (exhibits_.point_spread.empty()) exhibits_.point_spread = central_plane(q);
       stage("transfer function", [&] {
         if (settings_.team)
           system.normal = toeplitz_of_team(q, maps);
@@ -484,14 +535,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       system.normal = std::make_shared<ExplicitNormal<T>>(system.encoding);
     }
     stage("largest eigenvalue", [&] { system.largest = largest_eigenvalue(*system.normal); });
-    report_.largest_eigenvalue = system.largest * map_unit_ * map_unit_;
     // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
     system.mean = static_cast<double>(sample_count_) * std::pow(norm_l2(maps), 2) /
                   static_cast<double>(system.encoding->domain().size());
     if (settings_.regularizer == RegularizerKind::roughness) system.weights = roughness_weights();
-    if (!settings_.lambda_from_noise)
-      set_lambda(system, settings_.lambda ? *settings_.lambda * system.largest
-                                          : default_regularization * system.mean);
     return system;
   }
 
@@ -686,7 +733,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       report_.converged = result.converged;
     });
     Array<Complex<T>> predicted(samples.shape(), settings_.backend);
-    stage("data residual", [&] { system.encoding->forward(image, predicted); });
+    stage("data residual", [&] { system.encoding->forward_through(prediction(), image, predicted); });
     if (settings_.inspector && !inspected_) {
       inspected_ = true;  // of several coils, the first
       auto evidence = evidence_of(coil);
@@ -897,13 +944,14 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   std::int64_t sample_count_ = 0;  ///< of the scan; of a team, each process has a share in trajectory_
   double data_unit_ = 1;           ///< the samples of the scan are the samples used times this
   TransformKind kind_ = TransformKind::direct;
-  double pairs_ = 0;
   std::int64_t coils_at_once_ = 0;  ///< 0: all
   std::array<int, 3> matrix_size_{0, 0, 0};
   Trajectory trajectory_;
   std::shared_ptr<const FourierTransform<T>> transform_;
+  std::unique_ptr<const FourierTransform<T>> prediction_;  ///< during a reconstruction
   Array<Complex<T>> point_spread_;
   Array<double> density_;
+  std::optional<System> system_;  ///< of the scan before, too: see may_keep_system
 };
 
 Reconstructor::Reconstructor(const Settings& settings) {

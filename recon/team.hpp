@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "recon/array/array.hpp"
+#include "recon/coils/sense.hpp"
 #include "recon/solve/linear_operator.hpp"
 
 namespace fhd {
@@ -43,9 +44,9 @@ void sum_over(const Team& team, Array<Complex<T>>& values) {
 
 /// E of all samples, of which this process has a part: forward gives that part, adjoint the whole image.
 template <class T>
-class TeamEncoding final : public LinearOperator<T> {
+class TeamEncoding final : public Encoding<T> {
  public:
-  TeamEncoding(std::shared_ptr<const LinearOperator<T>> part, std::shared_ptr<const Team> team)
+  TeamEncoding(std::shared_ptr<const Encoding<T>> part, std::shared_ptr<const Team> team)
       : part_(std::move(part)), team_(std::move(team)) {}
   Shape domain() const override { return part_->domain(); }
   Shape range() const override { return part_->range(); }
@@ -53,13 +54,17 @@ class TeamEncoding final : public LinearOperator<T> {
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     part_->forward(in, out);
   }
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& in,
+                       Array<Complex<T>>& out) const override {
+    part_->forward_through(transform, in, out);
+  }
   void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     part_->adjoint(in, out);
     sum_over(*team_, out);
   }
 
  private:
-  std::shared_ptr<const LinearOperator<T>> part_;
+  std::shared_ptr<const Encoding<T>> part_;
   std::shared_ptr<const Team> team_;
 };
 

@@ -96,17 +96,18 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
   part_image_ = Array<Complex<T>>(domain(), backend);
 }
 template <class T>
-void SenseEncoding<T>::forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
+void SenseEncoding<T>::forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                                       Array<Complex<T>>& samples) const {
   if (part_maps_.empty()) {
     apply_maps(image, maps_, coil_images_);
-    return transform_->forward(coil_images_, samples);
+    return transform.forward(coil_images_, samples);
   }
   require_shape(samples, range(), "samples");
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     copy_range(maps_, coil * image.size(), part_maps_, 0, part_maps_.size());
     apply_maps(image, part_maps_, coil_images_);
-    transform_->forward(coil_images_, part_samples_);
-    copy_range(part_samples_, 0, samples, coil * transform_->sample_count(), part_samples_.size());
+    transform.forward(coil_images_, part_samples_);
+    copy_range(part_samples_, 0, samples, coil * transform.sample_count(), part_samples_.size());
   }
 }
 template <class T>

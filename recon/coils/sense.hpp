@@ -24,9 +24,18 @@ void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
-/// E = F S: image [z][y][x] -> samples [coil][sample].
+/// E of a scan: image [z][y][x] -> samples [coil][sample].
 template <class T>
-class SenseEncoding final : public LinearOperator<T> {
+class Encoding : public LinearOperator<T> {
+ public:
+  /// forward with another transform of the same trajectory, matrix and backend in the place of its own.
+  virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                               Array<Complex<T>>& samples) const = 0;
+};
+
+/// E = F S.
+template <class T>
+class SenseEncoding final : public Encoding<T> {
  public:
   /// `maps` is [coil][z][y][x] on the backend of the transform; one coil of ones when the scan has no maps.
   /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory.
@@ -36,7 +45,11 @@ class SenseEncoding final : public LinearOperator<T> {
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Backend backend() const override { return transform_->backend(); }
   const Array<Complex<T>>& maps() const { return maps_; }
-  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override;
+  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
+    forward_through(*transform_, image, samples);
+  }
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                       Array<Complex<T>>& samples) const override;
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override;
 
  private:

@@ -9,17 +9,18 @@
 
 #include "recon/fourier/direct.hpp"
 #include "recon/fourier/direct_kernels_cpu.hpp"
+#include "recon/fourier/sample_groups.hpp"
 
 namespace fhd {
 namespace {
 
 using direct_cpu::Axis;
 using direct_cpu::Kernels;
+using direct_cpu::positions_of;
+using direct_cpu::RowFactors;
 
 /// Coils are taken in groups, so that the sums of one group stay below this size.
 constexpr std::int64_t group_bytes = std::int64_t{1} << 28;
-/// Samples whose factors are tabled at once for all threads.
-constexpr int superblock = 4 * direct_cpu::adjoint_block;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -44,57 +45,187 @@ struct Rows {
   std::int64_t begin, end;  ///< rows that are computed
 };
 
+/// What the direct adjoint makes of some blocks of groups before the product, by all threads for all threads.
+template <class T>
+class AdjointTables {
+ public:
+  AdjointTables(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows, int coils,
+                const Kernels<T>& kernels)
+      : k_(trajectory.k.data()),
+        samples_(trajectory.sample_count()),
+        groups_(groups),
+        axes_(rows.axes),
+        first_z_(static_cast<int>(rows.begin / rows.axes[1].count)),
+        planes_(rows.axes[2].count - first_z_),
+        first_y_(planes_ == 1 ? static_cast<int>(rows.begin % rows.axes[1].count) : 0),
+        lines_(rows.axes[1].count - first_y_),
+        coils_(coils),
+        kernels_(kernels) {
+    // b of some slots stays in the cache; the slots of larger groups are taken in parts.
+    constexpr std::int64_t cache_bytes = 1 << 22;
+    const std::int64_t slot_bytes = std::int64_t{planes_} * coils * block * std::int64_t{2 * sizeof(T)};
+    const int slots_at_once =
+        static_cast<int>(std::clamp<std::int64_t>(cache_bytes / slot_bytes, 1, most_slots));
+    for (const auto& whole : groups.blocks())
+      for (int slot = 0; slot < whole.slots; slot += slots_at_once)
+        parts_.push_back({whole.groups, std::min(slots_at_once, whole.slots - slot), whole.single,
+                          whole.first + std::int64_t{slot} * block});
+    for (std::size_t first = 0; first < parts_.size();) {
+      int slots = 0;
+      std::size_t used = 0;
+      while (first + used < parts_.size() && used < most_blocks &&
+             (used == 0 || slots + parts_[first + used].slots <= slots_at_once))
+        slots += parts_[first + used++].slots;
+      steps_.push_back({first, used});
+      first += used;
+      stride_ = std::max(stride_, std::int64_t{slots} * block + 16);
+    }
+    panel_size_ = ceil_div(axes_[0].half_count(), kernels.lanes) * block * 2 * kernels.lanes;
+    panel_ = Array<T>(Shape{most_blocks, panel_size_});
+    y_real_ = Array<T>(Shape{lines_, stride_});
+    y_imag_ = Array<T>(Shape{lines_, stride_});
+    b_real_ = Array<T>(Shape{planes_ * coils, stride_});
+    b_imag_ = Array<T>(Shape{planes_ * coils, stride_});
+    sign_ = Array<T>(Shape{stride_});
+    shift_phase<T>(k_, samples_, axes_[0].shift(), -1, shift_c_, shift_s_);
+  }
+
+  /// Blocks, or parts of the slots of one, that are tabled together.
+  struct Step {
+    std::size_t first, count;
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+  const SampleGroups::Block& part(std::size_t i) const { return parts_[i]; }
+
+  /// Inside a parallel region; ends with a barrier.
+  template <class Value>
+  void fill(const Step& step, const Value& value) {
+    Array<T> z_real(Shape{planes_, unit}), z_imag(Shape{planes_, unit});
+    Array<T> d_real(Shape{coils_, unit}), d_imag(Shape{coils_, unit});
+    std::int64_t column = 0;
+    for (std::size_t b = 0; b < step.count; ++b) {
+      const auto& part = parts_[step.first + b];
+      const int units = static_cast<int>(ceil_div(part.groups, unit));
+#pragma omp for schedule(static) nowait
+      for (int i = 0; i < part.slots * units; ++i) {
+        const int slot = i / units, m = i % units * unit;
+        const auto* place = groups_.places().data() + part.first + slot * block + m;
+        const int used = std::min(unit, part.groups - m);
+        const std::int64_t at = column + slot * block + m;
+        double kx[unit] = {}, ky[unit] = {};
+        for (int j = 0; j < used; ++j) {
+          sign_[at + j] = static_cast<T>(place[j].sign);
+          if (place[j].count == 0) continue;
+          const std::int64_t sample = groups_.order()[static_cast<std::size_t>(place[j].begin)];
+          kx[j] = place[j].sign * k_[sample];  // of the first place of the group
+          ky[j] = k_[samples_ + sample];
+        }
+        if (slot == 0)
+          kernels_.fill_adjoint_panel(kx, used, axes_[0], block,
+                                      panel_.data() + static_cast<std::int64_t>(b) * panel_size_ +
+                                          std::int64_t{m} * 2 * kernels_.lanes);
+        kernels_.fill_axis_table(ky, used, positions_of(axes_[1], first_y_, lines_), y_real_.data() + at,
+                                 y_imag_.data() + at, static_cast<int>(stride_));
+        sum_places(place, used, at, value, z_real, z_imag, d_real, d_imag);
+      }
+      column += part.slots * block;
+    }
+#pragma omp barrier
+  }
+
+  /// cos and sin along x of the `b`-th block of a step.
+  const T* panel(std::size_t b) const { return panel_.data() + static_cast<std::int64_t>(b) * panel_size_; }
+  /// Of a row of a coil, from the `slot`-th slot of a step on.
+  RowFactors<T> row(std::int64_t coil, std::int64_t y, std::int64_t z, int slot) const {
+    const std::int64_t column = std::int64_t{slot} * block,
+                       at_b = ((z - first_z_) * coils_ + coil) * stride_ + column,
+                       at_y = (y - first_y_) * stride_ + column;
+    return {b_real_.data() + at_b, b_imag_.data() + at_b, y_real_.data() + at_y, y_imag_.data() + at_y,
+            sign_.data() + column};
+  }
+
+ private:
+  static constexpr int block = SampleGroups::block_size;
+  static constexpr int most_slots = SampleGroups::most_slots;
+  static constexpr int unit = 32;  // groups tabled by one thread at a time; divides the block
+  static constexpr std::size_t most_blocks = 4;
+  static_assert(block == direct_cpu::adjoint_block);
+
+  /// b = sum over the samples of each place of d e_z, d with the shift of an even axis x.
+  template <class Value>
+  void sum_places(const SampleGroups::Place* place, int used, std::int64_t at, const Value& value,
+                  Array<T>& z_real, Array<T>& z_imag, Array<T>& d_real, Array<T>& d_imag) {
+    for (std::int64_t row = 0; row < std::int64_t{planes_} * coils_; ++row) {
+      std::fill_n(b_real_.data() + row * stride_ + at, used, T(0));
+      std::fill_n(b_imag_.data() + row * stride_ + at, used, T(0));
+    }
+    int most = 0;
+    for (int j = 0; j < used; ++j) most = std::max(most, place[j].count);
+    for (int i = 0; i < most; ++i) {
+      double kz[unit] = {};
+      for (int j = 0; j < used; ++j) {
+        const bool there = i < place[j].count;
+        const std::int64_t m = there ? groups_.order()[static_cast<std::size_t>(place[j].begin + i)] : 0;
+        if (there) kz[j] = k_[2 * samples_ + m];
+        for (int coil = 0; coil < coils_; ++coil) {
+          const auto d = there ? value(coil, m) * Complex<T>(shift_c_[m], shift_s_[m]) : Complex<T>();
+          d_real[coil * unit + j] = d.re;
+          d_imag[coil * unit + j] = d.im;
+        }
+      }
+      kernels_.fill_axis_table(kz, used, positions_of(axes_[2], first_z_, planes_), z_real.data(),
+                               z_imag.data(), unit);
+      for (int z = 0; z < planes_; ++z)
+        for (int coil = 0; coil < coils_; ++coil) {
+          const std::int64_t row = (std::int64_t{z} * coils_ + coil) * stride_ + at;
+          kernels_.add_product(d_real.data() + coil * unit, d_imag.data() + coil * unit,
+                               z_real.data() + z * unit, z_imag.data() + z * unit, used, b_real_.data() + row,
+                               b_imag_.data() + row);
+        }
+    }
+  }
+
+  const double* k_;  // [axis][sample]
+  std::int64_t samples_;
+  const SampleGroups& groups_;
+  std::array<Axis, 3> axes_;
+  int first_z_, planes_, first_y_, lines_;  // planes, and lines of each, that rows lie in
+  int coils_;
+  const Kernels<T>& kernels_;
+  std::vector<SampleGroups::Block> parts_;
+  std::vector<Step> steps_;
+  // Of rows of the tables; no power of two, so that rows fall into different cache sets.
+  std::int64_t stride_ = 0;
+  std::int64_t panel_size_ = 0;
+  Array<T> panel_, y_real_, y_imag_, b_real_, b_imag_, sign_;
+  std::vector<T> shift_c_, shift_s_;
+};
+
 /// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. The other rows are left as they
 /// are. Threads own rows, so that no two write the same sum: the result does not depend on the number of
 /// threads.
 template <class T, class Value>
-void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int coils, Value value,
-                    Complex<T>* out) {
+void direct_adjoint(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows, int coils,
+                    Value value, Complex<T>* out) {
   const Kernels<T>& kernels = direct_cpu::kernels<T>();
   const auto& [x, y, z] = rows.axes;
   const int lanes = kernels.lanes, half = x.half_count();
   const int chunks = static_cast<int>(ceil_div(half, lanes));
   const std::int64_t row_size = std::int64_t{chunks} * 4 * lanes;
-  const std::int64_t row_count =
-      (rows.end - rows.begin) * coils;  // coil fastest: neighbours share e_y and e_z
+  const std::int64_t row_count = (rows.end - rows.begin) * coils;  // coil fastest: neighbours share e_y
   const std::int64_t tiles = ceil_div(row_count, kernels.tile_rows);
 
   Array<T> sums(Shape{row_count, row_size});
-  Array<T> panel(Shape{superblock / direct_cpu::adjoint_block, chunks, direct_cpu::adjoint_block, 2 * lanes});
-  Array<T> y_real(Shape{y.count, superblock}), y_imag(Shape{y.count, superblock});
-  Array<T> z_real(Shape{z.count, superblock}), z_imag(Shape{z.count, superblock});
-  Array<T> d_real(Shape{coils, superblock}), d_imag(Shape{coils, superblock});
-  std::vector<T> shift_c, shift_s;
-  shift_phase<T>(k, samples, x.shift(), -1, shift_c, shift_s);
-  const std::int64_t panel_block = std::int64_t{chunks} * direct_cpu::adjoint_block * 2 * lanes;
-
+  AdjointTables<T> tables(trajectory, groups, rows, coils, kernels);
 #pragma omp parallel
   {
-    Array<T> a(Shape{2 * kernels.tile_rows, direct_cpu::adjoint_stride});
-    for (std::int64_t start = 0; start < samples; start += superblock) {
-      const int count = static_cast<int>(std::min<std::int64_t>(superblock, samples - start));
-      constexpr int unit = 32;  // samples tabled by one thread at a time; divides adjoint_block
-#pragma omp for schedule(static)
-      for (int first = 0; first < count; first += unit) {
-        const int used = std::min(unit, count - first);
-        const double* at = k + start + first;
-        T* panel_at = panel.data() + first / direct_cpu::adjoint_block * panel_block +
-                      std::int64_t{first % direct_cpu::adjoint_block} * 2 * lanes;
-        kernels.fill_adjoint_panel(at, used, x, direct_cpu::adjoint_block, panel_at);
-        kernels.fill_axis_table(at + samples, used, y, y_real.data() + first, y_imag.data() + first,
-                                superblock);
-        kernels.fill_axis_table(at + 2 * samples, used, z, z_real.data() + first, z_imag.data() + first,
-                                superblock);
-        for (int coil = 0; coil < coils; ++coil)
-          for (int m = first; m < first + used; ++m) {
-            const Complex<T> d = value(coil, start + m) * Complex<T>(shift_c[start + m], shift_s[start + m]);
-            d_real[std::int64_t{coil} * superblock + m] = d.re;
-            d_imag[std::int64_t{coil} * superblock + m] = d.im;
-          }
-      }
-      for (int block = 0; block < count; block += direct_cpu::adjoint_block) {
-        const int used = std::min(direct_cpu::adjoint_block, count - block);
-        const T* block_panel = panel.data() + block / direct_cpu::adjoint_block * panel_block;
+    constexpr int stride = direct_cpu::adjoint_stride;
+    Array<T> a(Shape{4 * kernels.tile_rows, stride});
+    for (const auto& step : tables.steps()) {
+      tables.fill(step, value);
+      int slot = 0;
+      for (std::size_t b = 0; b < step.count; ++b) {
+        const auto& part = tables.part(step.first + b);
 #pragma omp for schedule(static) nowait
         for (std::int64_t tile = 0; tile < tiles; ++tile) {
           const std::int64_t first = tile * kernels.tile_rows;
@@ -102,17 +233,14 @@ void direct_adjoint(const double* k, std::int64_t samples, const Rows& rows, int
               static_cast<int>(std::min<std::int64_t>(kernels.tile_rows, row_count - first));
           for (int r = 0; r < tile_rows; ++r) {
             const std::int64_t row = rows.begin + (first + r) / coils, coil = (first + r) % coils;
-            const std::int64_t at_y = row % y.count * superblock + block,
-                               at_z = row / y.count * superblock + block;
-            const std::int64_t at_d = coil * superblock + block;
-            kernels.form_row_factor(d_real.data() + at_d, d_imag.data() + at_d, y_real.data() + at_y,
-                                    y_imag.data() + at_y, z_real.data() + at_z, z_imag.data() + at_z, used,
-                                    a.data() + (2 * r) * direct_cpu::adjoint_stride,
-                                    a.data() + (2 * r + 1) * direct_cpu::adjoint_stride);
+            kernels.form_row_factor(tables.row(coil, row % y.count, row / y.count, slot), part.single,
+                                    part.slots, part.groups, a.data() + std::int64_t{4} * r * stride);
           }
-          kernels.accumulate_adjoint_tile(a.data(), tile_rows, block_panel, direct_cpu::adjoint_block, used,
-                                          chunks, sums.data() + first * row_size);
+          kernels.accumulate_adjoint_tile(a.data(), part.single, tile_rows, tables.panel(b),
+                                          direct_cpu::adjoint_block, part.groups, chunks,
+                                          sums.data() + first * row_size);
         }
+        slot += part.slots;
       }
 #pragma omp barrier
     }
@@ -180,8 +308,10 @@ void direct_forward(const double* k, std::int64_t samples, const std::array<Axis
     for (std::int64_t start = 0; start < samples; start += block) {
       const int used = static_cast<int>(std::min<std::int64_t>(block, samples - start));
       kernels.fill_forward_panel(k + start, used, x, panel.data());
-      kernels.fill_axis_table(k + samples + start, used, y, y_real.data(), y_imag.data(), block);
-      kernels.fill_axis_table(k + 2 * samples + start, used, z, z_real.data(), z_imag.data(), block);
+      kernels.fill_axis_table(k + samples + start, used, positions_of(y, 0, y.count), y_real.data(),
+                              y_imag.data(), block);
+      kernels.fill_axis_table(k + 2 * samples + start, used, positions_of(z, 0, z.count), z_real.data(),
+                              z_imag.data(), block);
       sum_real.fill_zero();
       sum_imag.fill_zero();
       for (std::int64_t plane = 0; plane < plane_count; ++plane) {
@@ -219,13 +349,15 @@ template <class T>
 class DirectTransformCpu final : public FourierTransform<T> {
  public:
   DirectTransformCpu(const Trajectory& trajectory, std::array<int, 3> matrix_size)
-      : FourierTransform<T>(matrix_size, trajectory.sample_count(), Backend::cpu), k_(trajectory.k) {
+      : FourierTransform<T>(matrix_size, trajectory.sample_count(), Backend::cpu),
+        trajectory_(trajectory),
+        groups_(trajectory_) {
     for (int axis = 0; axis < 3; ++axis) axes_[axis] = {matrix_size[axis], 1.0 / matrix_size[axis]};
   }
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
-      direct_forward(k_.data(), this->sample_count(), axes_, coils, image,
+      direct_forward(trajectory_.k.data(), this->sample_count(), axes_, coils, image,
                      samples.data() + first_coil * this->sample_count());
     });
   }
@@ -235,7 +367,7 @@ class DirectTransformCpu final : public FourierTransform<T> {
     for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
       const Complex<T>* data = samples.data() + first_coil * this->sample_count();
       direct_adjoint(
-          k_.data(), this->sample_count(), rows, coils,
+          trajectory_, groups_, rows, coils,
           [&](int coil, std::int64_t m) { return data[coil * this->sample_count() + m]; },
           const_cast<Complex<T>*>(image));
     });
@@ -251,7 +383,8 @@ class DirectTransformCpu final : public FourierTransform<T> {
       body(static_cast<int>(std::min(group, coils - coil)), images.data() + coil * voxels, coil);
   }
 
-  Array<double> k_;  // [axis][sample]
+  Trajectory trajectory_;
+  SampleGroups groups_;
   std::array<Axis, 3> axes_;
 };
 
@@ -277,7 +410,7 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
   rows.end = std::int64_t{grid[2]} * grid[1];
   Array<Complex<T>> centred(Shape{grid[2], grid[1], grid[0]});
   direct_adjoint(
-      trajectory.k.data(), samples, rows, 1,
+      trajectory, SampleGroups(trajectory), rows, 1,
       [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
       centred.data());
 

@@ -49,16 +49,55 @@ HWY_INLINE void rotate_batch(const double* k, int samples, double first, double 
   }
 }
 
+// exp(i 2 pi turns) of a vector.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void unit_phasors(D d, V turns, V& c, V& s) {
+  const V angle = hn::Mul(hn::Sub(turns, hn::Round(turns)), hn::Set(d, 2 * std::numbers::pi));
+  c = hn::Cos(d, angle);
+  s = hn::Sin(d, angle);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void store_as(D d, V v, double* at) {
+  hn::StoreU(v, d, at);
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void store_as(D /*d*/, V v, float* at) {
+  const hn::Rebind<float, D> to;
+  hn::StoreU(hn::DemoteTo(to, v), to, at);
+}
+
 template <class T>
-void fill_axis_table(const double* k, int samples, Axis axis, T* real, T* imag, int stride) {
-  for (int m = 0; m < samples; m += batch) {
-    const int used = std::min(batch, samples - m);
-    rotate_batch(k + m, used, -axis.centre() * axis.step, axis.step, axis.count,
-                 [&](int n, const double* c, const double* s) {
-                   T* re = real + std::int64_t{n} * stride + m;
-                   T* im = imag + std::int64_t{n} * stride + m;
-                   for (int j = 0; j < used; ++j) re[j] = static_cast<T>(c[j]), im[j] = static_cast<T>(s[j]);
-                 });
+void fill_axis_table(const double* k, int samples, Positions positions, T* real, T* imag, int stride) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int vectors = 4;  // side by side: each waits for its own last rotation
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V first = hn::Set(d, positions.first), step = hn::Set(d, positions.step);
+  for (int m = 0; m < samples; m += vectors * lanes) {
+    V c[vectors], s[vectors], wc[vectors], ws[vectors];
+    const int used = std::min(vectors, (samples - m + lanes - 1) / lanes);
+    for (int v = 0; v < vectors; ++v) {
+      HWY_ALIGN double at[8] = {};
+      const int begin = m + v * lanes;
+      for (int j = 0; j < lanes && begin + j < samples; ++j) at[j] = k[begin + j];
+      const V kv = hn::Load(d, at);
+      unit_phasors(d, hn::Mul(kv, first), c[v], s[v]);
+      unit_phasors(d, hn::Mul(kv, step), wc[v], ws[v]);
+    }
+    for (int n = 0; n < positions.count; ++n) {
+      const std::int64_t row = std::int64_t{n} * stride + m;
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        if (v < used) {
+          store_as(d, c[v], real + row + v * lanes);
+          store_as(d, s[v], imag + row + v * lanes);
+        }
+        const V rotated = hn::NegMulAdd(s[v], ws[v], hn::Mul(c[v], wc[v]));
+        s[v] = hn::MulAdd(c[v], ws[v], hn::Mul(s[v], wc[v]));
+        c[v] = rotated;
+      }
+    }
   }
 }
 
@@ -97,64 +136,98 @@ void fill_forward_panel(const double* k, int samples, Axis axis, T* panel) {
   }
 }
 
-// One tile of `rows` complex rows times one chunk of `lanes` positions: 4 sums a row, kept in registers.
-template <int rows, class T>
-HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT panel, int samples,
-                              T* HWY_RESTRICT accumulators, std::int64_t row_stride) {
+// One tile of `rows` complex rows times `wide` chunks of `lanes` positions: 4 sums a row and chunk, kept in
+// registers.
+template <int rows, int wide, bool single, class T>
+HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT panel, std::int64_t chunk_stride,
+                              int groups, T* HWY_RESTRICT accumulators, std::int64_t row_stride) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  V rc[rows], rs[rows], ic[rows], is[rows];
+  constexpr int sums = rows * wide;
+  V rc[sums], rs[sums], ic[sums], is[sums];
 #pragma GCC unroll 8
-  for (int row = 0; row < rows; ++row) rc[row] = rs[row] = ic[row] = is[row] = hn::Zero(d);
-  for (int m = 0; m < samples; ++m) {
-    const V c = hn::Load(d, panel + m * 2 * lanes);
-    const V s = hn::Load(d, panel + m * 2 * lanes + lanes);
+  for (int i = 0; i < sums; ++i) rc[i] = rs[i] = ic[i] = is[i] = hn::Zero(d);
+  for (int m = 0; m < groups; ++m) {
+    V c[wide], s[wide];
+#pragma GCC unroll 2
+    for (int chunk = 0; chunk < wide; ++chunk) {
+      c[chunk] = hn::Load(d, panel + chunk * chunk_stride + m * 2 * lanes);
+      s[chunk] = hn::Load(d, panel + chunk * chunk_stride + m * 2 * lanes + lanes);
+    }
 #pragma GCC unroll 8
     for (int row = 0; row < rows; ++row) {
-      const V re = hn::Set(d, a[(2 * row) * adjoint_stride + m]);
-      const V im = hn::Set(d, a[(2 * row + 1) * adjoint_stride + m]);
-      rc[row] = hn::MulAdd(re, c, rc[row]);
-      rs[row] = hn::MulAdd(re, s, rs[row]);
-      ic[row] = hn::MulAdd(im, c, ic[row]);
-      is[row] = hn::MulAdd(im, s, is[row]);
+      const V c_re = hn::Set(d, a[(4 * row) * adjoint_stride + m]);
+      const V c_im = hn::Set(d, a[(4 * row + 1) * adjoint_stride + m]);
+      const V s_re = single ? c_re : hn::Set(d, a[(4 * row + 2) * adjoint_stride + m]);
+      const V s_im = single ? c_im : hn::Set(d, a[(4 * row + 3) * adjoint_stride + m]);
+#pragma GCC unroll 2
+      for (int chunk = 0; chunk < wide; ++chunk) {
+        const int i = row * wide + chunk;
+        rc[i] = hn::MulAdd(c_re, c[chunk], rc[i]);
+        rs[i] = hn::MulAdd(s_re, s[chunk], rs[i]);
+        ic[i] = hn::MulAdd(c_im, c[chunk], ic[i]);
+        is[i] = hn::MulAdd(s_im, s[chunk], is[i]);
+      }
     }
   }
 #pragma GCC unroll 8
-  for (int row = 0; row < rows; ++row) {
-    T* at = accumulators + row * row_stride;
-    hn::Store(hn::Add(hn::Load(d, at), rc[row]), d, at);
-    hn::Store(hn::Add(hn::Load(d, at + lanes), rs[row]), d, at + lanes);
-    hn::Store(hn::Add(hn::Load(d, at + 2 * lanes), ic[row]), d, at + 2 * lanes);
-    hn::Store(hn::Add(hn::Load(d, at + 3 * lanes), is[row]), d, at + 3 * lanes);
+  for (int i = 0; i < sums; ++i) {
+    T* at = accumulators + i / wide * row_stride + i % wide * 4 * lanes;
+    hn::Store(hn::Add(hn::Load(d, at), rc[i]), d, at);
+    hn::Store(hn::Add(hn::Load(d, at + lanes), rs[i]), d, at + lanes);
+    hn::Store(hn::Add(hn::Load(d, at + 2 * lanes), ic[i]), d, at + 2 * lanes);
+    hn::Store(hn::Add(hn::Load(d, at + 3 * lanes), is[i]), d, at + 3 * lanes);
   }
 }
 
-template <int rows, class T>
-void multiply_row_tile(const T* a, const T* panel, int block, int samples, int chunks, T* accumulators) {
+// Chunks [begin, end), `wide` at a time, which divides their number.
+template <int wide, bool single, int rows, class T>
+void multiply_row_tile(const T* a, const T* panel, int block, int groups, int begin, int end, int chunks,
+                       T* accumulators) {
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
-  for (int chunk = 0; chunk < chunks; ++chunk)
-    multiply_tile<rows>(a, panel + std::int64_t{chunk} * block * 2 * lanes, samples,
-                        accumulators + chunk * 4 * lanes, std::int64_t{chunks} * 4 * lanes);
+  const std::int64_t chunk_stride = std::int64_t{block} * 2 * lanes;
+  for (int chunk = begin; chunk < end; chunk += wide)
+    multiply_tile<rows, wide, single>(a, panel + chunk * chunk_stride, chunk_stride, groups,
+                                      accumulators + chunk * 4 * lanes, std::int64_t{chunks} * 4 * lanes);
+}
+
+template <int wide, bool single, class T>
+void multiply_rows(const T* a, int rows, const T* panel, int block, int groups, int begin, int end,
+                   int chunks, T* accumulators) {
+  const auto multiply = [&]<int count>() {
+    multiply_row_tile<wide, single, count>(a, panel, block, groups, begin, end, chunks, accumulators);
+  };
+  switch (rows) {
+    case 1:
+      return multiply.template operator()<1>();
+    case 2:
+      return multiply.template operator()<2>();
+    case 3:
+      return multiply.template operator()<3>();
+    case 4:
+      return multiply.template operator()<std::min(4, tile_rows / wide)>();
+    case 5:
+      return multiply.template operator()<std::min(5, tile_rows / wide)>();
+    default:
+      return multiply.template operator()<tile_rows / wide>();
+  }
 }
 
 template <class T>
-void accumulate_adjoint_tile(const T* a, int rows, const T* panel, int block, int samples, int chunks,
-                             T* accumulators) {
-  switch (rows) {
-    case 1:
-      return multiply_row_tile<1>(a, panel, block, samples, chunks, accumulators);
-    case 2:
-      return multiply_row_tile<2>(a, panel, block, samples, chunks, accumulators);
-    case 3:
-      return multiply_row_tile<3>(a, panel, block, samples, chunks, accumulators);
-    case 4:
-      return multiply_row_tile<4>(a, panel, block, samples, chunks, accumulators);
-    case 5:
-      return multiply_row_tile<5>(a, panel, block, samples, chunks, accumulators);
-    default:
-      return multiply_row_tile<6>(a, panel, block, samples, chunks, accumulators);
+void accumulate_adjoint_tile(const T* a, bool single, int rows, const T* panel, int block, int groups,
+                             int chunks, T* accumulators) {
+  if (single) return multiply_rows<1, true>(a, rows, panel, block, groups, 0, chunks, chunks, accumulators);
+  // Factors that serve one product each would be bound by their loading: two chunks at once, half the rows.
+  int paired = 0;
+  if constexpr (tile_rows == 6) {
+    paired = chunks / 2 * 2;
+    const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
+    for (int row = 0; row < rows; row += 3)
+      multiply_rows<2, false>(a + 4 * row * adjoint_stride, std::min(3, rows - row), panel, block, groups, 0,
+                              paired, chunks, accumulators + std::int64_t{row} * chunks * 4 * lanes);
   }
+  multiply_rows<1, false>(a, rows, panel, block, groups, paired, chunks, chunks, accumulators);
 }
 
 template <class T>
@@ -195,15 +268,46 @@ void forward_tile(const T* HWY_RESTRICT packed, int half_count, const T* HWY_RES
   }
 }
 
+template <bool single, class T>
+HWY_INLINE void form_factor(const RowFactors<T>& f, int slots, int groups, T* HWY_RESTRICT a) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int m = 0; m < groups; m += lanes) {
+    V c_re = hn::Zero(d), c_im = c_re, s_re = c_re, s_im = c_re;
+    for (int at = m; at < slots * adjoint_block; at += adjoint_block) {
+      const V b_re = hn::Load(d, f.b_real + at), b_im = hn::Load(d, f.b_imag + at);
+      const V e_re = hn::Load(d, f.y_real + at), e_im = hn::Load(d, f.y_imag + at);
+      const V a_re = hn::NegMulAdd(b_im, e_im, hn::Mul(b_re, e_re));
+      const V a_im = hn::MulAdd(b_re, e_im, hn::Mul(b_im, e_re));
+      c_re = hn::Add(c_re, a_re);
+      c_im = hn::Add(c_im, a_im);
+      if (!single) {
+        const V sign = hn::Load(d, f.sign + at);
+        s_re = hn::MulAdd(sign, a_re, s_re);
+        s_im = hn::MulAdd(sign, a_im, s_im);
+      }
+    }
+    hn::Store(c_re, d, a + m);
+    hn::Store(c_im, d, a + adjoint_stride + m);
+    if (single) continue;
+    hn::Store(s_re, d, a + 2 * adjoint_stride + m);
+    hn::Store(s_im, d, a + 3 * adjoint_stride + m);
+  }
+}
+
 template <class T>
-void form_row_factor(const T* HWY_RESTRICT d_real, const T* HWY_RESTRICT d_imag, const T* HWY_RESTRICT y_real,
-                     const T* HWY_RESTRICT y_imag, const T* HWY_RESTRICT z_real, const T* HWY_RESTRICT z_imag,
-                     int samples, T* HWY_RESTRICT a_real, T* HWY_RESTRICT a_imag) {
+void form_row_factor(const RowFactors<T>& factors, bool single, int slots, int groups, T* a) {
+  single ? form_factor<true>(factors, slots, groups, a) : form_factor<false>(factors, slots, groups, a);
+}
+
+template <class T>
+void add_product(const T* HWY_RESTRICT d_real, const T* HWY_RESTRICT d_imag, const T* HWY_RESTRICT e_real,
+                 const T* HWY_RESTRICT e_imag, int samples, T* HWY_RESTRICT sum_real,
+                 T* HWY_RESTRICT sum_imag) {
   for (int m = 0; m < samples; ++m) {
-    const T g_real = y_real[m] * z_real[m] - y_imag[m] * z_imag[m];
-    const T g_imag = y_real[m] * z_imag[m] + y_imag[m] * z_real[m];
-    a_real[m] = d_real[m] * g_real - d_imag[m] * g_imag;
-    a_imag[m] = d_real[m] * g_imag + d_imag[m] * g_real;
+    sum_real[m] += d_real[m] * e_real[m] - d_imag[m] * e_imag[m];
+    sum_imag[m] += d_real[m] * e_imag[m] + d_imag[m] * e_real[m];
   }
 }
 
@@ -264,6 +368,7 @@ const Kernels<T>& kernels_of() {
                                 accumulate_adjoint_tile<T>,
                                 forward_tile<T>,
                                 form_row_factor<T>,
+                                add_product<T>,
                                 add_conjugate_product<T>,
                                 general_sum<T>};
   return table;

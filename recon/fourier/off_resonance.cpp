@@ -114,12 +114,12 @@ void multiply_samples(Array<Complex<T>>& values, const Complex<double>* weights,
 }
 
 template <class T>
-class OffResonanceEncoding final : public LinearOperator<T> {
+class OffResonanceEncoding final : public Encoding<T> {
  public:
   OffResonanceEncoding(const std::shared_ptr<const FourierTransform<T>>& transform,
                        const Array<Complex<T>>& maps, const Array<float>& field_map,
                        const TimeSegments& segments)
-      : weights_(segments.weights) {
+      : transform_(transform), weights_(segments.weights) {
     if (weights_.extent(1) != transform->sample_count())
       throw Error("off-resonance", std::to_string(transform->sample_count()) + " sample times",
                   std::to_string(weights_.extent(1)));
@@ -131,9 +131,14 @@ class OffResonanceEncoding final : public LinearOperator<T> {
   Backend backend() const override { return segments_.front()->backend(); }
 
   void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
+    forward_through(*transform_, image, samples);
+  }
+
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                       Array<Complex<T>>& samples) const override {
     Array<Complex<T>> term(range(), backend()), sum(range());
     for (std::size_t l = 0; l < segments_.size(); ++l) {
-      segments_[l]->forward(image, term);
+      segments_[l]->forward_through(transform, image, term);
       Array<Complex<T>> host = term.to(Backend::cpu);
       multiply_samples(host, segment_weights(l), false);
       add_scaled(sum, T(1), host);
@@ -158,6 +163,7 @@ class OffResonanceEncoding final : public LinearOperator<T> {
     return weights_.data() + static_cast<std::int64_t>(l) * weights_.extent(1);
   }
 
+  std::shared_ptr<const FourierTransform<T>> transform_;
   std::vector<std::unique_ptr<SenseEncoding<T>>> segments_;
   Array<Complex<double>> weights_;  // [segment][sample], in host memory
 };
@@ -216,14 +222,14 @@ void SumOfOperators<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
 }
 
 template <class T>
-std::shared_ptr<const LinearOperator<T>> make_off_resonance_encoding(
+std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
     const std::shared_ptr<const FourierTransform<T>>& transform, const Array<Complex<T>>& maps,
     const Array<float>& field_map, const TimeSegments& segments) {
   return std::make_shared<OffResonanceEncoding<T>>(transform, maps, field_map, segments);
 }
 
 #define FHD_INSTANTIATE(T)                                                                              \
-  template std::shared_ptr<const LinearOperator<T>> make_off_resonance_encoding<T>(                     \
+  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                           \
       const std::shared_ptr<const FourierTransform<T>>&, const Array<Complex<T>>&, const Array<float>&, \
       const TimeSegments&);                                                                             \
   template Array<Complex<T>> maps_at_time<T>(const Array<Complex<T>>&, const Array<float>&, double);    \

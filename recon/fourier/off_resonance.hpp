@@ -19,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "recon/coils/sense.hpp"
 #include "recon/fourier/fourier_transform.hpp"
 #include "recon/fourier/toeplitz.hpp"
 #include "recon/solve/linear_operator.hpp"
@@ -43,7 +44,7 @@ TimeSegments difference_time_segments(const Array<float>& field_map, const Array
 /// E with off-resonance: image [z][y][x] -> samples [coil][sample]. `maps` [coil][z][y][x] on the backend of
 /// the transform.
 template <class T>
-std::shared_ptr<const LinearOperator<T>> make_off_resonance_encoding(
+std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
     const std::shared_ptr<const FourierTransform<T>>& transform, const Array<Complex<T>>& maps,
     const Array<float>& field_map, const TimeSegments& segments);
 

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
+#include "data/trajectory.hpp"
 #include "recon/fourier/fourier_transform.hpp"
+#include "recon/fourier/sample_groups.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -166,6 +171,106 @@ TYPED_TEST(DirectPointSpread, is_conjugate_symmetric) {
       }
   // Only differences on the edges of the computed half may be computed twice; they differ by rounding.
   EXPECT_LE(metrics::relative_l2(mirrored, q), this->adjointness);
+}
+
+/// Trajectories whose samples share positions along x, or along x and y: mirrored, stacked, on a grid; with
+/// more than SampleGroups::most_slots of one |k_x|, -0, and samples that occur twice.
+std::vector<std::pair<Trajectory, std::array<int, 3>>> shared_trajectories() {
+  std::vector<std::pair<Trajectory, std::array<int, 3>>> cases;
+  using Kind = data::TrajectoryKind;
+  for (const Kind kind : {Kind::radial, Kind::golden_radial, Kind::spiral, Kind::cartesian}) {
+    data::TrajectorySettings settings;
+    settings.kind = kind;
+    settings.matrix_size = {24, 21, 1};
+    cases.emplace_back(data::design_trajectory(settings).trajectory, settings.matrix_size);
+  }
+  for (const Kind kind :
+       {Kind::stack_of_stars, Kind::stack_of_spirals, Kind::cartesian, Kind::phyllotaxis_radial_3d}) {
+    data::TrajectorySettings settings;
+    settings.kind = kind;
+    settings.matrix_size = {11, 12, 9};
+    settings.fov_mm = {200, 210, 150};
+    cases.emplace_back(data::design_trajectory(settings).trajectory, settings.matrix_size);
+  }
+  Trajectory few{Array<double>({3, 400})};
+  for (std::int64_t m = 0; m < 400; ++m) {
+    few.k[m] = static_cast<double>(m % 7 - 3) * (m % 2 == 0 ? -1.0 : 1.0);  // 0 and -0 among them
+    few.k[400 + m] = static_cast<double>(m % 5) - 2.25;
+    few.k[800 + m] = 0.37 * static_cast<double>(m % 3);
+  }
+  cases.emplace_back(few, std::array<int, 3>{8, 7, 3});
+  return cases;
+}
+
+TYPED_TEST(DirectTransform, adjoint_of_samples_that_share_positions_equals_the_oracle) {
+  unsigned seed = 501;
+  for (const auto& [trajectory, matrix] : shared_trajectories())
+    for (const std::int64_t coils : {1, 5}) {
+      SCOPED_TRACE(std::to_string(trajectory.sample_count()) + " samples");
+      const auto transform = make_direct_transform<TypeParam>(trajectory, matrix, Backend::cpu);
+      const auto samples = random_values<TypeParam>(transform->samples_shape(coils), seed++);
+      Array<Complex<TypeParam>> images(transform->images_shape(coils));
+      transform->adjoint(samples, images);
+      const auto expected =
+          oracle::adjoint(trajectory.k, oracle::voxel_positions(matrix), converted<Complex<double>>(samples));
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(images), expected), this->tolerance);
+    }
+}
+
+TYPED_TEST(DirectPointSpread, of_samples_that_share_positions_equals_the_oracle) {
+  for (const auto& [trajectory, matrix] : shared_trajectories()) {
+    SCOPED_TRACE(std::to_string(trajectory.sample_count()) + " samples");
+    Array<double> weights({trajectory.sample_count()});
+    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
+    const auto q = point_spread_direct<TypeParam>(trajectory, matrix, &weights, Backend::cpu);
+    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q),
+                                   expected_point_spread(trajectory, matrix, weights)),
+              this->tolerance);
+  }
+}
+
+TEST(SampleGroups, every_sample_is_in_one_place_of_its_positions) {
+  for (const auto& [trajectory, matrix] : shared_trajectories()) {
+    const SampleGroups groups(trajectory);
+    const std::int64_t samples = trajectory.sample_count();
+    const double *kx = trajectory.k.data(), *ky = kx + samples;
+    std::vector<int> seen(static_cast<std::size_t>(samples));
+    for (const auto& block : groups.blocks())
+      for (int m = 0; m < block.groups; ++m) {
+        const auto place_of = [&](int slot) {
+          return groups.places()[static_cast<std::size_t>(block.first +
+                                                          std::int64_t{slot} * SampleGroups::block_size + m)];
+        };
+        const std::int64_t first = groups.order()[static_cast<std::size_t>(place_of(0).begin)];
+        for (int slot = 0; slot < block.slots; ++slot) {
+          const auto place = place_of(slot);
+          for (int i = 0; i < place.count; ++i) {
+            const std::int64_t sample = groups.order()[static_cast<std::size_t>(place.begin + i)];
+            ++seen[static_cast<std::size_t>(sample)];
+            EXPECT_EQ(kx[sample], place.sign * kx[first]);
+            EXPECT_EQ(ky[sample], ky[groups.order()[static_cast<std::size_t>(place.begin)]]);
+          }
+        }
+      }
+    for (const int count : seen) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(SampleGroups, partitions_of_a_stack_and_halves_of_a_spoke_are_taken_together) {
+  data::TrajectorySettings settings;
+  settings.kind = data::TrajectoryKind::stack_of_stars;
+  settings.matrix_size = {32, 32, 20};
+  settings.fov_mm = {200, 200, 200};
+  const auto trajectory = data::design_trajectory(settings).trajectory;
+  const SampleGroups groups(trajectory);
+  // 20 partitions; of the 2 N samples of a spoke all but the first (-N/2) and the centre have a mirror image.
+  EXPECT_LE(groups.place_count(), trajectory.sample_count() / 20);
+  EXPECT_LE(groups.group_count(), groups.place_count() * 34 / 64);
+  // Nothing is shared: the samples stay in their order.
+  const auto random = random_trajectory({32, 32, 1}, 1000, 1);
+  const SampleGroups alone(random);
+  EXPECT_EQ(alone.group_count(), 1000);
+  EXPECT_TRUE(std::is_sorted(alone.order().begin(), alone.order().end()));
 }
 
 TEST(GeneralSum, equals_the_oracle_at_arbitrary_positions) {
