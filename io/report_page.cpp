@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <sstream>
@@ -47,70 +48,97 @@ std::uint8_t shade(double share) {
 }
 
 /// 0 ... 255 once around the circle.
-std::uint8_t phase_of(Complex<float> v) {
+std::uint8_t phase_of(Complex<double> v) {
   const double turns = std::atan2(v.im, v.re) / (2 * std::numbers::pi);
   return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
 }
 
-/// The part of a series that a page shows: every `stride`-th pixel of some of the slices. Repetitions, slices
-/// of the scan and slices of a volume follow each other.
+/// The part of a series that a page shows: means of blocks of `stride` x `stride` pixels of some of the
+/// slices.
 struct Selection {
+  struct Plane {
+    std::size_t image;
+    std::int64_t z;
+    std::int64_t repetition;  ///< as the scan counts them
+    std::string slice;        ///< of the scan, of the volume, or both
+  };
   std::int64_t width = 0, height = 0, stride = 1;
-  std::vector<std::pair<std::size_t, std::int64_t>> planes;  ///< image, z
-  std::vector<std::string> names;
-  std::string reduced;  ///< what is left out, in words
+  std::vector<Plane> planes;  ///< all slices of one repetition after the other
+  std::string reduced;        ///< what is left out, in words
 
-  Selection(const ImageSeries& series, std::size_t most_voxels) {
+  /// `images`: what the report says of each.
+  Selection(const ImageSeries& series, const Json& images, std::size_t most_voxels) {
     const auto& n = series.images.front().geometry.matrix_size;
     const auto most = static_cast<std::int64_t>(most_voxels);
     while (((n[0] + stride - 1) / stride) * ((n[1] + stride - 1) / stride) > most) ++stride;
     width = (n[0] + stride - 1) / stride;
     height = (n[1] + stride - 1) / stride;
-    const std::int64_t all = static_cast<std::int64_t>(series.images.size()) * n[2];
+    const auto number = [&](std::int64_t image, const char* what, std::int64_t other) {
+      const auto i = static_cast<std::size_t>(image);
+      const bool told = images.is_array() && i < images.size() && images[i].is_object() &&
+                        images[i].contains(what) && images[i][what].is_number_integer();
+      return told ? images[i][what].get<std::int64_t>() : other;
+    };
+    // Of every repetition the same slices; where not even one of each fits, some of the repetitions.
+    const std::int64_t slices = series.slice_count * n[2], repetitions = series.repetition_count;
     const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
-    const std::int64_t step = (all + room - 1) / room;
-    // Around the middle, so that one plane alone is the middle one.
-    for (std::int64_t i = step == 1 ? 0 : all / 2 % step; i < all; i += step) {
-      const std::int64_t image = i / n[2], z = i % n[2];
-      planes.emplace_back(static_cast<std::size_t>(image), z);
-      std::string name;
-      if (series.repetition_count > 1) name += fmt::format("r{} ", image / series.slice_count);
-      name += std::to_string(n[2] > 1 ? z : image % series.slice_count);
-      if (n[2] > 1 && series.slice_count > 1) name = fmt::format("s{} {}", image % series.slice_count, name);
-      names.push_back(name);
-    }
-    if (step > 1) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
+    const std::int64_t slice_step = std::min(slices, (slices * repetitions + room - 1) / room);
+    const std::int64_t kept = (slices + slice_step - 1) / slice_step;
+    const std::int64_t repetition_step = (repetitions * kept + room - 1) / room;
+    // Around the middle, so that one slice alone is the middle one.
+    const auto first = [](std::int64_t count, std::int64_t step) { return step == 1 ? 0 : count / 2 % step; };
+    for (std::int64_t r = first(repetitions, repetition_step); r < repetitions; r += repetition_step)
+      for (std::int64_t s = first(slices, slice_step); s < slices; s += slice_step) {
+        const std::int64_t image = r * series.slice_count + s / n[2], z = s % n[2];
+        const std::int64_t of_scan = number(image, "slice", s / n[2]);
+        planes.push_back({static_cast<std::size_t>(image), z, number(image, "repetition", r),
+                          n[2] == 1                ? std::to_string(of_scan)
+                          : series.slice_count > 1 ? fmt::format("{}: {}", of_scan, z)
+                                                   : std::to_string(z)});
+      }
+    const auto all = static_cast<std::size_t>(slices * repetitions);
+    if (planes.size() < all) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
     if (stride > 1)
-      reduced += fmt::format("{}every {} pixels along x and y", reduced.empty() ? "Shown are " : ", of each ",
-                             stride);
+      reduced +=
+          fmt::format("{}means of {} × {} pixels", reduced.empty() ? "Shown are " : ", as ", stride, stride);
     if (!reduced.empty()) reduced += "; the result file holds all.";
   }
 };
 
-Json volume_json(const ImageSeries& series, const Selection& selection, bool with_phase) {
-  float largest = 0;
+Json volume_json(const ImageSeries& series, const Selection& selection) {
+  // Of a block of pixels the mean of the magnitudes and the phase of the sum: single pixels would alias.
+  double largest = 0;
   const auto for_each = [&](auto work) {
-    for (const auto& [index, z] : selection.planes) {
-      const auto& values = series.images[index].values;
-      const std::int64_t ny = values.extent(1), nx = values.extent(2);
-      for (std::int64_t y = 0; y < ny; y += selection.stride)
-        for (std::int64_t x = 0; x < nx; x += selection.stride) work(values[(z * ny + y) * nx + x]);
+    for (const auto& plane : selection.planes) {
+      const auto& values = series.images[plane.image].values;
+      const std::int64_t ny = values.extent(1), nx = values.extent(2), stride = selection.stride;
+      for (std::int64_t y = 0; y < ny; y += stride)
+        for (std::int64_t x = 0; x < nx; x += stride) {
+          double magnitude = 0;
+          Complex<double> sum;
+          int count = 0;
+          for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
+            for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count) {
+              const Complex<double> v(values[(plane.z * ny + j) * nx + i]);
+              sum += v;
+              magnitude += abs(v);
+            }
+          work(magnitude / count, sum);
+        }
     }
   };
-  for_each([&](Complex<float> v) {
-    if (const float m = abs(v); std::isfinite(m)) largest = std::max(largest, m);
+  for_each([&](double magnitude, Complex<double>) {
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
   });
-  Bytes magnitude, phase;
-  for_each([&](Complex<float> v) {
-    const float share = largest > 0 ? abs(v) / largest : 0;
+  Bytes magnitudes, phase;
+  for_each([&](double magnitude, Complex<double> sum) {
+    const double share = largest > 0 ? magnitude / largest : 0;
     const auto level = static_cast<std::uint16_t>(std::isfinite(share) ? std::lround(65535 * share) : 0);
-    magnitude.push_back(level & 255);  // little-endian, as browsers are
-    magnitude.push_back(level >> 8);
-    if (with_phase) phase.push_back(std::isfinite(share) ? phase_of(v) : 0);
+    magnitudes.push_back(level & 255);  // little-endian, as browsers are
+    magnitudes.push_back(level >> 8);
+    phase.push_back(std::isfinite(share) ? phase_of(sum) : 0);
   });
-  Json json{{"magnitude", base64(magnitude)}};
-  if (with_phase) json["phase"] = base64(phase);
-  return json;
+  return {{"largest", largest}, {"magnitude", base64(magnitudes)}, {"phase", base64(phase)}};
 }
 
 /// The side of the patient towards which an axis points: "L", or empty when it is none in particular.
@@ -145,7 +173,7 @@ Json coil_maps_json(const Array<Complex<float>>& maps) {
       for (std::int64_t x = 0; x < nx; x += stride, ++width) {
         const auto v = maps[(coil * ny + y) * nx + x];
         magnitude.push_back(shade(largest > 0 ? abs(v) / largest : 0));
-        phase.push_back(phase_of(v));
+        phase.push_back(phase_of(Complex<double>(v)));
       }
     }
   }
@@ -210,7 +238,7 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
   const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
 
   const auto& geometry = series.images.front().geometry;
-  const Selection selection(series, most_voxels);
+  const Selection selection(series, report.contains("images") ? report["images"] : Json(), most_voxels);
   Json result;
   result["title"] = fs::path(path).filename().string();
   const auto& n = geometry.matrix_size;
@@ -227,16 +255,20 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
       subtitle + (report.contains("images") && series.images.size() > 1
                       ? "; the certificate is the worst of all, convergence and time are of the first image"
                       : "");
-  result["shown"] = {{"width", selection.width}, {"height", selection.height}, {"slices", selection.names}};
-  // Voxels need not be square.
-  if (placed) result["shown"]["aspect"] = geometry.fov_mm[0] / geometry.fov_mm[1];
+  Json planes = Json::array();
+  for (const auto& plane : selection.planes) planes.push_back({plane.repetition, plane.slice});
+  result["shown"] = {{"width", selection.width},
+                     {"height", selection.height},
+                     {"stride", selection.stride},
+                     {"planes", planes}};
+  if (placed) result["shown"]["fov_mm"] = {geometry.fov_mm[0], geometry.fov_mm[1]};
   if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
-  result["image"] = volume_json(series, selection, true);
+  result["image"] = volume_json(series, selection);
   if (file.has("/gridded")) {
     const ImageSeries gridded = read_image(path, "/gridded");
     if (gridded.images.size() == series.images.size() &&
         gridded.images.front().values.shape() == series.images.front().values.shape())
-      result["gridded"] = volume_json(gridded, selection, false);
+      result["gridded"] = volume_json(gridded, selection);
   }
   if (placed && states_orientation(geometry))
     result["letters"] = {{"left", side(geometry.read_direction, true)},
@@ -304,6 +336,11 @@ void write_page(const std::string& page, const std::string& path) {
   commit_all(files);
 }
 
+Bytes bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 /// A path as a reference from a page in the same folder.
 std::string url_of(const std::string& name) {
   std::string url;
@@ -339,6 +376,8 @@ std::string write_batch(const std::string& folder, bool with_results) {
   if (!file)
     throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
   const Json summary = Json::parse(file, nullptr, false);
+  // Thumbnails are part of the page, and all of them together keep it small.
+  constexpr std::uintmax_t thumbnail_bytes = 4'000'000;
   if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
     throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
   Json scans = Json::array();
@@ -363,10 +402,14 @@ std::string write_batch(const std::string& folder, bool with_results) {
     if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
       if (with_results) write_report_page({beside(".h5")}, beside(".html"));
       if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
-      if (fs::exists(beside(".png"), absent)) scan["thumbnail"] = url_of(name + ".png");
+      if (const auto png = beside(".png");
+          fs::exists(png, absent) && fs::file_size(png, absent) < thumbnail_bytes / summary["scans"].size())
+        scan["thumbnail"] = "data:image/png;base64," + base64(bytes_of(png));
     }
     scans.push_back(std::move(scan));
   }
+  std::stable_partition(scans.begin(), scans.end(),
+                        [](const Json& scan) { return scan["status"] == "failed"; });
   const auto path = (fs::path(folder) / "index.html").string();
   write_page(filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
                      {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},

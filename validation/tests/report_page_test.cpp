@@ -86,12 +86,51 @@ TEST_F(ReportPage, shows_large_volumes_in_part_and_says_so) {
   const auto large = bare_result({64, 64, 40});
   const auto page = io::report_page({large}, 20000);
   const auto result = data_of(page)["results"][0];
-  EXPECT_EQ(result["shown"]["slices"].size(), 4U);
+  EXPECT_EQ(result["shown"]["planes"].size(), 4U);
   EXPECT_NE(result["reduced"].get<std::string>().find("4 of 40 slices"), std::string::npos);
   EXPECT_LT(page.size(), 400000U);
   EXPECT_FALSE(data_of(io::report_page({large}))["results"][0].contains("reduced"));
   const auto fine = data_of(io::report_page({bare_result({300, 200, 1})}, 20000))["results"][0];
   EXPECT_LE(fine["shown"]["width"].get<int>() * fine["shown"]["height"].get<int>(), 20000);
+}
+
+TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
+  io::ImageSeries series;
+  series.repetition_count = 3;
+  series.slice_count = 2;
+  io::Provenance provenance;
+  provenance.repetitions = {4, 5, 9};
+  provenance.slices = {1, 7};
+  for (int i = 0; i < 6; ++i) {
+    Image image;
+    image.geometry.matrix_size = {80, 80, 1};
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    series.images.push_back(std::move(image));
+    provenance.reports.emplace_back();
+  }
+  io::write_results(path("many"), series, provenance);
+  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0]["shown"]["planes"];
+  EXPECT_EQ(all, nlohmann::json::parse(R"([[4, "1"], [4, "7"], [5, "1"], [5, "7"], [9, "1"], [9, "7"]])"));
+  // Every repetition has the same slices, also where there is no room for all.
+  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0]["shown"]["planes"];
+  EXPECT_EQ(some, nlohmann::json::parse(R"([[4, "7"], [5, "7"], [9, "7"]])"));
+}
+
+TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
+  // Columns 2 and 0 in turn: every second pixel alone would be all white.
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {200, 200, 1};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  for (std::int64_t i = 0; i < image.values.size(); ++i) image.values[i] = {0, i % 2 == 0 ? 2.0F : 0.0F};
+  series.images.push_back(std::move(image));
+  io::write_results(path("stripes"), series, {});
+  const auto result = data_of(io::report_page({path("stripes.h5")}, 20000))["results"][0];
+  EXPECT_EQ(result["shown"]["stride"], 2);
+  EXPECT_EQ(result["image"]["largest"], 1.0);
+  // 100 x 100 values of 65535: 20,000 bytes of 0xff are 26,666 digits '/', and two more bits.
+  const auto magnitude = result["image"]["magnitude"].get<std::string>();
+  EXPECT_EQ(magnitude.find_first_not_of('/'), 26666U);
 }
 
 TEST_F(ReportPage, leaves_out_what_is_missing) {
@@ -153,9 +192,11 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
   const auto index = io::write_batch_pages(path(""));
   const auto data = data_of(content(index));
   ASSERT_EQ(data["scans"].size(), 3U);
-  EXPECT_EQ(data["scans"][0]["page"], "bare.html");
-  EXPECT_EQ(data["scans"][0]["thumbnail"], "bare.png");
-  EXPECT_FALSE(data["scans"][1].contains("page"));
+  EXPECT_EQ(data["scans"][0]["status"], "failed") << "failures come first";
+  EXPECT_FALSE(data["scans"][0].contains("page"));
+  EXPECT_EQ(data["scans"][1]["page"], "bare.html");
+  EXPECT_EQ(data["scans"][1]["thumbnail"].get<std::string>().substr(0, 34),
+            "data:image/png;base64,iVBORw0KGgoA");
   EXPECT_FALSE(data["scans"][2].contains("page"));
   EXPECT_EQ(data_of(content(path("bare.html")))["results"].size(), 1U);
   EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
