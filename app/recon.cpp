@@ -145,9 +145,13 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
         fmt::print(stderr, "fhd: warning: image {}: the result is less accurate than asked: {}\n", done + 1,
                    certificate_line(*c));
       if (!quiet) {
-        if (done == 0 && verbose)
-          for (const auto& [what, bytes] : result.report.device_memory)
+        if (done == 0 && verbose && !result.report.device_memory.empty()) {
+          const auto print_memory = [](std::size_t bytes, const std::string& what) {
             fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
+          };
+          for (const auto& [what, bytes] : result.report.device_memory) print_memory(bytes, what);
+          print_memory(result.report.device_peak_bytes, "measured");
+        }
         if (done == 0)
           for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
         fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "",

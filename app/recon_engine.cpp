@@ -17,6 +17,7 @@ Settings gridded_settings(Settings settings) {
   settings.lambda_from_noise = false;
   settings.inspector.reset();
   settings.team.reset();
+  settings.coils = CoilSettings::as_they_are();
   settings.accuracy = std::max(settings.accuracy, 1e-4);
   return settings;
 }
@@ -49,20 +50,21 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   }
   result.reconstruction.report.predicted_stages = predicted_stages(scan);
   if (gridded_) {
+    const Scan& same_coils = result.reconstruction.prepared ? *result.reconstruction.prepared : scan;
     Reconstruction gridded;
     try {
-      gridded = (*gridded_)(scan, progress);
+      gridded = (*gridded_)(same_coils, progress);
     } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
       Settings on_cpu = gridded_settings(settings_);
       on_cpu.backend = Backend::cpu;
       gridded_.emplace(on_cpu);
-      gridded = (*gridded_)(scan, progress);
+      gridded = (*gridded_)(same_coils, progress);
     }
-    double seconds = 0;
-    for (const auto& stage : gridded.report.stages) seconds += stage.seconds;
-    result.reconstruction.report.stages.push_back({"gridded image", seconds});
+    result.reconstruction.report.stages.push_back({"gridded image", gridded.report.seconds});
+    result.reconstruction.report.seconds += gridded.report.seconds;
     result.gridded = std::move(gridded.image);
   }
+  result.reconstruction.prepared.reset();
   return result;
 }
 

@@ -77,6 +77,7 @@ Json certificate_to_json(const Certificate& c) {
 Json report_to_json(const Report& report) {
   Json json{{"settings", pairs_to_json(report.settings)},
             {"stages", stages_to_json(report.stages)},
+            {"seconds", report.seconds},
             {"notes", report.notes},
             {"converged", report.converged},
             {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
@@ -85,6 +86,9 @@ Json report_to_json(const Report& report) {
             {"largest_eigenvalue", report.largest_eigenvalue},
             {"lambda", report.lambda}};
   if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
+  if (!report.device_memory.empty())
+    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
+                             {"peak_bytes", report.device_peak_bytes}};
   if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
   if (!report.lambda_curve.empty()) {
     Json curve = Json::array();

@@ -16,6 +16,7 @@
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/fourier/direct.hpp"
 #include "recon/fourier/direct_kernels_cpu.hpp"
@@ -115,17 +116,18 @@ double gridded_accuracy(double accuracy, int precision) {
 class Costs {
  public:
   Costs(const MachineRates& rates, const Settings& settings)
-      : r_(rates),
+      : r_(shared(rates)),
+        gpu_(settings.backend == Backend::cuda),
         p_(settings.precision == Precision::single_precision ? 0 : 1),
         element_(p_ == 0 ? 8 : 16) {}
 
   double direct_adjoint(const SampleCount& samples, double rows, double nx) const {
     return rows * (static_cast<double>(samples.xy) * r_.adjoint_row[p_] +
-                   static_cast<double>(samples.x) * padded_row(nx, p_) * r_.adjoint_pair[p_]) +
+                   static_cast<double>(samples.x) * row_length(nx) * r_.adjoint_pair[p_]) +
            4 * r_.region;
   }
   double direct_forward(double samples, double rows, double nx) const {
-    return samples * rows * (r_.forward_row[p_] + padded_row(nx, p_) * r_.forward_pair[p_]) + 3 * r_.region;
+    return samples * rows * (r_.forward_row[p_] + row_length(nx) * r_.forward_pair[p_]) + 3 * r_.region;
   }
   double direct_q(const Matrix& n, const SampleCount& samples) const {
     const double points = difference_points(n), gx = n[0] == 1 ? 1 : 2.0 * n[0];
@@ -188,13 +190,13 @@ class Costs {
     const double voxels = product(n);
     return voxels * kept * r_.projection[p_] + 6 * copy(voxels * element_) + 10 * r_.region;
   }
-  /// Work of one thread.
-  double copy_alone(double bytes) const { return copy(bytes) * r_.speedup; }
   double element() const { return element_; }
   int precision() const { return p_; }
   const MachineRates& rates() const { return r_; }
 
  private:
+  /// Pairs of a row: a CPU computes whole vector registers.
+  double row_length(double nx) const { return gpu_ ? nx : padded_row(nx, p_); }
   /// What the threads share, as if one thread were that fast.
   static MachineRates shared(MachineRates rates) {
     for (const auto& [name, value] : rates.fields())
@@ -203,6 +205,7 @@ class Costs {
   }
 
   MachineRates r_;
+  bool gpu_;
   int p_;
   double element_;
 };
@@ -225,7 +228,8 @@ double map_seconds(const Workload& work, const Settings& settings, const Machine
   const Costs costs(rates, single);
   const Gridding g(small, 1e-4);
   const double of_a_coil = costs.toeplitz(small, 1) + costs.vectors(small, 6);
-  const bool undersampled = scan.voxels() * 0.7 > static_cast<double>(scan.samples);
+  const bool undersampled =
+      !scan.calibration_sampled.value_or(scan.voxels() * 0.7 <= static_cast<double>(scan.samples));
   // Twelve iterations for each coil, or six Newton steps with up to 20 iterations each.
   double seconds = costs.density(small, samples) + costs.gridded_adjoint(g, samples, coils) +
                    costs.gridded_q(small, samples, 1e-4) + coils * (undersampled ? 60 * 2.5 : 10) * of_a_coil;
@@ -259,6 +263,7 @@ ScanSizes sizes_of(const Scan& scan) {
   const SampleCount counted = count_samples(scan.trajectory);
   sizes.samples_x = counted.x;
   sizes.samples_xy = counted.xy;
+  if (sizes.coils > 1) sizes.calibration_sampled = calibration_is_sampled(scan.trajectory, sizes.matrix_size);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
@@ -462,20 +467,21 @@ void measure_transforms(Backend backend, Timing& timing, MachineRates& rates) {
     return array.to(backend);
   };
 
-  // Two row lengths tell what a row costs and what a pair costs.
-  const std::int64_t direct_samples = gpu ? 65536 : 1024;
+  // Two row lengths tell what a row costs and what a pair costs. On a GPU every pair costs the same, once
+  // there are enough of them.
+  const std::int64_t direct_samples = gpu ? (p == 0 ? 131072 : 16384) : 1024;
   // Many rows, as images have: the tables of a sample are made once for all of them.
-  const int rows = gpu ? 512 : 128, coils = gpu ? 2 : 6;
+  const int rows = gpu ? 64 : 128, planes = gpu ? 32 : 1, coils = gpu ? 8 : 6;
   double adjoint[2], forward[2];
-  const int lengths[2] = {32, 160};
-  for (int i = 0; i < 2; ++i) {
-    const Matrix n{lengths[i], rows, 1};
+  const int lengths[2] = {32, gpu ? 96 : 160};
+  for (int i = gpu ? 1 : 0; i < 2; ++i) {
+    const Matrix n{lengths[i], rows, planes};
     const auto transform = make_direct_transform<T>(random_trajectory(n, direct_samples), n, backend);
     auto images = values(transform->images_shape(coils)), samples = values(transform->samples_shape(coils));
     adjoint[i] = timing.fastest(budget, [&] { transform->adjoint(samples, images); });
     forward[i] = timing.fastest(budget, [&] { transform->forward(images, samples); });
   }
-  const double work = static_cast<double>(direct_samples) * rows * coils;
+  const double work = static_cast<double>(direct_samples) * rows * planes * coils;
   const double apart = padded_row<T>(lengths[1]) - padded_row<T>(lengths[0]);
   const auto separate = [&](const double* seconds, double& pair, double& row) {
     // Never less than half of the longer row's mean, should noise turn the slope around.
@@ -483,22 +489,32 @@ void measure_transforms(Backend backend, Timing& timing, MachineRates& rates) {
                     0.5 * seconds[1] / work / padded_row<T>(lengths[1]));
     row = std::max(seconds[1] / work - pair * padded_row<T>(lengths[1]), 0.0);
   };
-  separate(adjoint, rates.adjoint_pair[p], rates.adjoint_row[p]);
-  separate(forward, rates.forward_pair[p], rates.forward_row[p]);
+  if (gpu) {
+    rates.adjoint_pair[p] = adjoint[1] / work / lengths[1];
+    rates.forward_pair[p] = forward[1] / work / lengths[1];
+    rates.adjoint_row[p] = rates.forward_row[p] = 0;
+  } else {
+    separate(adjoint, rates.adjoint_pair[p], rates.adjoint_row[p]);
+    separate(forward, rates.forward_pair[p], rates.forward_row[p]);
+  }
 
   for (const bool volume : {false, true}) {
-    const Matrix n = volume ? Matrix{32, 32, 32} : Matrix{128, 128, 1};
-    const std::int64_t count = 16384;
+    // Large enough to keep every unit busy.
+    const Matrix n = gpu ? (volume ? Matrix{64, 64, 64} : Matrix{256, 256, 1})
+                         : (volume ? Matrix{32, 32, 32} : Matrix{128, 128, 1});
+    const std::int64_t count = gpu ? 262144 : 16384, grids = gpu ? 8 : 1;
     {
-      const Matrix larger = volume ? Matrix{40, 40, 40} : n;
+      const Matrix larger = volume && !gpu ? Matrix{40, 40, 40} : n;
+      const std::int64_t padded = gpu ? 8 : 2;
       const auto larger_grid = difference_grid(larger);
       Array<Complex<T>> q(Shape{larger_grid[2], larger_grid[1], larger_grid[0]});
       q[0] = Complex<T>(1);
       const auto normal =
-          make_toeplitz_normal<T>(q.to(backend), values(Shape{2, larger[2], larger[1], larger[0]}));
+          make_toeplitz_normal<T>(q.to(backend), values(Shape{padded, larger[2], larger[1], larger[0]}));
       auto in = values(normal->domain()), out = values(normal->domain());
       const double seconds = timing.fastest(budget, [&] { normal->forward(in, out); });
-      (volume ? rates.fft_3d : rates.fft_2d)[p] = seconds / (2 * toeplitz_operations(larger));
+      (volume ? rates.fft_3d : rates.fft_2d)[p] =
+          seconds / (static_cast<double>(padded) * toeplitz_operations(larger));
     }
     const Trajectory trajectory = random_trajectory(n, count);
     constexpr double accuracy = 1e-5;
@@ -507,12 +523,12 @@ void measure_transforms(Backend backend, Timing& timing, MachineRates& rates) {
     const double made = timing.fastest(
         budget / 2, [&] { transform = make_gridded_transform<T>(trajectory, n, accuracy, backend); });
     if (volume && p == 0) rates.sort_sample = made / static_cast<double>(count);
-    auto images = values(transform->images_shape(1)), samples = values(transform->samples_shape(1));
+    auto images = values(transform->images_shape(grids)), samples = values(transform->samples_shape(grids));
     const double to_image = timing.fastest(budget, [&] { transform->adjoint(samples, images); });
     const double to_samples = timing.fastest(budget, [&] { transform->forward(images, samples); });
-    const double fft =
-        full_fft_operations(g.grid) * (volume ? 7.0 / 12 : 0.75) * (volume ? rates.fft_3d : rates.fft_2d)[p];
-    const double all = static_cast<double>(count) * g.points;
+    const double fft = static_cast<double>(grids) * full_fft_operations(g.grid) * (volume ? 7.0 / 12 : 0.75) *
+                       (volume ? rates.fft_3d : rates.fft_2d)[p];
+    const double all = static_cast<double>(count * grids) * g.points;
     (volume ? rates.spread_3d : rates.spread_2d)[p] = std::max(to_image - fft, 0.3 * to_image) / all;
     (volume ? rates.interpolate_3d : rates.interpolate_2d)[p] =
         std::max(to_samples - fft, 0.3 * to_samples) / all;
@@ -646,6 +662,8 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
   result.workload = workload_of(scan, settings);
   const Workload& work = result.workload;
   const Costs costs(rates, settings);
+  const MachineRates& host_rates = settings.backend == Backend::cuda && host != nullptr ? *host : rates;
+  const Costs host_costs(host_rates, settings);
   const Matrix& n = scan.matrix_size;
   const bool gpu = settings.backend == Backend::cuda && settings.method != Method::fft;
   SampleCount counted = scan.sample_count();
@@ -655,9 +673,10 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
                element = costs.element();
   const auto add = [&](const char* name, double seconds) { result.stages.push_back({name, seconds}); };
 
-  if (work.whitens) add("whitening", all_coils * all_coils * samples * costs.rates().mixed_value);
-  if (work.compresses) add("coil compression", all_coils * all_coils * samples * costs.rates().mixed_value);
-  if (work.estimates_maps) add("sensitivity maps", map_seconds(work, settings, rates));
+  const double mixing = all_coils * all_coils * samples * host_costs.rates().mixed_value;
+  if (work.whitens) add("whitening", mixing);
+  if (work.compresses) add("coil compression", mixing);
+  if (work.estimates_maps) add("sensitivity maps", map_seconds(work, settings, host_rates));
 
   const bool direct = work.transform == TransformKind::direct;
   const auto gridding = [&] { return Gridding(n, gridded_accuracy(settings.accuracy, costs.precision())); };
@@ -671,10 +690,10 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
                         costs.touch(voxels * together * element)
                   : costs.gridded_forward(gridding(), samples, together);
   };
-  // Between the stages: values converted twice by one thread, the image cropped, samples sorted.
-  result.other_seconds = 4 * costs.copy_alone((samples * coils + voxels) * (8 + element)) +
-                         costs.touch(samples * coils * element) + (direct ? 0 : costs.sort(samples));
-  if (work.uses_maps) result.other_seconds += 4 * costs.copy_alone(voxels * coils * (8 + element));
+  // Between the stages: values converted and scaled, the image cropped, samples sorted.
+  result.other_seconds = 4 * host_costs.copy((samples * coils + voxels) * (8 + element)) +
+                         host_costs.touch(samples * coils * element) + (direct ? 0 : costs.sort(samples));
+  if (work.uses_maps) result.other_seconds += 4 * host_costs.copy(voxels * coils * (8 + element));
   const double moved = (samples * coils + (work.uses_maps ? voxels * coils : 0)) * element;
 
   if (settings.method == Method::gridded) {
@@ -713,7 +732,8 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
     if (settings.normal == NormalKind::explicit_product) {
       normal = segments * (forward(channels) + adjoint(channels) + 2 * weighting);
     } else {
-      const double transfer = costs.transfer(n, channels);
+      constexpr double cufft_plans = 5e-3;
+      const double transfer = costs.transfer(n, channels) + (gpu ? cufft_plans : 0);
       normal = terms * costs.toeplitz(n, channels);
       if (work.time_segments > 0) {
         add("Q", terms * (q + transfer));
@@ -749,15 +769,28 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
     add("data residual", solves * residual);
   }
   if (settings.inspector) {
-    // Its budget is 50 ms or a twentieth of the work before it, whichever is more; it rarely needs all of it.
+    // As validation/certificate.cpp chooses: what its budget is good for, 16 ... 256 voxels and samples. Then
+    // it looks at every value once.
     double before = result.other_seconds;
     for (const Stage& stage : result.stages) before += stage.seconds;
-    add("certificate", std::max(0.03, 0.04 * before));
+    const bool solves = settings.method == Method::cg;
+    const double channels = work.uses_maps || !solves ? coils : 1;
+    const double threads = host_rates.speedup,
+                 budget = std::max(0.05, 0.05 * before) * 2e8 * threads / (solves ? 2 : 1);
+    const double of_a_voxel = samples * ((solves ? 2 : 1) * channels + 1), of_a_sample = 2 * voxels;
+    const auto checked = [&](double cost) { return std::clamp(budget / cost, 16.0, 256.0) * cost; };
+    constexpr double voxel_rate = 8e8, sample_rate = 5e8;
+    add("certificate", checked(of_a_voxel) / voxel_rate / threads +
+                           (solves ? checked(of_a_sample) / sample_rate / threads : 0) +
+                           host_costs.copy((2 * samples * channels + 5 * voxels) * element));
   }
   if (gpu) add("copy from the device", voxels * element * rates.transferred_byte);
   if (gridded != nullptr) {
-    const Prediction beside =
-        predict(scan, *gridded, gridded->backend != settings.backend && host != nullptr ? *host : rates);
+    ScanSizes same_coils = scan;
+    same_coils.coils = work.coils;
+    same_coils.has_maps = work.uses_maps;
+    const bool on_host = gridded->backend != settings.backend && host != nullptr;
+    const Prediction beside = predict(same_coils, *gridded, on_host ? *host : rates, nullptr, host);
     add("gridded image", beside.seconds() - beside.other_seconds);
     result.other_seconds += beside.other_seconds;
   }

@@ -4,6 +4,7 @@
 // functions that do the work (measure_rates), because constants of another machine predict nothing here.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,7 @@ struct ScanSizes {
   std::int64_t readout_length = 0;             ///< 0: not known
   std::int64_t noise_samples = 0;              ///< of each coil
   bool has_maps = false, has_field_map = false, has_sample_time = false;
+  std::optional<bool> calibration_sampled;  ///< CalibrationRegion::sampled; empty: not known
 
   double voxels() const;
   SampleCount sample_count() const;

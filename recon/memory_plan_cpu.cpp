@@ -45,12 +45,12 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
     const double kept_maps = scan.has_maps && !work.estimates_maps && work.uses_maps ? voxels : 0;
     add("scan after the preparation of its coils",
         samples * (coils * 8 + 24) + (kept_maps + static_cast<double>(scan.noise_samples)) * coils * 8,
-        Step::prepare);
+        Step::prepare, Step::gridded);
     if (work.whitens || work.compresses)
       add("coils before mixing", (samples + kept_maps) * all * 8, Step::prepare, Step::prepare);
   }
   if (work.estimates_maps) {
-    add("sensitivity maps found", voxels * coils * 8, Step::prepare);
+    add("sensitivity maps found", voxels * coils * 8, Step::prepare, Step::gridded);
     // The calibration region: its samples with a weighted copy, grids and images of the coils, then the
     // neighbourhoods of k-space with matrices of their size for LAPACK.
     const bool in_planes = n[2] < 10;
@@ -146,18 +146,12 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
   if (settings.inspector)
     add("evidence of the certificate", (samples * channels + 2 * voxels) * element, Step::residual);
   if (gridded != nullptr) {
-    // Image and Q of the reconstruction are still there, and the coils are prepared again: without maps to be
-    // found, all of them.
-    const Workload beside = workload_of(scan, *gridded);
-    const double its_coils = static_cast<double>(beside.coils);
-    if (beside.copies_scan)
-      add("scan prepared for gridding", samples * (its_coils * 8 + 24), Step::gridded, Step::gridded);
-    if (beside.uses_maps)
-      add("sensitivity maps of the gridded image", voxels * its_coils * element, Step::gridded,
-          Step::gridded);
+    // Image and Q of the reconstruction are still there; the coils and maps are the same.
+    if (work.uses_maps)
+      add("sensitivity maps of the gridded image", voxels * coils * element, Step::gridded, Step::gridded);
     add("gridded image",
-        samples * (its_coils * element + 24 + 8) + 2 * sorted + voxels * (its_coils + 3) * element +
-            together(its_coils, grid_points(1, gridded->accuracy) * element, 1 << 29),
+        samples * (coils * element + 24 + 8) + 2 * sorted + voxels * (coils + 3) * element +
+            together(coils, grid_points(1, gridded->accuracy) * element, 1 << 29),
         Step::gridded, Step::gridded);
   }
   return plan;

@@ -55,9 +55,13 @@ double bring_near_one(Array<Complex<T>>& values, const Team* team = nullptr) {
   }
   if (largest == 0) return 0;
   const int exponent = std::ilogb(largest);
+  // In halves: 2^-exponent itself may be beyond the range of double where the values are denormal.
+  const double half = std::scalbn(1.0, -exponent / 2), rest = std::scalbn(1.0, -exponent + exponent / 2);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < values.size(); ++i)
-    values[i] = {std::scalbn(values[i].re, -exponent), std::scalbn(values[i].im, -exponent)};
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    Complex<T>& v = values.data()[i];
+    v = {static_cast<T>(double(v.re) * half * rest), static_cast<T>(double(v.im) * half * rest)};
+  }
   return std::scalbn(1.0, exponent);
 }
 
@@ -151,8 +155,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     inspected_ = false;
     require_team_can(measured);
     const bool uses_maps = settings_.method == Method::cg;
-    const std::optional<Scan> prepared =
-        prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
+    std::optional<Scan> prepared = prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
     const Scan& scan = prepared ? *prepared : measured;
     use_trajectory(scan);
     choose_transform(scan);
@@ -218,7 +221,10 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     scale(image, static_cast<T>((data_unit_ == 0 ? 1 : data_unit_) * map_scale));
     if (settings_.backend == Backend::cuda)
       stage("copy from the device", [&] { image = image.to(Backend::cpu); });
-    return {crop(image, scan), std::move(report_), std::move(exhibits_)};
+    if (settings_.backend == Backend::cuda) report_.device_peak_bytes = device::memory_use().peak_bytes;
+    Image cropped = crop(image, scan);
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    return {std::move(cropped), std::move(report_), std::move(exhibits_), std::move(prepared)};
   }
 
  private:
@@ -288,6 +294,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (settings_.backend == Backend::cpu) return;
     const bool gridded = settings_.method == Method::gridded || kind_ == TransformKind::gridded;
     // What is kept from the scan before is part of the plan.
+    device::reset_peak_memory();
     const auto use = device::memory_use();
     const MemoryPlan plan = plan_device_memory(
         {matrix_size_, trajectory_.sample_count(), scan.kspace.coil_count(),
@@ -485,12 +492,13 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     const auto& values = scan.sensitivity_maps->values;
     const Array<Complex<T>>& kept = system_->sense->maps();
     if (values.shape() != kept.shape()) return false;
-    const auto unit = static_cast<T>(1 / map_unit_);  // a power of two: products are exact
+    const double unit = 1 / map_unit_;  // a power of two: products are exact
     std::int64_t different = 0;
 #pragma omp parallel for schedule(static) reduction(+ : different)
     for (std::int64_t i = 0; i < values.size(); ++i) {
-      const Complex<T> v(values[i]);
-      different += !(v.re * unit == kept[i].re && v.im * unit == kept[i].im);
+      const auto& v = values.data()[i];
+      const auto& k = kept.data()[i];
+      different += static_cast<T>(v.re * unit) != k.re || static_cast<T>(v.im * unit) != k.im;
     }
     return different == 0;
   }
@@ -828,8 +836,11 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   /// samples in host memory *= density compensation
   void weight(Array<Complex<T>>& samples) {
     const Array<double>& weights = density();
-    const std::int64_t sample_count = samples.extent(1);
-    for (std::int64_t i = 0; i < samples.size(); ++i) samples[i] *= static_cast<T>(weights[i % sample_count]);
+    const std::int64_t coils = samples.extent(0), sample_count = samples.extent(1);
+#pragma omp parallel for collapse(2) schedule(static)
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      for (std::int64_t m = 0; m < sample_count; ++m)
+        samples.data()[coil * sample_count + m] *= static_cast<T>(weights.data()[m]);
   }
 
   Array<Complex<T>> gridded_images(const Array<Complex<T>>& weighted) {

@@ -55,6 +55,9 @@ struct Reconstruction {
   Image image;
   Report report;
   Exhibits exhibits;
+  /// The scan with the coils and maps that were used, where these are not its own: for a further
+  /// reconstruction that is to use the same (CoilSettings::as_they_are).
+  std::optional<Scan> prepared;
 };
 
 /// Reconstructs scan after scan with the same settings. What depends on the trajectory alone (Q, plans,

@@ -40,7 +40,9 @@ struct Certificate {
   double adjoint_error = -1;             ///< of F^H d
   double normal_error = -1;              ///< of F^H F rho as the solver applied it (Toeplitz)
   double adjointness = -1;               ///< |<F rho, d> - <rho, F^H d>| / (|F rho| |d|)
-  double true_residual = -1;    ///< |F^H(d - F rho) - lambda W^H W rho| / |F^H d|, without the Toeplitz form
+  /// |F^H(d - F rho) - lambda W^H W rho| / |F^H d| without the Toeplitz form, or a little more: the residual
+  /// with it, of all voxels, and how far the exact one is from that at the voxels checked.
+  double true_residual = -1;
   double solver_residual = -1;  ///< the same as conjugate gradient believes
   double requested = 0;         ///< what the largest of the three errors may be
   double seconds = 0;           ///< that the check took
@@ -52,10 +54,12 @@ struct Certificate {
 struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
+  double seconds = 0;                   ///< the stages and what lies between them
   std::vector<std::string> notes;       ///< decisions and warnings, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   std::vector<PlannedMemory>
       device_memory;  ///< arrays on the GPU, last what they take at most together; empty on the CPU
+  std::size_t device_peak_bytes = 0;  ///< what they took, measured
   std::vector<double>
       relative_residuals;  ///< |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d,
                            ///< as conjugate gradient updates it: per iteration, first is 1

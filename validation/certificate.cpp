@@ -46,6 +46,18 @@ double root_mean_square(const Array<Complex<T>>& values) {
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(values.size(), 1)));
 }
 
+/// to += d e, for the widest vectors of the processor.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void add_products(double d_re, double d_im,
+                                                                               const double* e_re,
+                                                                               const double* e_im,
+                                                                               std::size_t count,
+                                                                               double* to_re, double* to_im) {
+  for (std::size_t i = 0; i < count; ++i) {
+    to_re[i] += d_re * e_re[i] - d_im * e_im[i];
+    to_im[i] += d_re * e_im[i] + d_im * e_re[i];
+  }
+}
+
 template <class T>
 class Check {
  public:
@@ -63,18 +75,20 @@ class Check {
     c.solver_residual = e_.solver_residual;
     c.voxels = voxel_count();
     const bool solved = !e_.predicted.empty();
+    bool residual_holds = true;
     std::vector<std::vector<Value>> sums = adjoint_sums(solved);
     const double scale = root_mean_square(e_.adjoint);
     c.adjoint_error = difference(e_.adjoint, sums[0]) / positive(scale);
     if (solved) {
       c.normal_error = difference(e_.normal, sums[1]) / positive(root_mean_square(e_.normal));
-      c.true_residual = residual(sums[0], sums[1]) / positive(scale);
+      const double found = root_mean_square_residual() / positive(scale);
+      const double overlooked = residual_difference(sums[0], sums[1]) / positive(scale);
+      c.true_residual = found + overlooked;
+      // The residual with the operators as solved, which the solver must know, and what they make of it.
+      residual_holds = found <= 2 * c.solver_residual + 3 * c.requested && overlooked <= 3 * c.requested;
       c.adjointness = adjointness();
       forward(c);
     }
-    // The residual may exceed what the solver believes by the errors of the three operators, and its estimate
-    // from a few places may be twice the true one.
-    const bool residual_holds = !solved || c.true_residual <= 2 * c.solver_residual + 3 * c.requested;
     const bool finite = std::isfinite(c.error()) && std::isfinite(c.true_residual);
     c.passed = finite && c.error() <= c.requested && residual_holds;
     return c;
@@ -156,14 +170,10 @@ class Check {
         for (std::size_t set = 0; set < sets; ++set)
           for (std::int64_t coil = 0; coil < coils_; ++coil) {
             const Value d = set == 0 ? data(coil, m) : value_of(e_.predicted[coil * samples_ + m]);
-            const double d_re = d.real(), d_im = d.imag();
             const std::size_t row =
                 (set * static_cast<std::size_t>(coils_) + static_cast<std::size_t>(coil)) * voxels;
-            double *to_re = sum_re.data() + row, *to_im = sum_im.data() + row;
-            for (std::size_t i = 0; i < voxels; ++i) {
-              to_re[i] += d_re * e_re[i] - d_im * e_im[i];
-              to_im[i] += d_re * e_im[i] + d_im * e_re[i];
-            }
+            add_products(d.real(), d.imag(), e_re.data(), e_im.data(), voxels, sum_re.data() + row,
+                         sum_im.data() + row);
           }
       }
       sum_re.insert(sum_re.end(), sum_im.begin(), sum_im.end());
@@ -200,12 +210,21 @@ class Check {
     return std::sqrt(sum / static_cast<double>(expected.size()));
   }
 
-  /// Of E^H d - E^H E rho - lambda W^H W rho.
-  double residual(const std::vector<Value>& fhd, const std::vector<Value>& normal) const {
+  /// Of E^H d - (E^H E + lambda W^H W) rho with the operators as solved, over all voxels.
+  double root_mean_square_residual() const {
+    double sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (std::int64_t p = 0; p < e_.adjoint.size(); ++p)
+      sum += std::norm(value_of(e_.adjoint.data()[p]) - value_of(e_.regularized.data()[p]));
+    return std::sqrt(sum / static_cast<double>(e_.adjoint.size()));
+  }
+
+  /// Root mean square, over the chosen voxels, of how far that residual is from the one of the exact sums:
+  /// the residual itself lies where it likes and is no matter for a few voxels, its error is spread out.
+  double residual_difference(const std::vector<Value>& fhd, const std::vector<Value>& normal) const {
     double sum = 0;
     for_each_voxel([&](std::size_t i, std::int64_t p) {
-      const Value penalty = value_of(e_.regularized[p]) - value_of(e_.normal[p]);
-      sum += std::norm(fhd[i] - normal[i] - penalty);
+      sum += std::norm(fhd[i] - value_of(e_.adjoint[p]) - normal[i] + value_of(e_.normal[p]));
     });
     return std::sqrt(sum / static_cast<double>(fhd.size()));
   }

@@ -18,6 +18,9 @@
 namespace fhd {
 namespace {
 
+/// Share of the integer positions inside the radius that have a sample within half a cycle/FOV.
+constexpr double enough_coverage = 0.9;
+
 /// Cycles/FOV between the radius and the edge of the small matrix: positions near the edge lack neighbours
 /// beyond it.
 constexpr int margin = 4;
@@ -115,9 +118,14 @@ void centred_fft(Array<Complex<float>>& coils, int sign) {
   }
 }
 
+bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+  const auto radius = radius_within(matrix_size, least_calibration_radius(matrix_size));
+  return coverage(trajectory, radius) >= enough_coverage;
+}
+
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      std::array<int, 3> matrix_size, int largest_radius, int least_radius) {
-  constexpr double enough_coverage = 0.9, lambda = 1e-3, tolerance = 1e-3;
+  constexpr double lambda = 1e-3, tolerance = 1e-3;
   constexpr int iterations = 12;
   CalibrationRegion region;
   int radius = largest_radius;

@@ -38,6 +38,13 @@ struct CalibrationRegion {
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      std::array<int, 3> matrix_size, int largest_radius, int least_radius);
 
+/// The smallest radius that maps are made from, in cycles/FOV.
+inline int least_calibration_radius(const std::array<int, 3>& matrix_size) {
+  return matrix_size[2] > 1 ? 10 : 12;
+}
+/// CalibrationRegion::sampled, known before: whether the samples determine the region with the least radius.
+bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> matrix_size);
+
 /// exp(-i 2 pi k r) transforms between images [coil][z][y][x] and k-space of the same matrix, both with index
 /// floor(L/2) at the centre, of every coil. sign -1: to k-space, unnormalised; +1: to images, divided by the
 /// voxels.

@@ -410,7 +410,7 @@ MapEstimate estimate_maps(const Trajectory& trajectory, const Array<Complex<floa
   };
   tell(0);
   const bool volume = matrix[2] > 1;
-  const int least_radius = volume ? 10 : 12;
+  const int least_radius = least_calibration_radius(matrix);
   auto region =
       calibration_region(trajectory, kspace, matrix,
                          volume ? settings.calibration_radius_3d : settings.calibration_radius, least_radius);

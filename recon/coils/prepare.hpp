@@ -20,15 +20,23 @@ enum class NoiseWhitening { automatic, edge, off };
 struct CoilSettings {
   CoilMaps maps = CoilMaps::automatic;
   NoiseWhitening whitening = NoiseWhitening::automatic;
-  /// False: never. True: as the next two say; without these, scans of more than 12 coils that are reconstructed with
-  /// maps get a third as many virtual coils, but at least 12. A share of energy would be no rule for every scan: noise
-  /// alone holds some thousandths.
+  /// False: never. True: as the next two say; without these, scans of more than 12 coils that are
+  /// reconstructed with maps get a third as many virtual coils, but at least 12. A share of energy would be
+  /// no rule for every scan: noise alone holds some thousandths.
   bool compress = true;
   std::optional<std::int64_t> coil_count;    ///< this many virtual coils
   std::optional<double> compression_energy;  ///< as many as keep this share of sum |d|^2
   MapSettings estimation;
 
   static constexpr std::int64_t uncompressed_coils = 12;
+
+  /// Takes the coils, and the maps if there are any, as they are.
+  static CoilSettings as_they_are() {
+    CoilSettings settings;
+    settings.whitening = NoiseWhitening::off;
+    settings.compress = false;
+    return settings;
+  }
 };
 
 /// The scan as it enters the reconstruction, with other coils or maps; empty when it enters as it is.

@@ -16,6 +16,7 @@ namespace {
 
 using direct_cpu::Axis;
 using direct_cpu::Kernels;
+using direct_cpu::Positions;
 using direct_cpu::positions_of;
 using direct_cpu::RowFactors;
 
@@ -87,7 +88,6 @@ class AdjointTables {
     b_real_ = Array<T>(Shape{planes_ * coils, stride_});
     b_imag_ = Array<T>(Shape{planes_ * coils, stride_});
     sign_ = Array<T>(Shape{stride_});
-    shift_phase<T>(k_, samples_, axes_[0].shift(), -1, shift_c_, shift_s_);
   }
 
   /// Blocks, or parts of the slots of one, that are tabled together.
@@ -102,6 +102,7 @@ class AdjointTables {
   void fill(const Step& step, const Value& value) {
     Array<T> z_real(Shape{planes_, unit}), z_imag(Shape{planes_, unit});
     Array<T> d_real(Shape{coils_, unit}), d_imag(Shape{coils_, unit});
+    T shift_real[unit], shift_imag[unit];
     std::int64_t column = 0;
     for (std::size_t b = 0; b < step.count; ++b) {
       const auto& part = parts_[step.first + b];
@@ -112,21 +113,23 @@ class AdjointTables {
         const auto* place = groups_.places().data() + part.first + slot * block + m;
         const int used = std::min(unit, part.groups - m);
         const std::int64_t at = column + slot * block + m;
-        double kx[unit] = {}, ky[unit] = {};
+        double kx[unit] = {}, ky[unit] = {}, kx_of_group[unit] = {};
         for (int j = 0; j < used; ++j) {
           sign_[at + j] = static_cast<T>(place[j].sign);
           if (place[j].count == 0) continue;
           const std::int64_t sample = groups_.order()[static_cast<std::size_t>(place[j].begin)];
-          kx[j] = place[j].sign * k_[sample];  // of the first place of the group
+          kx[j] = k_[sample];
+          kx_of_group[j] = place[j].sign * kx[j];
           ky[j] = k_[samples_ + sample];
         }
         if (slot == 0)
-          kernels_.fill_adjoint_panel(kx, used, axes_[0], block,
+          kernels_.fill_adjoint_panel(kx_of_group, used, axes_[0], block,
                                       panel_.data() + static_cast<std::int64_t>(b) * panel_size_ +
                                           std::int64_t{m} * 2 * kernels_.lanes);
         kernels_.fill_axis_table(ky, used, positions_of(axes_[1], first_y_, lines_), y_real_.data() + at,
                                  y_imag_.data() + at, static_cast<int>(stride_));
-        sum_places(place, used, at, value, z_real, z_imag, d_real, d_imag);
+        kernels_.fill_axis_table(kx, used, Positions{-axes_[0].shift(), 0, 1}, shift_real, shift_imag, unit);
+        sum_places(place, used, at, value, shift_real, shift_imag, z_real, z_imag, d_real, d_imag);
       }
       column += part.slots * block;
     }
@@ -154,7 +157,8 @@ class AdjointTables {
   /// b = sum over the samples of each place of d e_z, d with the shift of an even axis x.
   template <class Value>
   void sum_places(const SampleGroups::Place* place, int used, std::int64_t at, const Value& value,
-                  Array<T>& z_real, Array<T>& z_imag, Array<T>& d_real, Array<T>& d_imag) {
+                  const T* shift_real, const T* shift_imag, Array<T>& z_real, Array<T>& z_imag,
+                  Array<T>& d_real, Array<T>& d_imag) {
     for (std::int64_t row = 0; row < std::int64_t{planes_} * coils_; ++row) {
       std::fill_n(b_real_.data() + row * stride_ + at, used, T(0));
       std::fill_n(b_imag_.data() + row * stride_ + at, used, T(0));
@@ -168,7 +172,7 @@ class AdjointTables {
         const std::int64_t m = there ? groups_.order()[static_cast<std::size_t>(place[j].begin + i)] : 0;
         if (there) kz[j] = k_[2 * samples_ + m];
         for (int coil = 0; coil < coils_; ++coil) {
-          const auto d = there ? value(coil, m) * Complex<T>(shift_c_[m], shift_s_[m]) : Complex<T>();
+          const auto d = there ? value(coil, m) * Complex<T>(shift_real[j], shift_imag[j]) : Complex<T>();
           d_real[coil * unit + j] = d.re;
           d_imag[coil * unit + j] = d.im;
         }
@@ -198,7 +202,6 @@ class AdjointTables {
   std::int64_t stride_ = 0;
   std::int64_t panel_size_ = 0;
   Array<T> panel_, y_real_, y_imag_, b_real_, b_imag_, sign_;
-  std::vector<T> shift_c_, shift_s_;
 };
 
 /// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. The other rows are left as they
