@@ -174,7 +174,7 @@ class Costs {
                          copy((g.cells() + samples) * 8) + 16 * r_.region);
   }
   double toeplitz(const Matrix& n, double coils) const {
-    return coils * (fft(toeplitz_operations(n), n[2] > 1) + 6 * r_.region);
+    return coils * fft(toeplitz_operations(n), n[2] > 1) + (gpu_ ? 2 : 6 * coils) * r_.region;
   }
   double transfer(const Matrix& n, double coils) const {
     const double points = difference_points(n);
@@ -471,9 +471,9 @@ void measure_transforms(Backend backend, Timing& timing, MachineRates& rates) {
   // there are enough of them.
   const std::int64_t direct_samples = gpu ? (p == 0 ? 131072 : 16384) : 1024;
   // Many rows, as images have: the tables of a sample are made once for all of them.
-  const int rows = gpu ? 64 : 128, planes = gpu ? 32 : 1, coils = gpu ? 8 : 6;
+  const int rows = gpu ? 96 : 128, planes = gpu ? 48 : 1, coils = gpu ? 4 : 6;
   double adjoint[2], forward[2];
-  const int lengths[2] = {32, gpu ? 96 : 160};
+  const int lengths[2] = {32, gpu ? 128 : 160};
   for (int i = gpu ? 1 : 0; i < 2; ++i) {
     const Matrix n{lengths[i], rows, planes};
     const auto transform = make_direct_transform<T>(random_trajectory(n, direct_samples), n, backend);
@@ -504,7 +504,7 @@ void measure_transforms(Backend backend, Timing& timing, MachineRates& rates) {
                          : (volume ? Matrix{32, 32, 32} : Matrix{128, 128, 1});
     const std::int64_t count = gpu ? 262144 : 16384, grids = gpu ? 8 : 1;
     {
-      const Matrix larger = volume && !gpu ? Matrix{40, 40, 40} : n;
+      const Matrix larger = volume && !gpu ? Matrix{64, 64, 16} : n;
       const std::int64_t padded = gpu ? 8 : 2;
       const auto larger_grid = difference_grid(larger);
       Array<Complex<T>> q(Shape{larger_grid[2], larger_grid[1], larger_grid[0]});
@@ -566,11 +566,11 @@ void measure_coils(Timing& timing, MachineRates& rates) {
       timing.fastest(0.0, [&] { static_cast<void>(hermitian_eigen(matrix)); }) / std::pow(size, 3);
 
   // Two matrices of the same calibration region: the difference is that of the voxels.
-  constexpr std::int64_t map_coils = 4;
+  constexpr std::int64_t map_coils = 12;
   const Trajectory trajectory = random_trajectory({40, 40, 1}, 2048);
   const auto kspace = random(Shape{map_coils, 2048});
   double seconds[2];
-  const int sizes[2] = {48, 128};
+  const int sizes[2] = {48, 112};
   for (int i = 0; i < 2; ++i)
     seconds[i] = timing.fastest(0.0, [&] {
       static_cast<void>(estimate_maps(trajectory, kspace, {sizes[i], sizes[i], 1}, MapMethod::espirit));
@@ -673,7 +673,8 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
                element = costs.element();
   const auto add = [&](const char* name, double seconds) { result.stages.push_back({name, seconds}); };
 
-  const double mixing = all_coils * all_coils * samples * host_costs.rates().mixed_value;
+  const double mixing = all_coils * all_coils * samples * host_costs.rates().mixed_value +
+                        5 * all_coils * samples * 8 * host_rates.touched_byte;  // copies by one thread
   if (work.whitens) add("whitening", mixing);
   if (work.compresses) add("coil compression", mixing);
   if (work.estimates_maps) add("sensitivity maps", map_seconds(work, settings, host_rates));
@@ -694,6 +695,8 @@ Prediction predict(const ScanSizes& scan, const Settings& settings, const Machin
   result.other_seconds = 4 * host_costs.copy((samples * coils + voxels) * (8 + element)) +
                          host_costs.touch(samples * coils * element) + (direct ? 0 : costs.sort(samples));
   if (work.uses_maps) result.other_seconds += 4 * host_costs.copy(voxels * coils * (8 + element));
+  // Allocations wait for the device.
+  if (gpu) result.other_seconds = 0.02 + 2 * result.other_seconds;
   const double moved = (samples * coils + (work.uses_maps ? voxels * coils : 0)) * element;
 
   if (settings.method == Method::gridded) {

@@ -1,6 +1,7 @@
 #include "recon/array/linear_algebra.hpp"
 
 #include <cblas-openblas.h>
+#include <dlfcn.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -8,28 +9,63 @@
 #include <limits>
 #include <vector>
 
-// LAPACK's Fortran interface; OpenBLAS brings no header for it. Matrices are column-major: a row-major
-// Hermitian matrix arrives as its conjugate.
-extern "C" {
-void cheevd_(const char* job, const char* triangle, const int* n, fhd::Complex<float>* a, const int* lda,
-             float* w, fhd::Complex<float>* work, const int* lwork, float* rwork, const int* lrwork,
-             int* iwork, const int* liwork, int* info);
-void zheevd_(const char* job, const char* triangle, const int* n, fhd::Complex<double>* a, const int* lda,
-             double* w, fhd::Complex<double>* work, const int* lwork, double* rwork, const int* lrwork,
-             int* iwork, const int* liwork, int* info);
-void zpotrf_(const char* triangle, const int* n, fhd::Complex<double>* a, const int* lda, int* info);
-void ztrtri_(const char* triangle, const char* diagonal, const int* n, fhd::Complex<double>* a,
-             const int* lda, int* info);
-}
-
 namespace fhd {
 namespace {
+
+/// OpenBLAS starts its threads as it is loaded, and they wait actively: half of the first 50 ms of a program
+/// on two cores. So it is opened when a matrix needs it, which many reconstructions never do. Of LAPACK,
+/// which it brings no header for, the Fortran interface: matrices are column-major, a row-major Hermitian
+/// matrix arrives as its conjugate.
+struct OpenBlas {
+  template <class T>
+  using Heevd = void(const char* job, const char* triangle, const int* n, Complex<T>* a, const int* lda, T* w,
+                     Complex<T>* work, const int* lwork, T* rwork, const int* lrwork, int* iwork,
+                     const int* liwork, int* info);
+  using Potrf = void(const char* triangle, const int* n, Complex<double>* a, const int* lda, int* info);
+  using Trtri = void(const char* triangle, const char* diagonal, const int* n, Complex<double>* a,
+                     const int* lda, int* info);
+
+  void* library = open();
+  decltype(&openblas_set_num_threads) set_num_threads =
+      function<decltype(&openblas_set_num_threads)>("openblas_set_num_threads");
+  decltype(&cblas_cgemm) cgemm = function<decltype(&cblas_cgemm)>("cblas_cgemm");
+  decltype(&cblas_cherk) cherk = function<decltype(&cblas_cherk)>("cblas_cherk");
+  Heevd<float>* cheevd = function<Heevd<float>*>("cheevd_");
+  Heevd<double>* zheevd = function<Heevd<double>*>("zheevd_");
+  Potrf* zpotrf = function<Potrf*>("zpotrf_");
+  Trtri* ztrtri = function<Trtri*>("ztrtri_");
+
+ private:
+  static constexpr const char* name = "libopenblas.so.0";
+  static void* open() {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (!library) fail();
+    return library;
+  }
+  template <class Function>
+  Function function(const char* symbol) const {
+    void* found = dlsym(library, symbol);
+    if (!found) fail();
+    return reinterpret_cast<Function>(found);
+  }
+  [[noreturn]] static void fail() {
+    const char* reason = dlerror();
+    throw Error(name, "the linear algebra library OpenBLAS", reason ? reason : "none",
+                "install the package libopenblas0");
+  }
+};
+
+/// Opened by the first call; throws Error where it is not installed.
+const OpenBlas& openblas() {
+  static const OpenBlas library;
+  return library;
+}
 
 /// Small products are over before OpenBLAS's threads, which wait actively, have left the processors to
 /// OpenMP's.
 void use_threads_for(double multiplications) {
   constexpr double worth_threads = 1e8;
-  openblas_set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
+  openblas().set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
 }
 
 int blas_size(std::int64_t n) {
@@ -44,8 +80,8 @@ void require_square(const Array<Complex<T>>& matrix) {
     throw Error("matrix", "a square [n][n]", matrix.shape().text());
 }
 
-constexpr auto heevd(float) { return cheevd_; }
-constexpr auto heevd(double) { return zheevd_; }
+auto heevd(float) { return openblas().cheevd; }
+auto heevd(double) { return openblas().zheevd; }
 
 }  // namespace
 
@@ -62,8 +98,8 @@ Array<Complex<float>> matrix_product(const Array<Complex<float>>& a, const Array
   use_threads_for(static_cast<double>(a.size()) * static_cast<double>(c.size() / rows));
   const Complex<float> one(1), zero(0);
   const int m = blas_size(rows), k = blas_size(from[0]), n = blas_size(c.size() / rows);
-  cblas_cgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, &one, a.data(), k, b.data(), n, &zero,
-              c.data(), n);
+  openblas().cgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, &one, a.data(), k, b.data(), n, &zero,
+                   c.data(), n);
   return c;
 }
 
@@ -78,8 +114,8 @@ Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
   Array<Complex<float>> part(Shape{n, n});
   for (std::int64_t first = 0; first < columns; first += block) {
     const int used = static_cast<int>(std::min(block, columns - first));
-    cblas_cherk(CblasRowMajor, CblasLower, CblasNoTrans, n, used, 1, a.data() + first, lda, 0, part.data(),
-                n);
+    openblas().cherk(CblasRowMajor, CblasLower, CblasNoTrans, n, used, 1, a.data() + first, lda, 0,
+                     part.data(), n);
     for (int row = 0; row < n; ++row)
       for (int column = 0; column <= row; ++column)
         sum[std::int64_t{row} * n + column] += Complex<double>(part[std::int64_t{row} * n + column]);
@@ -132,14 +168,14 @@ std::optional<Array<Complex<double>>> inverse_cholesky_factor(Array<Complex<doub
   int info = 0;
   // Row-major M = L L^H is column-major conj(M) = conj(L) conj(L)^H; its upper factor U with U^H U has the
   // memory of the row-major lower triangle of U^T = L.
-  zpotrf_("U", &n, matrix.data(), &n, &info);
+  openblas().zpotrf("U", &n, matrix.data(), &n, &info);
   if (info != 0) return std::nullopt;
   for (std::int64_t i = 0; i < n; ++i) {
     const double pivot = matrix[i * n + i].re;
     if (!(pivot * pivot > 1e-12 * largest)) return std::nullopt;
     for (std::int64_t j = i + 1; j < n; ++j) matrix[i * n + j] = {};
   }
-  ztrtri_("U", "N", &n, matrix.data(), &n, &info);
+  openblas().ztrtri("U", "N", &n, matrix.data(), &n, &info);
   if (info != 0) return std::nullopt;
   return matrix;
 }
