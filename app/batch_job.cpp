@@ -96,11 +96,6 @@ std::vector<std::pair<std::string, std::string>> JobEngine::environment() const 
   return environment;
 }
 
-std::int64_t JobEngine::cache_hits() const {
-  const auto cache = std::dynamic_pointer_cast<io::DiskTrajectoryCache>(settings_->settings.trajectory_cache);
-  return cache ? cache->hits() : 0;
-}
-
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> settings,
                  std::string command_line, std::string input_sha256)
     : settings_(std::move(settings)), file_(io::open_scan(path, settings_->options.scan.read_options())) {
@@ -140,7 +135,6 @@ void ScanJob::load() { first_ = file_->read(slices_.front(), repetitions_.front(
 
 void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress) {
   provenance_.environment = engine.environment();
-  const auto hits_before = engine.cache_hits();
   io::ImageSeries gridded{series_.repetition_count, series_.slice_count, {}};
   for (const auto repetition : repetitions_)
     for (const auto slice : slices_) {
@@ -148,13 +142,13 @@ void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress) {
       ReconResult made = engine(*first_, progress);
       first_.reset();
       Reconstruction& result = made.reconstruction;
+      cache_hits_ += result.report.trajectory_hits;
       if (series_.images.empty()) beside_.exhibits = std::move(result.exhibits);
       if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
       series_.images.push_back(std::move(result.image));
       provenance_.reports.push_back(std::move(result.report));
     }
   if (gridded.images.size() == series_.images.size()) beside_.gridded = std::move(gridded);
-  cache_hits_ = engine.cache_hits() - hits_before;
   if (!io::lie_on_affine(series_))
     provenance_.reports.front().notes.push_back(
         "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "

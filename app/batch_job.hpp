@@ -65,8 +65,6 @@ class JobEngine {
   const JobSettings& settings() const { return *settings_; }
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress);
   std::vector<std::pair<std::string, std::string>> environment() const;
-  /// Arrays that came from the cache on disk, so far.
-  std::int64_t cache_hits() const;
 
  private:
   std::shared_ptr<const JobSettings> settings_;

@@ -62,6 +62,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     }
     result.reconstruction.report.stages.push_back({"gridded image", gridded.report.seconds});
     result.reconstruction.report.seconds += gridded.report.seconds;
+    result.reconstruction.report.trajectory_hits += gridded.report.trajectory_hits;
     result.gridded = std::move(gridded.image);
   }
   result.reconstruction.prepared.reset();

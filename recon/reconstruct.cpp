@@ -153,6 +153,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     report_ = {};
     exhibits_ = {};
     inspected_ = false;
+    q_is_new_ = false;
     require_team_can(measured);
     const bool uses_maps = settings_.method == Method::cg;
     std::optional<Scan> prepared = prepare_coils(measured, settings_.coils, uses_maps, report_, progress);
@@ -222,6 +223,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (settings_.backend == Backend::cuda)
       stage("copy from the device", [&] { image = image.to(Backend::cpu); });
     if (settings_.backend == Backend::cuda) report_.device_peak_bytes = device::memory_use().peak_bytes;
+    if (!point_spread_.empty() && !q_is_new_) ++report_.trajectory_hits;
     Image cropped = crop(image, scan);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     return {std::move(cropped), std::move(report_), std::move(exhibits_), std::move(prepared)};
@@ -332,6 +334,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   const Array<Complex<T>>& point_spread() {
     if (point_spread_.empty())
       stage("Q", [&] {
+        q_is_new_ = true;
         const auto n = difference_grid(matrix_size_);
         point_spread_ = kept<Complex<T>>(
             "Q, " + transform_in_words(), {n[2], n[1], n[0]}, settings_.backend,
@@ -349,7 +352,9 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   }
 
   const Array<double>& density() {
-    if (density_.empty())
+    if (!density_.empty())
+      ++report_.trajectory_hits;
+    else
       stage("density compensation", [&] {
         density_ = kept<double>(
             "density compensation", {trajectory_.sample_count()}, Backend::cpu,
@@ -372,6 +377,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     const auto bytes = static_cast<std::size_t>(values.size()) * sizeof(Element);
     if (cache->load(product, values.data(), bytes)) {
       if (is_right(values)) {
+        ++report_.trajectory_hits;
         report_.notes.push_back(what.substr(0, what.find(',')) + " is taken from the cache");
         return backend == Backend::cpu ? std::move(values) : values.to(backend);
       }
@@ -848,7 +854,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
         make_gridded_transform<T>(trajectory_, matrix_size_, settings_.accuracy, settings_.backend);
     Array<Complex<T>> images(transform->images_shape(weighted.extent(0)), settings_.backend);
     stage("gridded adjoint", [&] { transform->adjoint(weighted, images); });
-    inspect_first_image(images, &density());
+    inspect_first_image(images, &density_);
     return images;
   }
 
@@ -951,6 +957,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
   Report report_;
   Exhibits exhibits_;
   bool inspected_ = false;
+  bool q_is_new_ = false;  ///< made, or read, for this scan
   std::chrono::steady_clock::time_point begin_{};
   std::int64_t sample_count_ = 0;  ///< of the scan; of a team, each process has a share in trajectory_
   double data_unit_ = 1;           ///< the samples of the scan are the samples used times this

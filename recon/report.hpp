@@ -57,6 +57,8 @@ struct Report {
   double seconds = 0;                   ///< the stages and what lies between them
   std::vector<std::string> notes;       ///< decisions and warnings, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
+  std::int64_t trajectory_hits =
+      0;  ///< Q and density compensation that were kept from an earlier scan or on disk
   std::vector<PlannedMemory>
       device_memory;  ///< arrays on the GPU, last what they take at most together; empty on the CPU
   std::size_t device_peak_bytes = 0;  ///< what they took, measured
