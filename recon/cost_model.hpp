@@ -95,7 +95,7 @@ struct MachineRates {
   std::vector<std::pair<std::string, double*>> fields();
 };
 
-/// Measured now, in less than half a second, on the CPU or on the selected GPU. On the CPU one thread is
+/// Measured now, in about half a second on the CPU and two on the selected GPU. On the CPU one thread is
 /// measured, and how much faster the OpenMP threads of this process are together: the smallest time of
 /// several repetitions, so that what else the machine does disturbs little.
 MachineRates measure_rates(Backend backend);

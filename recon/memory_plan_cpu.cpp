@@ -27,10 +27,10 @@ MemoryPlan plan_arrays(const Workload& work, const Settings& settings, const Set
       plan.items.push_back({what, static_cast<std::size_t>(std::min(bytes, most)), first, last});
   };
   // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
-  // FFTW, OpenBLAS and NIfTI. LAPACK adds its buffers.
-  add("program and libraries", 30 * mebibyte, Step::read, Step::gridded);
+  // FFTW and NIfTI. OpenBLAS is there when maps are sought or coils mixed.
+  add("program and libraries", 27 * mebibyte, Step::read, Step::gridded);
   if (work.whitens || work.compresses || work.estimates_maps)
-    add("buffers of LAPACK", 4 * mebibyte, Step::prepare, Step::gridded);
+    add("OpenBLAS and its buffers", 14 * mebibyte, Step::prepare, Step::gridded);
 
   add("k-space data as read", samples * all * 8, Step::read, Step::gridded);
   add("trajectory as read", samples * 24, Step::read, Step::gridded);
@@ -164,7 +164,7 @@ MemoryPlan plan_host_memory(const Workload& work, const Settings& settings, cons
   // Smaller arrays go back to the C library, which keeps them between others that are still in use: 5 ... 25
   // % of the arrays of 2D scans, and no more of larger ones.
   const double kept =
-      std::min(0.15 * (static_cast<double>(plan.peak_bytes()) - 30 * mebibyte), 12 * mebibyte);
+      std::min(0.15 * (static_cast<double>(plan.peak_bytes()) - 27 * mebibyte), 12 * mebibyte);
   plan.items.push_back({"freed, and kept by the C library", static_cast<std::size_t>(std::max(kept, 0.0)),
                         MemoryPlan::Step::read, MemoryPlan::Step::gridded});
   return plan;
