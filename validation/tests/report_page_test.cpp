@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "io/hdf5.hpp"
@@ -26,6 +28,11 @@ class ReportPage : public tests::ProgramTest {
   static std::string content(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  /// How many voxels the page carries, each of two bytes.
+  static std::size_t voxels_of(const nlohmann::json& result) {
+    const auto digits = result["image"]["magnitude"].get<std::string>();
+    return (digits.size() / 4 * 3 - std::count(digits.end() - 2, digits.end(), '=')) / 2;
   }
   /// OUT.h5 with nothing but images and a report.
   std::string bare_result(std::array<int, 3> matrix_size, const io::Provenance& provenance = {}) const {
@@ -86,7 +93,7 @@ TEST_F(ReportPage, shows_large_volumes_in_part_and_says_so) {
   const auto large = bare_result({64, 64, 40});
   const auto page = io::report_page({large}, 20000);
   const auto result = data_of(page)["results"][0];
-  EXPECT_EQ(result["shown"]["planes"].size(), 4U);
+  EXPECT_EQ(result["shown"]["slices"].size(), 4U);
   EXPECT_NE(result["reduced"].get<std::string>().find("4 of 40 slices"), std::string::npos);
   EXPECT_LT(page.size(), 400000U);
   EXPECT_FALSE(data_of(io::report_page({large}))["results"][0].contains("reduced"));
@@ -109,11 +116,15 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
     provenance.reports.emplace_back();
   }
   io::write_results(path("many"), series, provenance);
-  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0]["shown"]["planes"];
-  EXPECT_EQ(all, nlohmann::json::parse(R"([[4, "1"], [4, "7"], [5, "1"], [5, "7"], [9, "1"], [9, "7"]])"));
+  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0];
+  EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
+  EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
   // Every repetition has the same slices, also where there is no room for all.
-  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0]["shown"]["planes"];
-  EXPECT_EQ(some, nlohmann::json::parse(R"([[4, "7"], [5, "7"], [9, "7"]])"));
+  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0];
+  EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
+  EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
 }
 
 TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
@@ -156,20 +167,71 @@ TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
   EXPECT_EQ(letters["top"], "L");
 }
 
-TEST_F(ReportPage, shows_the_certificate_that_failed) {
+TEST_F(ReportPage, shows_the_worst_certificate) {
+  const auto page_of = [&](const std::vector<Certificate>& certificates) {
+    io::ImageSeries series;
+    series.slice_count = static_cast<std::int64_t>(certificates.size());
+    io::Provenance provenance;
+    for (const auto& certificate : certificates) {
+      Image image;
+      image.geometry.matrix_size = {4, 4, 1};
+      image.values = Array<Complex<float>>(image.geometry.image_shape());
+      series.images.push_back(std::move(image));
+      provenance.reports.emplace_back();
+      provenance.reports.back().certificate = certificate;
+    }
+    io::write_results(path("some"), series, provenance);
+    return data_of(io::report_page({path("some.h5")}))["results"][0];
+  };
+  Certificate good, worse, failed, broken;
+  good.adjoint_error = 1e-8, good.requested = 1e-5, good.passed = true;
+  worse = good, worse.adjoint_error = 1e-6;
+  failed = good, failed.adjoint_error = 1e-4, failed.passed = false;
+  broken = good, broken.adjoint_error = std::numeric_limits<double>::quiet_NaN();
+  auto shown = page_of({good, worse, good});
+  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-6);
+  EXPECT_EQ(shown["certificate"]["passed"], true);
+  EXPECT_EQ(shown["certified"]["failed"], 0);
+  shown = page_of({worse, failed, good});
+  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-4);
+  EXPECT_EQ(shown["certificate"]["passed"], false);
+  EXPECT_EQ(shown["certified"]["failed"], 1);
+  EXPECT_EQ(shown["certified"]["images"], 3);
+  EXPECT_EQ(page_of({good, broken})["certificate"]["passed"], false) << "an error that is not a number";
+  broken = good, broken.forward_error = std::numeric_limits<double>::quiet_NaN();
+  broken.normal_error = broken.true_residual = 1e-8;
+  EXPECT_EQ(page_of({good, broken})["certificate"]["passed"], false) << "one of three that is not a number";
+}
+
+TEST_F(ReportPage, counts_voxels_that_are_not_finite) {
   io::ImageSeries series;
-  series.slice_count = 2;
-  io::Provenance provenance;
-  for (const bool passed : {true, false}) {
-    Image image;
-    image.geometry.matrix_size = {4, 4, 1};
-    image.values = Array<Complex<float>>(image.geometry.image_shape());
-    series.images.push_back(std::move(image));
-    provenance.reports.emplace_back();
-    provenance.reports.back().certificate.emplace().passed = passed;
-  }
-  io::write_results(path("two"), series, provenance);
-  EXPECT_EQ(data_of(io::report_page({path("two.h5")}))["results"][0]["certificate"]["passed"], false);
+  Image image;
+  image.geometry.matrix_size = {4, 4, 1};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  for (std::int64_t i = 0; i < image.values.size(); ++i) image.values[i] = {1, 0};
+  image.values[3] = {std::numeric_limits<float>::quiet_NaN(), 0};
+  image.values[5] = {0, std::numeric_limits<float>::infinity()};
+  series.images.push_back(std::move(image));
+  io::write_results(path("holes"), series, {});
+  const auto result = data_of(io::report_page({path("holes.h5")}))["results"][0];
+  EXPECT_EQ(result["image"]["not_finite"], 2);
+  EXPECT_EQ(result["image"]["largest"], 1.0);
+  EXPECT_FALSE(
+      data_of(io::report_page({bare_result({4, 4, 1})}))["results"][0]["image"].contains("not_finite"));
+}
+
+TEST_F(ReportPage, states_the_field_of_view_of_what_is_drawn) {
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {201, 150, 1};
+  image.geometry.fov_mm = {402, 150, 5};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  series.images.push_back(std::move(image));
+  io::write_results(path("wide"), series, {});
+  const auto shown = data_of(io::report_page({path("wide.h5")}, 20000))["results"][0]["shown"];
+  ASSERT_EQ(shown["stride"], 2);
+  EXPECT_EQ(shown["width"], 101);
+  EXPECT_EQ(shown["fov_mm"], nlohmann::json::array({404.0, 150.0})) << "the last block is half outside";
 }
 
 TEST_F(ReportPage, refuses_what_is_no_result) {
