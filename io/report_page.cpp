@@ -14,6 +14,7 @@
 
 #include "io/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/png.hpp"
 #include "io/results.hpp"
 #include "recon/error.hpp"
 
@@ -388,9 +389,14 @@ void write_page(const std::string& page, const std::string& path) {
   commit_all(files);
 }
 
-Bytes bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+/// A small picture as text of a page; empty when the file is no picture.
+std::string thumbnail_of(const std::string& path) {
+  constexpr int side = 128;  // of which the page shows 96
+  try {
+    return "data:image/png;base64," + base64(encode_png(reduced(read_png(path), side), path));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// A path as a reference from a page in the same folder.
@@ -422,18 +428,17 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
 
 namespace {
 
-std::string write_batch(const std::string& folder, bool with_results) {
+std::string write_batch(const std::string& folder, bool with_results, std::size_t most_bytes) {
   const auto summary_path = (fs::path(folder) / "summary.json").string();
   std::ifstream file(summary_path);
   if (!file)
     throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
   const Json summary = Json::parse(file, nullptr, false);
-  // Thumbnails are part of the page, and all of them together keep it small.
-  constexpr std::uintmax_t thumbnail_bytes = 4'000'000;
   if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
     throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
   Json scans = Json::array();
   int failed = 0;
+  std::size_t thumbnail_bytes = 0;
   for (const auto& row : summary["scans"]) {
     if (!row.is_object()) continue;
     const auto name = text_or(row, "name");
@@ -454,25 +459,42 @@ std::string write_batch(const std::string& folder, bool with_results) {
     if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
       if (with_results) write_report_page({beside(".h5")}, beside(".html"));
       if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
-      if (const auto png = beside(".png");
-          fs::exists(png, absent) && fs::file_size(png, absent) < thumbnail_bytes / summary["scans"].size())
-        scan["thumbnail"] = "data:image/png;base64," + base64(bytes_of(png));
+      if (fs::exists(beside(".png"), absent)) {
+        scan["picture"] = url_of(name + ".png");
+        // Only as many as may be embedded are made: a batch may hold thousands.
+        const auto thumbnail = thumbnail_bytes <= most_bytes ? thumbnail_of(beside(".png")) : std::string();
+        thumbnail_bytes += thumbnail.size();
+        if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
+      }
     }
     scans.push_back(std::move(scan));
   }
   std::stable_partition(scans.begin(), scans.end(),
                         [](const Json& scan) { return scan["status"] == "failed"; });
   const auto path = (fs::path(folder) / "index.html").string();
-  write_page(filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
-                     {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
-                     {"scans", scans}}),
-             path);
+  const auto page = [&] {
+    return filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
+                   {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
+                   {"scans", scans}});
+  };
+  auto text = page();
+  if (text.size() > most_bytes) {
+    for (auto& scan : scans)
+      if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
+    text = page();
+    // These pictures lie beside the page, and nothing else may be loaded than files.
+    constexpr std::string_view embedded = "img-src data:;";
+    text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
+  }
+  write_page(text, path);
   return path;
 }
 
 }  // namespace
 
-std::string write_batch_index(const std::string& folder) { return write_batch(folder, false); }
-std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true); }
+std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
+  return write_batch(folder, false, most_bytes);
+}
+std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true, 5'000'000); }
 
 }  // namespace fhd::io

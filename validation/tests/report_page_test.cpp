@@ -264,6 +264,25 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
   EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
 }
 
+TEST_F(ReportPage, of_a_large_batch_shows_the_pictures_beside_it) {
+  bare_result({200, 200, 1});
+  std::ofstream(path("odd #1.png")) << content(path("bare.png"));
+  std::ofstream(path("odd #1.h5")) << "only has to be there";
+  std::ofstream(path("summary.json")) << R"({"scans": [{"name": "bare", "status": "finished"},
+    {"name": "odd #1", "status": "finished"}]})";
+  const auto small = content(io::write_batch_index(path("")));
+  for (const auto& scan : data_of(small)["scans"]) {
+    const auto thumbnail = scan["thumbnail"].get<std::string>();
+    EXPECT_EQ(thumbnail.find("data:image/png;base64,"), 0U);
+    EXPECT_LE(thumbnail.size(), 25000U) << "128 x 128 pixels, not the picture itself";
+  }
+  EXPECT_EQ(small.find("file:"), std::string::npos);
+  const auto large = content(io::write_batch_index(path(""), 1000));
+  EXPECT_EQ(data_of(large)["scans"][0]["thumbnail"], "bare.png");
+  EXPECT_EQ(data_of(large)["scans"][1]["thumbnail"], "odd%20%231.png");
+  EXPECT_NE(large.find("img-src data: file:; base-uri 'none'"), std::string::npos);
+}
+
 /// Pages drawn by a browser. A check is JavaScript that runs behind the page's own and throws where the page
 /// is wrong.
 class ReportPageDrawn : public ReportPage {
@@ -400,6 +419,36 @@ TEST_F(ReportPageDrawn, shows_a_name_that_is_a_script_as_text) {
     need(document.scripts.length === 3 && !document.querySelector("img"), "no element came of a name");)js");
   if (status == no_browser) GTEST_SKIP() << install;
   EXPECT_EQ(status, 0) << text("said");
+}
+
+TEST_F(ReportPageDrawn, of_a_batch_sorts_and_shows_pictures) {
+  bare_result({40, 30, 1});
+  for (const char* name : {"b2", "b10"}) {
+    std::ofstream(path(std::string(name) + ".png")) << content(path("bare.png"));
+    std::ofstream(path(std::string(name) + ".h5")) << "only has to be there";
+  }
+  std::ofstream(path("summary.json")) << R"({"scans": [
+    {"name": "b10", "scan": "b10.h5", "status": "finished", "seconds": 9, "data_residual": 0.2},
+    {"name": "b2", "scan": "b2.h5", "status": "finished", "seconds": 10, "data_residual": 0.1},
+    {"name": "a", "scan": "a.h5", "status": "failed", "why": "no k-space"}]})";
+  const std::string check = R"js(
+    const names = () => [...document.querySelectorAll("tbody tr")].map(r => r.children[1].firstChild.textContent).join(" ");
+    const sort = n => document.querySelectorAll("th button")[n].click();
+    need(names() === "a b10 b2", "failed first: " + names());
+    need(document.querySelector("tbody tr").innerText.includes("no k-space"), "and why");
+    sort(0); need(names() === "a b2 b10", "names with numbers: " + names());
+    sort(2); need(names() === "b10 b2 a", "time: " + names());
+    sort(2); need(names() === "b2 b10 a", "time, longest first: " + names());
+    need(document.querySelector("[aria-sort=descending]").innerText.includes("time"), "the head tells");
+    for (const i of document.images) i.loading = "eager";
+    setTimeout(() => need([...document.images].length === 2 && [...document.images].every(i => i.naturalWidth > 0), "pictures"), 2000);)js";
+  for (const std::size_t most_bytes : {5000000, 1000}) {
+    const int status = draw(content(io::write_batch_index(path(""), most_bytes)), check);
+    if (status == no_browser) GTEST_SKIP() << install;
+    EXPECT_EQ(status, 0) << most_bytes << text("said");
+  }
+  std::filesystem::remove(path("b2.png"));
+  EXPECT_EQ(draw(content(path("index.html")), check), 1) << "a picture that is missing is noticed";
 }
 
 TEST_F(ReportPageDrawn, is_small_and_opens_soon) {
