@@ -171,7 +171,40 @@ GrayImage montage(const std::vector<Image>& images) {
   return tile(panels, columns);
 }
 
-void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path) {
+GrayImage reduced(const GrayImage& image, int side) {
+  const int stride = (std::max(image.width, image.height) + side - 1) / side;
+  if (stride <= 1) return image;
+  auto result = make_gray_image((image.width + stride - 1) / stride, (image.height + stride - 1) / stride);
+  for (int y = 0; y < result.height; ++y)
+    for (int x = 0; x < result.width; ++x) {
+      int sum = 0, count = 0;
+      for (int j = y * stride; j < std::min(image.height, (y + 1) * stride); ++j)
+        for (int i = x * stride; i < std::min(image.width, (x + 1) * stride); ++i, ++count)
+          sum += image.pixels[static_cast<std::size_t>(j) * image.width + i];
+      result.pixels[static_cast<std::size_t>(y) * result.width + x] =
+          static_cast<std::uint8_t>((sum + count / 2) / count);
+    }
+  return result;
+}
+
+GrayImage read_png(const std::string& path) {
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  if (!png_image_begin_read_from_file(&header, path.c_str()))
+    throw Error(path, "a PNG picture", header.message);
+  constexpr png_uint_32 largest = 32768;
+  if (header.width > largest || header.height > largest) {
+    png_image_free(&header);
+    throw Error(path, "at most 32768 pixels per side", "more");
+  }
+  header.format = PNG_FORMAT_GRAY;
+  auto image = make_gray_image(static_cast<int>(header.width), static_cast<int>(header.height));
+  if (!png_image_finish_read(&header, nullptr, image.pixels.data(), 0, nullptr))
+    throw Error(path, "a PNG picture", header.message);
+  return image;
+}
+
+std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path) {
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.width = static_cast<png_uint_32>(image.width);
@@ -181,7 +214,13 @@ void write_png(const std::string& path, const GrayImage& image, const std::strin
   std::vector<std::uint8_t> bytes(size);
   if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))
     throw Error(reported_path, "a picture that can be encoded", header.message);
-  write_bytes(path, bytes.data(), size, reported_path);
+  bytes.resize(size);
+  return bytes;
+}
+
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path) {
+  const auto bytes = encode_png(image, reported_path);
+  write_bytes(path, bytes.data(), bytes.size(), reported_path);
 }
 
 void write_png(const std::string& path, const GrayImage& image) {

@@ -47,6 +47,14 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale 
 /// axial scan). Small slices are enlarged to about 256 pixels.
 GrayImage montage(const std::vector<Image>& images);
 
+/// Means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
+GrayImage reduced(const GrayImage& image, int side);
+
+/// An 8-bit gray PNG as bytes; messages call it `reported_path`. Throws Error.
+std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path);
+/// Reads any PNG as 8-bit gray. Throws Error.
+GrayImage read_png(const std::string& path);
+
 /// Writes an 8-bit gray PNG to `path`; messages call it `reported_path`. Throws Error. (Not atomic by
 /// itself.)
 void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path);

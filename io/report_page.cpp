@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <sstream>
 
 #include "io/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/png.hpp"
 #include "io/results.hpp"
 #include "recon/error.hpp"
 
@@ -59,12 +61,12 @@ struct Selection {
   struct Plane {
     std::size_t image;
     std::int64_t z;
-    std::int64_t repetition;  ///< as the scan counts them
-    std::string slice;        ///< of the scan, of the volume, or both
   };
   std::int64_t width = 0, height = 0, stride = 1;
-  std::vector<Plane> planes;  ///< all slices of one repetition after the other
-  std::string reduced;        ///< what is left out, in words
+  std::vector<Plane> planes;              ///< all slices of one repetition after the other
+  std::vector<std::int64_t> repetitions;  ///< those shown, as the scan counts them
+  std::vector<std::string> slices;        ///< those shown: of the scan, of the volume, or both
+  std::string reduced;                    ///< what is left out, in words
 
   /// `images`: what the report says of each.
   Selection(const ImageSeries& series, const Json& images, std::size_t most_voxels) {
@@ -80,23 +82,27 @@ struct Selection {
       return told ? images[i][what].get<std::int64_t>() : other;
     };
     // Of every repetition the same slices; where not even one of each fits, some of the repetitions.
-    const std::int64_t slices = series.slice_count * n[2], repetitions = series.repetition_count;
+    const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
     const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
-    const std::int64_t slice_step = std::min(slices, (slices * repetitions + room - 1) / room);
-    const std::int64_t kept = (slices + slice_step - 1) / slice_step;
-    const std::int64_t repetition_step = (repetitions * kept + room - 1) / room;
+    const std::int64_t slice_step = std::min(slice_count, (slice_count * repetition_count + room - 1) / room);
+    const std::int64_t kept = (slice_count + slice_step - 1) / slice_step;
+    const std::int64_t repetition_step = (repetition_count * kept + room - 1) / room;
     // Around the middle, so that one slice alone is the middle one.
     const auto first = [](std::int64_t count, std::int64_t step) { return step == 1 ? 0 : count / 2 % step; };
-    for (std::int64_t r = first(repetitions, repetition_step); r < repetitions; r += repetition_step)
-      for (std::int64_t s = first(slices, slice_step); s < slices; s += slice_step) {
-        const std::int64_t image = r * series.slice_count + s / n[2], z = s % n[2];
-        const std::int64_t of_scan = number(image, "slice", s / n[2]);
-        planes.push_back({static_cast<std::size_t>(image), z, number(image, "repetition", r),
-                          n[2] == 1                ? std::to_string(of_scan)
-                          : series.slice_count > 1 ? fmt::format("{}: {}", of_scan, z)
-                                                   : std::to_string(z)});
-      }
-    const auto all = static_cast<std::size_t>(slices * repetitions);
+    const std::int64_t first_slice = first(slice_count, slice_step);
+    for (std::int64_t s = first_slice; s < slice_count; s += slice_step) {
+      const std::int64_t of_scan = number(s / n[2], "slice", s / n[2]), z = s % n[2];
+      slices.push_back(n[2] == 1                ? std::to_string(of_scan)
+                       : series.slice_count > 1 ? fmt::format("{}: {}", of_scan, z)
+                                                : std::to_string(z));
+    }
+    for (std::int64_t r = first(repetition_count, repetition_step); r < repetition_count;
+         r += repetition_step) {
+      repetitions.push_back(number(r * series.slice_count, "repetition", r));
+      for (std::int64_t s = first_slice; s < slice_count; s += slice_step)
+        planes.push_back({static_cast<std::size_t>(r * series.slice_count + s / n[2]), s % n[2]});
+    }
+    const auto all = static_cast<std::size_t>(slice_count * repetition_count);
     if (planes.size() < all) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
     if (stride > 1)
       reduced +=
@@ -108,6 +114,7 @@ struct Selection {
 Json volume_json(const ImageSeries& series, const Selection& selection) {
   // Of a block of pixels the mean of the magnitudes and the phase of the sum: single pixels would alias.
   double largest = 0;
+  std::int64_t not_finite = 0;  ///< pixels of the page
   const auto for_each = [&](auto work) {
     for (const auto& plane : selection.planes) {
       const auto& values = series.images[plane.image].values;
@@ -129,6 +136,7 @@ Json volume_json(const ImageSeries& series, const Selection& selection) {
   };
   for_each([&](double magnitude, Complex<double>) {
     if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    if (!std::isfinite(magnitude)) ++not_finite;
   });
   Bytes magnitudes, phase;
   for_each([&](double magnitude, Complex<double> sum) {
@@ -138,7 +146,9 @@ Json volume_json(const ImageSeries& series, const Selection& selection) {
     magnitudes.push_back(level >> 8);
     phase.push_back(std::isfinite(share) ? phase_of(sum) : 0);
   });
-  return {{"largest", largest}, {"magnitude", base64(magnitudes)}, {"phase", base64(phase)}};
+  Json json{{"largest", largest}, {"magnitude", base64(magnitudes)}, {"phase", base64(phase)}};
+  if (not_finite > 0) json["not_finite"] = not_finite;
+  return json;
 }
 
 /// The side of the patient towards which an axis points: "L", or empty when it is none in particular.
@@ -158,29 +168,33 @@ bool states_orientation(const Geometry& geometry) {
          geometry.slice_direction != silent.slice_direction;
 }
 
+/// Of a block of pixels the magnitude and phase of the mean: maps are smooth.
 Json coil_maps_json(const Array<Complex<float>>& maps) {
   const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
                      nx = maps.extent(2);
   const std::int64_t stride = (std::max(nx, ny) + 127) / 128;
-  float largest = 0;
-  for (const auto& v : maps) largest = std::max(largest, abs(v));
-  Bytes magnitude, phase;
-  std::int64_t width = 0, height = 0;
-  for (std::int64_t coil = 0; coil < coils; ++coil) {
-    height = 0;
-    for (std::int64_t y = 0; y < ny; y += stride, ++height) {
-      width = 0;
-      for (std::int64_t x = 0; x < nx; x += stride, ++width) {
-        const auto v = maps[(coil * ny + y) * nx + x];
-        magnitude.push_back(shade(largest > 0 ? abs(v) / largest : 0));
-        phase.push_back(phase_of(Complex<double>(v)));
+  const std::int64_t width = (nx + stride - 1) / stride, height = (ny + stride - 1) / stride;
+  std::vector<Complex<double>> means;
+  double largest = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t y = 0; y < ny; y += stride)
+      for (std::int64_t x = 0; x < nx; x += stride) {
+        Complex<double> sum;
+        int count = 0;
+        for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
+          for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count)
+            sum += Complex<double>(maps[(coil * ny + j) * nx + i]);
+        means.push_back({sum.re / count, sum.im / count});
+        if (std::isfinite(abs(means.back()))) largest = std::max(largest, abs(means.back()));
       }
-    }
+  Bytes magnitude, phase;
+  for (const auto& v : means) {
+    const bool finite = std::isfinite(abs(v));
+    magnitude.push_back(shade(finite && largest > 0 ? abs(v) / largest : 0));
+    phase.push_back(finite ? phase_of(v) : 0);
   }
-  return {{"width", width},
-          {"height", height},
-          {"count", coils},
-          {"magnitude", base64(magnitude)},
+  return {{"width", width},        {"height", height}, {"count", coils},
+          {"of", maps.extent(0)},  {"stride", stride}, {"magnitude", base64(magnitude)},
           {"phase", base64(phase)}};
 }
 
@@ -197,7 +211,11 @@ Json point_spread_json(const Array<float>& spread) {
     }
   Bytes bytes;
   for (const float v : brightest) bytes.push_back(shade(1 + 20 * std::log10(std::max(v, 1e-9F)) / 60));
-  return {{"width", width}, {"height", height}, {"decibel", base64(bytes)}};
+  return {{"width", width},
+          {"height", height},
+          {"extents", {nx, ny}},
+          {"stride", stride},
+          {"decibel", base64(bytes)}};
 }
 
 Json pairs(const Json& object) {
@@ -210,6 +228,47 @@ Json pairs(const Json& object) {
 
 std::string text_or(const Json& json, const char* name, const std::string& other = {}) {
   return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
+}
+
+/// How much of the allowed error a certificate found; infinite where a figure is missing that must be there.
+/// Reports write null for what was not checked, and JSON has nothing else for what is not a number.
+double severity(const Json& certificate) {
+  constexpr double missing = std::numeric_limits<double>::infinity();
+  const auto figure = [&](const char* name) {
+    return certificate.contains(name) && certificate[name].is_number() ? certificate[name].get<double>()
+                                                                       : missing;
+  };
+  // The adjoint is always checked; the others where a system was solved, all of them.
+  double worst = figure("adjoint_error");
+  int solved = 0;
+  for (const char* name : {"forward_error", "normal_error", "true_residual"})
+    if (std::isfinite(figure(name))) ++solved;
+  if (!std::isfinite(worst) || !std::isfinite(figure("requested")) || (solved != 0 && solved != 3))
+    return missing;
+  if (solved == 3) worst = std::max({worst, figure("forward_error"), figure("normal_error")});
+  return worst / figure("requested");
+}
+
+/// The worst certificate of all images: one that failed, and of those the largest error. One that says
+/// "passed" without its figures did not pass.
+void add_certificate(Json& result, const Json& report) {
+  if (!report.contains("images") || !report["images"].is_array()) return;
+  std::int64_t certified = 0, failed = 0;
+  std::pair<bool, double> worst{false, -1};
+  for (const auto& image : report["images"]) {
+    if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
+    Json certificate = image["certificate"];
+    const double error = severity(certificate);
+    const bool told = certificate.contains("passed") && certificate["passed"] == Json(true);
+    certificate["passed"] = told && std::isfinite(error);
+    ++certified;
+    if (!certificate["passed"]) ++failed;
+    const std::pair found{!certificate["passed"].get<bool>(), error};
+    if (found <= worst) continue;
+    worst = found;
+    result["certificate"] = certificate;
+  }
+  result["certified"] = {{"images", report["images"].size()}, {"certified", certified}, {"failed", failed}};
 }
 
 template <class T>
@@ -255,13 +314,14 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
       subtitle + (report.contains("images") && series.images.size() > 1
                       ? "; the certificate is the worst of all, convergence and time are of the first image"
                       : "");
-  Json planes = Json::array();
-  for (const auto& plane : selection.planes) planes.push_back({plane.repetition, plane.slice});
-  result["shown"] = {{"width", selection.width},
-                     {"height", selection.height},
-                     {"stride", selection.stride},
-                     {"planes", planes}};
-  if (placed) result["shown"]["fov_mm"] = {geometry.fov_mm[0], geometry.fov_mm[1]};
+  result["shown"] = {
+      {"width", selection.width},    {"height", selection.height},           {"stride", selection.stride},
+      {"matrix_size", {n[0], n[1]}}, {"repetitions", selection.repetitions}, {"slices", selection.slices}};
+  // Of the picture, which the last block of pixels may carry beyond the image.
+  if (placed)
+    result["shown"]["fov_mm"] = {
+        geometry.fov_mm[0] * static_cast<double>(selection.width * selection.stride) / n[0],
+        geometry.fov_mm[1] * static_cast<double>(selection.height * selection.stride) / n[1]};
   if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
   result["image"] = volume_json(series, selection);
   if (file.has("/gridded")) {
@@ -285,14 +345,7 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
   result["converged"] = field("converged") == Json(true);
   result["data_residual"] = field("data_residual");
   result["notes"] = field("notes").is_array() ? field("notes") : Json::array();
-  // Of several images the first that failed, else the first.
-  if (report.contains("images") && report["images"].is_array())
-    for (const auto& image : report["images"]) {
-      if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
-      const bool failed = image["certificate"].value("passed", false) == false;
-      if (failed || !result.contains("certificate")) result["certificate"] = image["certificate"];
-      if (failed) break;
-    }
+  add_certificate(result, report);
   if (field("lambda_curve").is_array() && field("lambda").is_number() &&
       field("largest_eigenvalue").is_number()) {
     result["lambda_curve"] = field("lambda_curve");
@@ -336,9 +389,14 @@ void write_page(const std::string& page, const std::string& path) {
   commit_all(files);
 }
 
-Bytes bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+/// A small picture as text of a page; empty when the file is no picture.
+std::string thumbnail_of(const std::string& path) {
+  constexpr int side = 128;  // of which the page shows 96
+  try {
+    return "data:image/png;base64," + base64(encode_png(reduced(read_png(path), side), path));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// A path as a reference from a page in the same folder.
@@ -370,18 +428,17 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
 
 namespace {
 
-std::string write_batch(const std::string& folder, bool with_results) {
+std::string write_batch(const std::string& folder, bool with_results, std::size_t most_bytes) {
   const auto summary_path = (fs::path(folder) / "summary.json").string();
   std::ifstream file(summary_path);
   if (!file)
     throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
   const Json summary = Json::parse(file, nullptr, false);
-  // Thumbnails are part of the page, and all of them together keep it small.
-  constexpr std::uintmax_t thumbnail_bytes = 4'000'000;
   if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
     throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
   Json scans = Json::array();
   int failed = 0;
+  std::size_t thumbnail_bytes = 0;
   for (const auto& row : summary["scans"]) {
     if (!row.is_object()) continue;
     const auto name = text_or(row, "name");
@@ -402,25 +459,42 @@ std::string write_batch(const std::string& folder, bool with_results) {
     if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
       if (with_results) write_report_page({beside(".h5")}, beside(".html"));
       if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
-      if (const auto png = beside(".png");
-          fs::exists(png, absent) && fs::file_size(png, absent) < thumbnail_bytes / summary["scans"].size())
-        scan["thumbnail"] = "data:image/png;base64," + base64(bytes_of(png));
+      if (fs::exists(beside(".png"), absent)) {
+        scan["picture"] = url_of(name + ".png");
+        // Only as many as may be embedded are made: a batch may hold thousands.
+        const auto thumbnail = thumbnail_bytes <= most_bytes ? thumbnail_of(beside(".png")) : std::string();
+        thumbnail_bytes += thumbnail.size();
+        if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
+      }
     }
     scans.push_back(std::move(scan));
   }
   std::stable_partition(scans.begin(), scans.end(),
                         [](const Json& scan) { return scan["status"] == "failed"; });
   const auto path = (fs::path(folder) / "index.html").string();
-  write_page(filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
-                     {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
-                     {"scans", scans}}),
-             path);
+  const auto page = [&] {
+    return filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
+                   {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
+                   {"scans", scans}});
+  };
+  auto text = page();
+  if (text.size() > most_bytes) {
+    for (auto& scan : scans)
+      if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
+    text = page();
+    // These pictures lie beside the page, and nothing else may be loaded than files.
+    constexpr std::string_view embedded = "img-src data:;";
+    text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
+  }
+  write_page(text, path);
   return path;
 }
 
 }  // namespace
 
-std::string write_batch_index(const std::string& folder) { return write_batch(folder, false); }
-std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true); }
+std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
+  return write_batch(folder, false, most_bytes);
+}
+std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true, 5'000'000); }
 
 }  // namespace fhd::io

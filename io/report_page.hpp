@@ -15,9 +15,10 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
 void write_report_page(const std::vector<std::string>& results, const std::string& path);
 
 /// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by
-/// FOLDER/summary.json, with thumbnails, linked to those FOLDER/NAME.html that exist. Returns its path.
-/// Throws Error.
-std::string write_batch_index(const std::string& folder);
+/// FOLDER/summary.json, linked to those FOLDER/NAME.html that exist. Thumbnails of FOLDER/NAME.png are part
+/// of the page while it holds at most `most_bytes`; where there are too many, it shows those files instead.
+/// Returns its path. Throws Error.
+std::string write_batch_index(const std::string& folder, std::size_t most_bytes = 5'000'000);
 /// First FOLDER/NAME.html for each scan that has a result, then the index.
 std::string write_batch_pages(const std::string& folder);
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "io/hdf5.hpp"
@@ -26,6 +28,11 @@ class ReportPage : public tests::ProgramTest {
   static std::string content(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  /// How many voxels the page carries, each of two bytes.
+  static std::size_t voxels_of(const nlohmann::json& result) {
+    const auto digits = result["image"]["magnitude"].get<std::string>();
+    return (digits.size() / 4 * 3 - std::count(digits.end() - 2, digits.end(), '=')) / 2;
   }
   /// OUT.h5 with nothing but images and a report.
   std::string bare_result(std::array<int, 3> matrix_size, const io::Provenance& provenance = {}) const {
@@ -86,7 +93,7 @@ TEST_F(ReportPage, shows_large_volumes_in_part_and_says_so) {
   const auto large = bare_result({64, 64, 40});
   const auto page = io::report_page({large}, 20000);
   const auto result = data_of(page)["results"][0];
-  EXPECT_EQ(result["shown"]["planes"].size(), 4U);
+  EXPECT_EQ(result["shown"]["slices"].size(), 4U);
   EXPECT_NE(result["reduced"].get<std::string>().find("4 of 40 slices"), std::string::npos);
   EXPECT_LT(page.size(), 400000U);
   EXPECT_FALSE(data_of(io::report_page({large}))["results"][0].contains("reduced"));
@@ -109,11 +116,15 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
     provenance.reports.emplace_back();
   }
   io::write_results(path("many"), series, provenance);
-  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0]["shown"]["planes"];
-  EXPECT_EQ(all, nlohmann::json::parse(R"([[4, "1"], [4, "7"], [5, "1"], [5, "7"], [9, "1"], [9, "7"]])"));
+  const auto all = data_of(io::report_page({path("many.h5")}))["results"][0];
+  EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
+  EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
   // Every repetition has the same slices, also where there is no room for all.
-  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0]["shown"]["planes"];
-  EXPECT_EQ(some, nlohmann::json::parse(R"([[4, "7"], [5, "7"], [9, "7"]])"));
+  const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0];
+  EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
+  EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
 }
 
 TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
@@ -156,20 +167,71 @@ TEST_F(ReportPage, names_the_sides_that_the_scan_states) {
   EXPECT_EQ(letters["top"], "L");
 }
 
-TEST_F(ReportPage, shows_the_certificate_that_failed) {
+TEST_F(ReportPage, shows_the_worst_certificate) {
+  const auto page_of = [&](const std::vector<Certificate>& certificates) {
+    io::ImageSeries series;
+    series.slice_count = static_cast<std::int64_t>(certificates.size());
+    io::Provenance provenance;
+    for (const auto& certificate : certificates) {
+      Image image;
+      image.geometry.matrix_size = {4, 4, 1};
+      image.values = Array<Complex<float>>(image.geometry.image_shape());
+      series.images.push_back(std::move(image));
+      provenance.reports.emplace_back();
+      provenance.reports.back().certificate = certificate;
+    }
+    io::write_results(path("some"), series, provenance);
+    return data_of(io::report_page({path("some.h5")}))["results"][0];
+  };
+  Certificate good, worse, failed, broken;
+  good.adjoint_error = 1e-8, good.requested = 1e-5, good.passed = true;
+  worse = good, worse.adjoint_error = 1e-6;
+  failed = good, failed.adjoint_error = 1e-4, failed.passed = false;
+  broken = good, broken.adjoint_error = std::numeric_limits<double>::quiet_NaN();
+  auto shown = page_of({good, worse, good});
+  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-6);
+  EXPECT_EQ(shown["certificate"]["passed"], true);
+  EXPECT_EQ(shown["certified"]["failed"], 0);
+  shown = page_of({worse, failed, good});
+  EXPECT_EQ(shown["certificate"]["adjoint_error"], 1e-4);
+  EXPECT_EQ(shown["certificate"]["passed"], false);
+  EXPECT_EQ(shown["certified"]["failed"], 1);
+  EXPECT_EQ(shown["certified"]["images"], 3);
+  EXPECT_EQ(page_of({good, broken})["certificate"]["passed"], false) << "an error that is not a number";
+  broken = good, broken.forward_error = std::numeric_limits<double>::quiet_NaN();
+  broken.normal_error = broken.true_residual = 1e-8;
+  EXPECT_EQ(page_of({good, broken})["certificate"]["passed"], false) << "one of three that is not a number";
+}
+
+TEST_F(ReportPage, counts_voxels_that_are_not_finite) {
   io::ImageSeries series;
-  series.slice_count = 2;
-  io::Provenance provenance;
-  for (const bool passed : {true, false}) {
-    Image image;
-    image.geometry.matrix_size = {4, 4, 1};
-    image.values = Array<Complex<float>>(image.geometry.image_shape());
-    series.images.push_back(std::move(image));
-    provenance.reports.emplace_back();
-    provenance.reports.back().certificate.emplace().passed = passed;
-  }
-  io::write_results(path("two"), series, provenance);
-  EXPECT_EQ(data_of(io::report_page({path("two.h5")}))["results"][0]["certificate"]["passed"], false);
+  Image image;
+  image.geometry.matrix_size = {4, 4, 1};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  for (std::int64_t i = 0; i < image.values.size(); ++i) image.values[i] = {1, 0};
+  image.values[3] = {std::numeric_limits<float>::quiet_NaN(), 0};
+  image.values[5] = {0, std::numeric_limits<float>::infinity()};
+  series.images.push_back(std::move(image));
+  io::write_results(path("holes"), series, {});
+  const auto result = data_of(io::report_page({path("holes.h5")}))["results"][0];
+  EXPECT_EQ(result["image"]["not_finite"], 2);
+  EXPECT_EQ(result["image"]["largest"], 1.0);
+  EXPECT_FALSE(
+      data_of(io::report_page({bare_result({4, 4, 1})}))["results"][0]["image"].contains("not_finite"));
+}
+
+TEST_F(ReportPage, states_the_field_of_view_of_what_is_drawn) {
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {201, 150, 1};
+  image.geometry.fov_mm = {402, 150, 5};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  series.images.push_back(std::move(image));
+  io::write_results(path("wide"), series, {});
+  const auto shown = data_of(io::report_page({path("wide.h5")}, 20000))["results"][0]["shown"];
+  ASSERT_EQ(shown["stride"], 2);
+  EXPECT_EQ(shown["width"], 101);
+  EXPECT_EQ(shown["fov_mm"], nlohmann::json::array({404.0, 150.0})) << "the last block is half outside";
 }
 
 TEST_F(ReportPage, refuses_what_is_no_result) {
@@ -202,16 +264,207 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
   EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
 }
 
-TEST_F(ReportPage, runs_in_a_browser) {
-  const auto script = std::filesystem::path(FHD_SOURCE) / "validation/screenshot";
-  if (!std::filesystem::exists(script)) GTEST_SKIP() << "no source tree at " << FHD_SOURCE;
-  std::ofstream(path("page.html")) << io::report_page({bare_result({16, 16, 4})});
-  const int status = std::system(
-      (script.string() + " " + path("page.html") + " " + path("page.png") + " > /dev/null 2>&1").c_str());
-  if (WEXITSTATUS(status) == 77)
-    GTEST_SKIP() << "no Chromium: install the package chromium to see the page drawn";
+TEST_F(ReportPage, of_a_large_batch_shows_the_pictures_beside_it) {
+  bare_result({200, 200, 1});
+  std::ofstream(path("odd #1.png")) << content(path("bare.png"));
+  std::ofstream(path("odd #1.h5")) << "only has to be there";
+  std::ofstream(path("summary.json")) << R"({"scans": [{"name": "bare", "status": "finished"},
+    {"name": "odd #1", "status": "finished"}]})";
+  const auto small = content(io::write_batch_index(path("")));
+  for (const auto& scan : data_of(small)["scans"]) {
+    const auto thumbnail = scan["thumbnail"].get<std::string>();
+    EXPECT_EQ(thumbnail.find("data:image/png;base64,"), 0U);
+    EXPECT_LE(thumbnail.size(), 25000U) << "128 x 128 pixels, not the picture itself";
+  }
+  EXPECT_EQ(small.find("file:"), std::string::npos);
+  const auto large = content(io::write_batch_index(path(""), 1000));
+  EXPECT_EQ(data_of(large)["scans"][0]["thumbnail"], "bare.png");
+  EXPECT_EQ(data_of(large)["scans"][1]["thumbnail"], "odd%20%231.png");
+  EXPECT_NE(large.find("img-src data: file:; base-uri 'none'"), std::string::npos);
+}
+
+/// Pages drawn by a browser. A check is JavaScript that runs behind the page's own and throws where the page
+/// is wrong.
+class ReportPageDrawn : public ReportPage {
+ protected:
+  /// 0 when page and check ran to their ends, 77 without a browser.
+  int draw(std::string page, const std::string& check = {}) const {
+    const auto script = std::filesystem::path(FHD_SOURCE) / "validation/screenshot";
+    if (!std::filesystem::exists(script)) return 77;
+    const std::string end = "</body>";
+    page.insert(page.rfind(end), "<script>const need = (ok, what) => { if (!ok) throw Error(what); };\n" +
+                                     check + "</script>\n");
+    std::ofstream(path("drawn.html")) << page;
+    const int status = std::system((script.string() + " " + path("drawn.html") + " " + path("drawn.png") +
+                                    " > " + path("said") + " 2>&1")
+                                       .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  }
+  static constexpr int no_browser = 77;
+  static constexpr const char* install = "no Chromium: install the package chromium to see the page drawn";
+
+  /// Slices 16, repetitions 2 and 5, of 64 x 64, with the gridded image and 4 coils.
+  std::string full_result() const {
+    io::ImageSeries series, gridded;
+    series.repetition_count = 2;
+    io::Provenance provenance;
+    provenance.repetitions = {2, 5};
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      Image image;
+      image.geometry.matrix_size = {64, 64, 16};
+      image.geometry.fov_mm = {240, 240, 80};
+      image.values = Array<Complex<float>>(image.geometry.image_shape());
+      for (std::int64_t p = 0; p < image.values.size(); ++p)
+        image.values[p] = {static_cast<float>(p % 64 + 100 * repetition), 0};  // the x of the voxel
+      series.images.push_back(image);
+      for (auto& v : image.values) v = {0, 2 * v.re};
+      gridded.images.push_back(std::move(image));
+      provenance.reports.emplace_back();
+      provenance.reports.back().relative_residuals = {1, 0.1, 0.01};
+    }
+    gridded.repetition_count = 2;
+    Exhibits exhibits;
+    exhibits.sensitivity_maps = Array<Complex<float>>(Shape{4, 64, 64});
+    for (auto& v : exhibits.sensitivity_maps) v = {1, 0};
+    exhibits.point_spread = Array<float>(Shape{128, 128});
+    exhibits.point_spread[64 * 128 + 64] = 1;
+    io::write_results(path("full"), series, provenance, {gridded, exhibits});
+    return path("full.h5");
+  }
+};
+
+TEST_F(ReportPageDrawn, runs_in_a_browser) {
+  const auto page = io::report_page({bare_result({16, 16, 4})});
+  const int status = draw(page);
+  if (status == no_browser) GTEST_SKIP() << install;
   EXPECT_EQ(status, 0);
-  EXPECT_GT(std::filesystem::file_size(path("page.png")), 5000U);
+  EXPECT_GT(std::filesystem::file_size(path("drawn.png")), 5000U);
+  EXPECT_EQ(draw(page, "need(false, 'this check fails');"), 1) << "a check that fails is noticed";
+}
+
+TEST_F(ReportPageDrawn, follows_keys_and_pointer) {
+  const int status = draw(io::report_page({full_result()}), R"js(
+    const key = k => document.body.dispatchEvent(new KeyboardEvent("keydown", {key: k, bubbles: true, cancelable: true}));
+    const shown = n => document.querySelector(`input[aria-label=${n}]`).parentNode.querySelector("output").textContent;
+    const canvases = [...document.querySelectorAll(".frame canvas")], readout = document.querySelector(".readout");
+    const point = (c, x, y) => {
+      const box = c.getBoundingClientRect();
+      c.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + (x + .5) / 64 * box.width, clientY: box.top + (y + .5) / 64 * box.height}));
+    };
+    need(canvases.length === 3 && shown("Slice") === "8" && shown("Repetition") === "2", "start");
+    point(canvases[0], 10, 40);
+    need(readout.textContent.startsWith("Voxel x 10, y 40, slice 8, repetition 2Conjugate") || readout.textContent.startsWith("Voxel x 10, y 40, slice 8, repetition 2Image"), readout.textContent);
+    need(/ 10 ∠ 0° · gridded 20 ∠ 90° · difference [-\d.e]+$/.test(readout.textContent), readout.textContent);
+    key("ArrowUp"); key("ArrowRight");
+    need(shown("Slice") === "9" && shown("Repetition") === "5", "arrows");
+    need(/slice 9, repetition 5.* 110 ∠ 0° · gridded 220 ∠ 90°/.test(readout.textContent), "the voxel is read again: " + readout.textContent);
+    key("ArrowDown"); key("ArrowLeft"); key("ArrowLeft");
+    need(shown("Slice") === "8" && shown("Repetition") === "2", "arrows back");
+    for (const z of [1, 2, 3]) {
+      key("+");
+      for (const c of canvases) need(c.getBoundingClientRect().width === 64 * z && c.getBoundingClientRect().height === 64 * z, "zoom " + z);
+      point(canvases[2], 63, 0);
+      need(readout.textContent.startsWith("Voxel x 63, y 0,"), "corner " + readout.textContent);
+      const bar = document.querySelector(".scale");
+      need(Math.abs(bar.getBoundingClientRect().width - parseFloat(bar.textContent) / 240 * 64 * z) <= 1, "scale bar at zoom " + z);
+    }
+    const colours = c => c.getContext("2d").getImageData(0, 0, 64, 64).data;
+    need(colours(canvases[1])[4 * 63] === colours(canvases[1])[4 * 63 + 1], "magnitudes are gray");
+    key("p");
+    const [red, green] = [0, 1].map(i => colours(canvases[1])[4 * 63 + i]);
+    need(green > red && red > 0, "90 degrees are yellowish green");
+    for (const t of document.querySelectorAll("svg text")) need(parseFloat(getComputedStyle(t).fontSize) >= 12 && Math.abs(t.getScreenCTM().a ** 2 + t.getScreenCTM().b ** 2 - 1) < 1e-3, "text in plots");
+    need(document.querySelectorAll("svg").length === 2, "convergence and point spread");
+    need(document.documentElement.scrollWidth <= innerWidth, "as wide as the window");
+  )js");
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
+}
+
+TEST_F(ReportPageDrawn, reaches_no_network) {
+  const auto page = io::report_page({bare_result({8, 8, 1})});
+  const std::string policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
+  ASSERT_LT(page.find(policy), page.find("<title>")) << "before anything that could load";
+  // Nothing answers on the ports: what is not refused by the policy fails silently, and the check throws.
+  const std::string attempts = R"js(
+    let refused = 0;
+    document.addEventListener("securitypolicyviolation", () => ++refused);
+    fetch("http://127.0.0.1:9/a").catch(() => 0);
+    new Image().src = "http://127.0.0.1:9/b.png";
+    document.body.append(Object.assign(document.createElement("iframe"), {src: "http://127.0.0.1:9/c"}));
+    document.body.append(Object.assign(document.createElement("script"), {src: "http://127.0.0.1:9/d.js"}));
+    setTimeout(() => need(refused >= 4, refused + " of 4 refused"), 2000);)js";
+  const int status = draw(page, attempts);
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0);
+  auto without = page;
+  without.erase(page.find("<meta http-equiv"),
+                page.find('>', page.find("<meta http-equiv")) + 1 - page.find("<meta http-equiv"));
+  EXPECT_EQ(draw(without, attempts), 1) << "the check notices a page without the policy";
+}
+
+TEST_F(ReportPageDrawn, shows_a_name_that_is_a_script_as_text) {
+  // A file name cannot hold '/': the name is that of a folder and a file.
+  const auto scan = path("<script>alert(1)</script>");
+  std::filesystem::create_directories(std::filesystem::path(scan).parent_path());
+  ASSERT_EQ(run("simulate -o '" + scan + "' --matrix 16 --coils 2"), 0) << text("err");
+  ASSERT_EQ(run("recon '" + scan + ".h5' -o '" + path("<img src=x onerror=alert(2)>") + "'"), 0)
+      << text("err");
+  ASSERT_EQ(run("report '" + path("<img src=x onerror=alert(2)>.h5") + "'"), 0) << text("err");
+  const auto page = content(path("<img src=x onerror=alert(2)>.html"));
+  EXPECT_EQ(page.find("<script>alert(1)"), std::string::npos);
+  const int status = draw(page, R"js(
+    need(document.body.innerText.includes("<script>alert(1)<" + "/script>.h5"), "the input is named");
+    need(document.querySelector("h1").textContent === "<img src=x onerror=alert(2)>", "the title");
+    need(document.scripts.length === 3 && !document.querySelector("img"), "no element came of a name");)js");
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
+}
+
+TEST_F(ReportPageDrawn, of_a_batch_sorts_and_shows_pictures) {
+  bare_result({40, 30, 1});
+  for (const char* name : {"b2", "b10"}) {
+    std::ofstream(path(std::string(name) + ".png")) << content(path("bare.png"));
+    std::ofstream(path(std::string(name) + ".h5")) << "only has to be there";
+  }
+  std::ofstream(path("summary.json")) << R"({"scans": [
+    {"name": "b10", "scan": "b10.h5", "status": "finished", "seconds": 9, "data_residual": 0.2},
+    {"name": "b2", "scan": "b2.h5", "status": "finished", "seconds": 10, "data_residual": 0.1},
+    {"name": "a", "scan": "a.h5", "status": "failed", "why": "no k-space"}]})";
+  const std::string check = R"js(
+    const names = () => [...document.querySelectorAll("tbody tr")].map(r => r.children[1].firstChild.textContent).join(" ");
+    const sort = n => document.querySelectorAll("th button")[n].click();
+    need(names() === "a b10 b2", "failed first: " + names());
+    need(document.querySelector("tbody tr").innerText.includes("no k-space"), "and why");
+    sort(0); need(names() === "a b2 b10", "names with numbers: " + names());
+    sort(2); need(names() === "b10 b2 a", "time: " + names());
+    sort(2); need(names() === "b2 b10 a", "time, longest first: " + names());
+    need(document.querySelector("[aria-sort=descending]").innerText.includes("time"), "the head tells");
+    for (const i of document.images) i.loading = "eager";
+    setTimeout(() => need([...document.images].length === 2 && [...document.images].every(i => i.naturalWidth > 0), "pictures"), 2000);)js";
+  for (const std::size_t most_bytes : {5000000, 1000}) {
+    const int status = draw(content(io::write_batch_index(path(""), most_bytes)), check);
+    if (status == no_browser) GTEST_SKIP() << install;
+    EXPECT_EQ(status, 0) << most_bytes << text("said");
+  }
+  std::filesystem::remove(path("b2.png"));
+  EXPECT_EQ(draw(content(path("index.html")), check), 1) << "a picture that is missing is noticed";
+}
+
+TEST_F(ReportPageDrawn, is_small_and_opens_soon) {
+  const auto page = io::report_page({full_result()});
+  EXPECT_LE(page.size(), 5'000'000U);
+  double ready_ms = 1e9;  // the least of a few: other programs may be at work
+  for (int i = 0; i < 3 && !(ready_ms < 1000); ++i) {
+    const int status = draw(page);
+    if (status == no_browser) GTEST_SKIP() << install;
+    ASSERT_EQ(status, 0);
+    const auto said = text("said");
+    const std::string words = "ready after ";
+    ASSERT_NE(said.find(words), std::string::npos) << said;
+    ready_ms = std::stod(said.substr(said.find(words) + words.size()));
+  }
+  EXPECT_LE(ready_ms, 1000);
 }
 
 }  // namespace
