@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "io/hdf5.hpp"
 #include "io/results.hpp"
@@ -142,6 +143,27 @@ TEST_F(ReportPage, shows_means_of_pixels_not_some_of_them) {
   // 100 x 100 values of 65535: 20,000 bytes of 0xff are 26,666 digits '/', and two more bits.
   const auto magnitude = result["image"]["magnitude"].get<std::string>();
   EXPECT_EQ(magnitude.find_first_not_of('/'), 26666U);
+}
+
+TEST_F(ReportPage, shows_means_of_coil_maps) {
+  // Stripes of 2 and 0 beside a coil of 1: their means are the same.
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {256, 256, 1};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  series.images.push_back(std::move(image));
+  Exhibits exhibits;
+  exhibits.sensitivity_maps = Array<Complex<float>>(Shape{2, 256, 256});
+  for (std::int64_t i = 0; i < 256 * 256; ++i) {
+    exhibits.sensitivity_maps[i] = {i % 2 == 0 ? 2.0F : 0.0F, 0};
+    exhibits.sensitivity_maps[256 * 256 + i] = {1, 0};
+  }
+  io::write_results(path("maps"), series, {}, {std::nullopt, exhibits});
+  const auto maps = data_of(io::report_page({path("maps.h5")}))["results"][0]["coil_maps"];
+  EXPECT_EQ(maps["stride"], 2);
+  EXPECT_EQ(maps["of"], 2);
+  // 2 x 128 x 128 bytes of 255: 32768 bytes are 43690 digits '/', and two bits more.
+  EXPECT_EQ(maps["magnitude"].get<std::string>().find_first_not_of('/'), 43690U);
 }
 
 TEST_F(ReportPage, leaves_out_what_is_missing) {
@@ -449,6 +471,44 @@ TEST_F(ReportPageDrawn, of_a_batch_sorts_and_shows_pictures) {
   }
   std::filesystem::remove(path("b2.png"));
   EXPECT_EQ(draw(content(path("index.html")), check), 1) << "a picture that is missing is noticed";
+}
+
+TEST_F(ReportPageDrawn, says_first_whether_the_result_is_as_exact_as_asked) {
+  const auto page_of = [&](const std::optional<Certificate>& certificate) {
+    io::ImageSeries series;
+    Image image;
+    image.geometry.matrix_size = {8, 8, 1};
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    series.images.push_back(std::move(image));
+    io::Provenance provenance;
+    provenance.reports.emplace_back();
+    provenance.reports[0].certificate = certificate;
+    provenance.reports[0].stages = {{"Q", 2.0}, {"FhD", 1.0}};
+    provenance.reports[0].predicted_stages = {{"Q", 1.5}, {"FhD", 1.0}};
+    io::write_results(path("verdict"), series, provenance);
+    return io::report_page({path("verdict.h5")});
+  };
+  const auto check = [](const std::string& kind, const std::string& words) {
+    return "const v = document.querySelector('.verdict'), text = v.innerText.replaceAll('\\u00a0', ' ');"
+           "need(v.classList.contains('" +
+           kind + "') && text.includes('" + words +
+           "'), text);"
+           "need(text.includes('computed in 3.00 s, 2.50 s predicted'), text);"
+           "need(v.compareDocumentPosition(document.querySelector('canvas')) & "
+           "Node.DOCUMENT_POSITION_FOLLOWING, "
+           "'above the images');"
+           "need([...document.querySelectorAll('.times tr')].some(r => "
+           "r.innerText.replaceAll('\\u00a0', ' ').match(/^Q\\s+2.00 s\\s+1.50 s$/)), 'stage');";
+  };
+  Certificate certificate;
+  certificate.adjoint_error = 1e-8, certificate.requested = 1e-5, certificate.passed = true;
+  const int status = draw(page_of(certificate), check("pass", "Certified"));
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
+  EXPECT_EQ(draw(page_of({}), check("none", "Not certified")), 0);
+  certificate.adjoint_error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(draw(page_of(certificate), check("fail", "did not pass")), 0);
+  EXPECT_EQ(draw(page_of(certificate), check("pass", "Certified")), 1);
 }
 
 TEST_F(ReportPageDrawn, is_small_and_opens_soon) {
