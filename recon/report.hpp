@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,8 +48,13 @@ struct Certificate {
   double requested = 0;         ///< what the largest of the three errors may be
   double seconds = 0;           ///< that the check took
   bool passed = false;
-  /// The largest of the three errors.
-  double error() const { return std::max({forward_error, adjoint_error, normal_error}); }
+  /// The largest of the three errors; NaN where one is NaN, which std::max would pass over.
+  double error() const {
+    const bool known =
+        forward_error == forward_error && adjoint_error == adjoint_error && normal_error == normal_error;
+    return known ? std::max({forward_error, adjoint_error, normal_error})
+                 : std::numeric_limits<double>::quiet_NaN();
+  }
 };
 
 struct Report {

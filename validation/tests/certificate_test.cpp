@@ -176,6 +176,28 @@ TEST(Certificate, never_passes_a_nan) {
                }).passed);
 }
 
+TEST(Certificate, never_passes_a_nan_of_a_method_without_a_system) {
+  const Scan scan = scan_of({16, 16, 1}, 2);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto falsify = [&](auto& e) { std::fill(e.adjoint.begin(), e.adjoint.end(), Complex<float>(nan)); };
+  Settings settings;
+  settings.method = Method::gridded;
+  settings.inspector = std::make_shared<Falsified<decltype(falsify)>>(falsify);
+  EXPECT_FALSE(certificate_of(scan, settings).passed);
+}
+
+TEST(Certificate, the_largest_error_is_a_nan_wherever_it_stands) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double Certificate::*error :
+       {&Certificate::forward_error, &Certificate::adjoint_error, &Certificate::normal_error}) {
+    Certificate c;
+    c.forward_error = c.adjoint_error = c.normal_error = 1e-6;
+    EXPECT_EQ(c.error(), 1e-6);
+    c.*error = nan;
+    EXPECT_TRUE(std::isnan(c.error()));
+  }
+}
+
 TEST(Certificate, is_the_same_in_every_run) {
   const Scan scan = scan_of({20, 20, 1}, 2);
   const Certificate a = certificate_of(scan, inspected()), b = certificate_of(scan, inspected());
