@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <ctime>
 
 #include "recon/error.hpp"
 
@@ -110,6 +111,15 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     if (at == end) return selected;
     if (*at++ != ',') refuse();
   }
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
 }
 
 }  // namespace fhd::app

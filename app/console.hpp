@@ -56,4 +56,7 @@ void print_scan(const io::ScanSummary& summary);
 std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
                                           const std::string& option);
 
+/// Now, in ISO 8601: "2026-11-21T07:45:00Z".
+std::string utc_now();
+
 }  // namespace fhd::app

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -39,15 +38,6 @@ struct ReconCommand {
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
 };
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
 std::string default_output(const std::string& scan) {

@@ -27,14 +27,13 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 /// exp(i 2 pi k shift) of every sample, planar: what the half-voxel shift of an even axis x costs.
 template <class T>
-void shift_phase(const double* k, std::int64_t samples, double shift, double sign, std::vector<T>& c,
-                 std::vector<T>& s) {
+void shift_phase(const double* k, std::int64_t samples, double shift, std::vector<T>& c, std::vector<T>& s) {
   c.resize(samples);
   s.resize(samples);
 #pragma omp parallel for schedule(static)
   for (std::int64_t m = 0; m < samples; ++m) {
     const double turns = k[m] * shift;
-    const double angle = 2 * std::numbers::pi * sign * (turns - std::rint(turns));
+    const double angle = 2 * std::numbers::pi * (turns - std::rint(turns));
     c[m] = static_cast<T>(std::cos(angle));
     s[m] = static_cast<T>(std::sin(angle));
   }
@@ -49,6 +48,8 @@ struct Rows {
 /// What the direct adjoint makes of some blocks of groups before the product, by all threads for all threads.
 template <class T>
 class AdjointTables {
+  static constexpr int unit = 32;  // groups tabled by one thread at a time; divides the block
+
  public:
   AdjointTables(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows, int coils,
                 const Kernels<T>& kernels)
@@ -97,12 +98,20 @@ class AdjointTables {
   const std::vector<Step>& steps() const { return steps_; }
   const SampleGroups::Block& part(std::size_t i) const { return parts_[i]; }
 
+  /// One thread's e_z, data and shifts of a few samples.
+  struct Scratch {
+    explicit Scratch(const AdjointTables& tables)
+        : z_real(Shape{tables.planes_, unit}),
+          z_imag(z_real.shape()),
+          d_real(Shape{tables.coils_, unit}),
+          d_imag(d_real.shape()) {}
+    Array<T> z_real, z_imag, d_real, d_imag;
+    T shift_real[unit], shift_imag[unit];
+  };
+
   /// Inside a parallel region; ends with a barrier.
   template <class Value>
-  void fill(const Step& step, const Value& value) {
-    Array<T> z_real(Shape{planes_, unit}), z_imag(Shape{planes_, unit});
-    Array<T> d_real(Shape{coils_, unit}), d_imag(Shape{coils_, unit});
-    T shift_real[unit], shift_imag[unit];
+  void fill(const Step& step, const Value& value, Scratch& scratch) {
     std::int64_t column = 0;
     for (std::size_t b = 0; b < step.count; ++b) {
       const auto& part = parts_[step.first + b];
@@ -128,8 +137,9 @@ class AdjointTables {
                                           std::int64_t{m} * 2 * kernels_.lanes);
         kernels_.fill_axis_table(ky, used, positions_of(axes_[1], first_y_, lines_), y_real_.data() + at,
                                  y_imag_.data() + at, static_cast<int>(stride_));
-        kernels_.fill_axis_table(kx, used, Positions{-axes_[0].shift(), 0, 1}, shift_real, shift_imag, unit);
-        sum_places(place, used, at, value, shift_real, shift_imag, z_real, z_imag, d_real, d_imag);
+        kernels_.fill_axis_table(kx, used, Positions{-axes_[0].shift(), 0, 1}, scratch.shift_real,
+                                 scratch.shift_imag, unit);
+        sum_places(place, used, at, value, scratch);
       }
       column += part.slots * block;
     }
@@ -150,15 +160,14 @@ class AdjointTables {
  private:
   static constexpr int block = SampleGroups::block_size;
   static constexpr int most_slots = SampleGroups::most_slots;
-  static constexpr int unit = 32;  // groups tabled by one thread at a time; divides the block
   static constexpr std::size_t most_blocks = 4;
   static_assert(block == direct_cpu::adjoint_block);
 
   /// b = sum over the samples of each place of d e_z, d with the shift of an even axis x.
   template <class Value>
   void sum_places(const SampleGroups::Place* place, int used, std::int64_t at, const Value& value,
-                  const T* shift_real, const T* shift_imag, Array<T>& z_real, Array<T>& z_imag,
-                  Array<T>& d_real, Array<T>& d_imag) {
+                  Scratch& scratch) {
+    auto& [z_real, z_imag, d_real, d_imag, shift_real, shift_imag] = scratch;
     for (std::int64_t row = 0; row < std::int64_t{planes_} * coils_; ++row) {
       std::fill_n(b_real_.data() + row * stride_ + at, used, T(0));
       std::fill_n(b_imag_.data() + row * stride_ + at, used, T(0));
@@ -224,8 +233,9 @@ void direct_adjoint(const Trajectory& trajectory, const SampleGroups& groups, co
   {
     constexpr int stride = direct_cpu::adjoint_stride;
     Array<T> a(Shape{4 * kernels.tile_rows, stride});
+    typename AdjointTables<T>::Scratch scratch(tables);
     for (const auto& step : tables.steps()) {
-      tables.fill(step, value);
+      tables.fill(step, value, scratch);
       int slot = 0;
       for (std::size_t b = 0; b < step.count; ++b) {
         const auto& part = tables.part(step.first + b);
@@ -295,7 +305,7 @@ void direct_forward(const double* k, std::int64_t samples, const std::array<Axis
     }
   }
   std::vector<T> shift_c, shift_s;
-  shift_phase<T>(k, samples, x.shift(), +1, shift_c, shift_s);
+  shift_phase<T>(k, samples, x.shift(), shift_c, shift_s);
 
   // Small problems are cut finer, so that every thread has samples.
   const std::int64_t fair = ceil_div(ceil_div(samples, omp_get_max_threads()), group) * group;
