@@ -9,9 +9,9 @@
 #include "app/device_option.hpp"
 #include "app/recon_options.hpp"
 #include "recon/error.hpp"
-#include "validation/cpu_bench.hpp"
-#include "validation/gpu_bench.hpp"
-#include "validation/kernel_ladder.hpp"
+#include "validation/bench/cpu_bench.hpp"
+#include "validation/bench/gpu_bench.hpp"
+#include "validation/bench/kernel_ladder.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -55,8 +55,8 @@ int BenchCommand::bench_cpu() const {
 }
 
 int BenchCommand::bench_kernels() const {
-  const Device device = device_option.choose();
-  if (device.backend == Backend::cpu)
+  const ChosenDevice device = device_option.choose();
+  if (device.device.is_cpu())
     throw Error("bench kernels", "a GPU", device.text,
                 "run it where there is one; 'fhd bench' measures the CPU");
   print_environment();

@@ -12,7 +12,7 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
-#include "io/nifti_volume.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "validation/diagnosis.hpp"
 
 namespace fhd::app {

@@ -13,10 +13,10 @@
 #include "app/device_option.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
-#include "io/atomic_file.hpp"
-#include "io/png.hpp"
-#include "io/results.hpp"
-#include "io/scan_file.hpp"
+#include "io/result/atomic_file.hpp"
+#include "io/result/png.hpp"
+#include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -116,22 +116,22 @@ int CompareCommand::run() {
   if (!truth.empty()) true_image = read_truth(truth, slice, repetition);
   fmt::print("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
 
-  const Device device = device_option.choose();
+  const ChosenDevice device = device_option.choose();
   fmt::print("device    {}\n", device.text);
   ProgressLine progress(false);
   const Scan one = file->read(slice, repetition);
-  const auto compare_on = [&](Backend backend) {
-    return validation::compare(one, validation::comparison_cases(settings, backend), true_image,
+  const auto compare_on = [&](Device device) {
+    return validation::compare(one, validation::comparison_cases(settings, device), true_image,
                                progress.callback());
   };
   Comparison comparison;
   try {
-    comparison = compare_on(device.backend);
+    comparison = compare_on(device.device);
   } catch (const DeviceError& error) {
     if (!device.automatic) throw;
     progress.clear();
     print_fallback(error.what());
-    comparison = compare_on(Backend::cpu);
+    comparison = compare_on(Device::cpu());
   }
   progress.clear();
   print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);

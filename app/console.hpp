@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "io/scan_file.hpp"
-#include "recon/report.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/report.hpp"
 
 namespace fhd::app {
 

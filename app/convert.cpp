@@ -8,8 +8,8 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
-#include "io/bart_file.hpp"
-#include "io/scan_file.hpp"
+#include "io/scan/bart_file.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

@@ -22,9 +22,9 @@ int ordinal_of(const std::string& text) {
   return status == std::errc() && stop == end ? ordinal : -1;
 }
 
-Device gpu(int ordinal) {
-  Device device;
-  device.backend = Backend::cuda;
+ChosenDevice gpu(int ordinal) {
+  ChosenDevice device;
+  device.device = Device::cuda();
   device.description = device::select(ordinal);
   device.text = fmt::format("GPU {}: {}", ordinal, device.description.text());
   return device;
@@ -45,8 +45,8 @@ void DeviceOption::add_to(CLI::App& app) {
       ->group("");
 }
 
-Device DeviceOption::choose(int preferred) const {
-  Device device;
+ChosenDevice DeviceOption::choose(int preferred) const {
+  ChosenDevice device;
   device.text = "CPU";
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
@@ -71,7 +71,7 @@ Device DeviceOption::choose(int preferred) const {
 }
 
 std::vector<std::pair<std::string, std::string>> Device::environment() const {
-  if (backend == Backend::cpu) return {{"device", text}};
+  if (device.is_cpu()) return {{"device", text}};
   const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
   return {
       {"device", fmt::format("GPU {}: {}", description.ordinal, description.name)},

@@ -14,8 +14,8 @@ class App;
 namespace fhd::app {
 
 /// Where a command computes.
-struct Device {
-  Backend backend = Backend::cpu;
+struct ChosenDevice {
+  Device device = Device::cpu();
   bool automatic = false;  ///< the user left the choice: a GPU that fails gives way to the CPU
   std::string text;  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is installed"
   device::Description description;  ///< of the GPU
@@ -31,7 +31,7 @@ class DeviceOption {
   /// Starts the GPU asked for. Throws Error when it cannot be had and the user did not leave the choice.
   /// `preferred`: where the user does not name one of several GPUs, the one of this number modulo their
   /// count.
-  Device choose(int preferred = 0) const;
+  ChosenDevice choose(int preferred = 0) const;
 
  private:
   std::string device_ = "auto";

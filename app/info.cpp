@@ -7,7 +7,7 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
-#include "io/scan_file.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/recon_options.hpp"
-#include "io/atomic_file.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -68,27 +68,27 @@ void write_rates(const std::string& path, MachineRates rates) {
   }
 }
 
-std::string path_of(Backend backend, const std::string& gpu_name) {
+std::string path_of(Device device, const std::string& gpu_name) {
   std::string name = "rates-";
   for (const auto& [what, value] : ReconOptions::environment()) name += value + "-";
-  if (backend == Backend::cuda) name += gpu_name + "-";
+  if (device.is_cuda()) name += gpu_name + "-";
   const std::string folder = cache_folder();
   return folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";
 }
 
 }  // namespace
 
-std::optional<MachineRates> known_rates(Backend backend, const std::string& gpu_name) {
-  const std::string path = path_of(backend, gpu_name);
+std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name) {
+  const std::string path = path_of(device, gpu_name);
   MachineRates rates;
   if (path.empty() || !read_rates(path, rates)) return {};
   return rates;
 }
 
-MachineRates machine_rates(Backend backend, const std::string& gpu_name) {
-  if (const auto known = known_rates(backend, gpu_name)) return *known;
-  const std::string path = path_of(backend, gpu_name);
-  const MachineRates rates = measure_rates(backend);
+MachineRates machine_rates(Device device, const std::string& gpu_name) {
+  if (const auto known = known_rates(device, gpu_name)) return *known;
+  const std::string path = path_of(device, gpu_name);
+  const MachineRates rates = measure_rates(device);
   if (!path.empty()) write_rates(path, rates);
   return rates;
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "recon/cost_model.hpp"
+#include "recon/pipeline/cost_model.hpp"
 
 namespace fhd::app {
 
@@ -11,8 +11,8 @@ namespace fhd::app {
 /// $XDG_CACHE_HOME/fhd (else ~/.cache/fhd), where a file of this processor, number of threads and program
 /// version is; else measured, in about a third of a second, and kept there. A file that is damaged or cannot
 /// be written does no harm.
-MachineRates machine_rates(Backend backend, const std::string& gpu_name = {});
+MachineRates machine_rates(Device device, const std::string& gpu_name = {});
 /// The same, but never measured: empty when no earlier run has kept them.
-std::optional<MachineRates> known_rates(Backend backend, const std::string& gpu_name = {});
+std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name = {});
 
 }  // namespace fhd::app

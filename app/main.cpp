@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "io/atomic_file.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 

@@ -23,7 +23,7 @@ int number_from(std::initializer_list<const char*> names) {
   return -1;
 }
 
-class Module final : public MpiTeam {
+class Module final : public MpiProcessGroup {
  public:
   Module() {
     const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fhd_mpi.so";
@@ -82,7 +82,7 @@ class Module final : public MpiTeam {
 
 }  // namespace
 
-std::shared_ptr<MpiTeam> join_team() {
+std::shared_ptr<MpiProcessGroup> join_team() {
   if (number_from({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) <= 1) return nullptr;
   return std::make_shared<Module>();
 }

@@ -2,12 +2,12 @@
 // The processes that mpirun started together.
 #include <memory>
 
-#include "recon/team.hpp"
+#include "recon/encoding/process_group.hpp"
 
 namespace fhd::app {
 
 /// A team that ends the others when one fails.
-class MpiTeam : public Team {
+class MpiProcessGroup : public ProcessGroup {
  public:
   /// Waits for every process and leaves MPI; without it the destructor ends all processes, since one that
   /// failed leaves the others waiting.
@@ -19,6 +19,6 @@ class MpiTeam : public Team {
 
 /// The team of this process when mpirun (Open MPI, MPICH, Slurm's srun with PMI) started more than one; else
 /// null. Throws Error when fhd was built without MPI.
-std::shared_ptr<MpiTeam> join_team();
+std::shared_ptr<MpiProcessGroup> join_team();
 
 }  // namespace fhd::app

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/batch_job.hpp"
+#include "app/batch/job.hpp"
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/device_option.hpp"
@@ -17,11 +17,11 @@
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
-#include "io/scan_file.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
-#include "recon/cost_model.hpp"
+#include "recon/pipeline/cost_model.hpp"
 #include "recon/error.hpp"
-#include "recon/memory_plan.hpp"
+#include "recon/pipeline/memory_plan.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
@@ -78,11 +78,11 @@ std::optional<Settings> settings_beside(const Settings& settings, bool gridded_i
 }
 
 DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings, bool gridded_image) {
-  settings.backend = Backend::cpu;
+  settings.device = Device::cpu();
   const auto gridded = settings_beside(settings, gridded_image);
   DevicePlan plan;
   plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
-  plan.prediction = predict(sizes, settings, machine_rates(Backend::cpu), gridded ? &*gridded : nullptr);
+  plan.prediction = predict(sizes, settings, machine_rates(Device::cpu()), gridded ? &*gridded : nullptr);
   plan.memory = plan_host_memory(plan.prediction.workload, settings, gridded ? &*gridded : nullptr);
   plan.available_bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -92,7 +92,7 @@ DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings, bool gridded_i
 
 DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, bool gridded_image,
                        const device::Description& gpu) {
-  settings.backend = Backend::cuda;
+  settings.device = Device::cuda();
   const auto gridded = settings_beside(settings, gridded_image);
   DevicePlan plan;
   plan.name = fmt::format("GPU {}: {}", gpu.ordinal, gpu.name);
@@ -100,13 +100,13 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, bool gridded_i
   try {
     device::select(gpu.ordinal);
     plan.available_bytes = device::memory_use().free_bytes;
-    rates = machine_rates(Backend::cuda, gpu.name);
+    rates = machine_rates(Device::cuda(), gpu.name);
   } catch (const Error& error) {
-    rates = assumed_gpu_rates(machine_rates(Backend::cpu));
+    rates = assumed_gpu_rates(machine_rates(Device::cpu()));
     plan.assumed_rates = true;
     plan.refusal = error.what();
   }
-  const MachineRates host = machine_rates(Backend::cpu);
+  const MachineRates host = machine_rates(Device::cpu());
   plan.prediction = predict(sizes, settings, rates, gridded ? &*gridded : nullptr, &host);
   const Workload& work = plan.prediction.workload;
   try {
@@ -164,17 +164,17 @@ void print(const DevicePlan& plan) {
 int PlanCommand::run() {
   Settings settings = of_options([&] { return recon_options.settings(); });
   of_options([&] { Reconstructor{settings}; });
-  settings.inspector = validation::make_inspector();
+  settings.verifier = validation::make_verifier();
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
   const ScanSizes sizes = sizes_of(*file);
-  const Device chosen = device_option.choose();
+  const ChosenDevice chosen = device_option.choose();
 
   std::vector<DevicePlan> plans;
   plans.push_back(plan_on_cpu(sizes, settings, !no_gridded_image));
   if (settings.method != Method::fft)
     for (const auto& gpu : device::inventory().devices)
-      if (chosen.automatic || (chosen.backend == Backend::cuda && chosen.description.ordinal == gpu.ordinal))
+      if (chosen.automatic || (chosen.device.is_cuda() && chosen.description.ordinal == gpu.ordinal))
         plans.push_back(plan_on_gpu(sizes, settings, !no_gridded_image, gpu));
 
   const std::int64_t images = summary.slice_count * summary.repetition_count;

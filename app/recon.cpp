@@ -17,11 +17,11 @@
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
-#include "io/nifti.hpp"
-#include "io/results.hpp"
-#include "io/scan_file.hpp"
+#include "io/result/nifti.hpp"
+#include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
-#include "recon/reconstruct.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -36,7 +36,7 @@ struct ReconCommand {
   DeviceOption device_option;
 
   int run();
-  int reconstruct(const std::shared_ptr<MpiTeam>& team);
+  int reconstruct(const std::shared_ptr<MpiProcessGroup>& team);
 };
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
@@ -80,7 +80,7 @@ int ReconCommand::run() {
   }
 }
 
-int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
+int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
   Settings settings = of_options([&] { return recon_options.settings(); });
   of_options([&] { Reconstructor{settings}; });
   const bool first = !team || team->rank() == 0;
@@ -98,7 +98,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
   const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
 
-  const Device device = device_option.choose(team ? team->local_rank() : 0);
+  const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   ReconEngine engine(settings, device, first && !no_gridded_image);
@@ -121,7 +121,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
   series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
   io::ImageSeries gridded{series.repetition_count, series.slice_count, {}};
-  io::Beside beside;
+  io::CompanionResults beside;
 
   for (const auto& entry : device.environment()) provenance.environment.push_back(entry);
   for (const auto repetition : chosen_repetitions)
@@ -149,7 +149,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
         if (result.report.certificate && (done == 0 || verbose))
           fmt::print("accuracy  {}\n", certificate_line(*result.report.certificate));
       }
-      if (done == 0) beside.exhibits = std::move(result.exhibits);
+      if (done == 0) beside.diagnostic_images = std::move(result.diagnostic_images);
       if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
       series.images.push_back(std::move(result.image));
       provenance.reports.push_back(std::move(result.report));

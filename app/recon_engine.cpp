@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/machine_rates.hpp"
-#include "recon/cost_model.hpp"
+#include "recon/pipeline/cost_model.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
@@ -15,19 +15,19 @@ Settings gridded_settings(Settings settings) {
   settings.prior.reset();
   settings.lambda.reset();
   settings.lambda_from_noise = false;
-  settings.inspector.reset();
+  settings.verifier.reset();
   settings.team.reset();
   settings.coils = CoilSettings::as_they_are();
   settings.accuracy = std::max(settings.accuracy, 1e-4);
   return settings;
 }
 
-ReconEngine::ReconEngine(const Settings& settings, const Device& device, bool gridded_image)
+ReconEngine::ReconEngine(const Settings& settings, const ChosenDevice& device, bool gridded_image)
     : settings_(settings),
       gpu_name_(device.description.name),
-      may_fall_back_(device.automatic && device.backend != Backend::cpu) {
-  settings_.backend = device.backend;
-  settings_.inspector = validation::make_inspector();
+      may_fall_back_(device.automatic && device.device.is_cuda()) {
+  settings_.device = device.device;
+  settings_.verifier = validation::make_verifier();
   reconstructor_.emplace(settings_);
   if (gridded_image && settings_.method == Method::cg) gridded_.emplace(gridded_settings(settings_));
 }
@@ -41,7 +41,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     if (!may_fall_back_) throw;
     may_fall_back_ = false;
     on_fallback(error.what());
-    settings_.backend = Backend::cpu;
+    settings_.device = Device::cpu();
     reconstructor_.emplace(settings_);
     if (gridded_) gridded_.emplace(gridded_settings(settings_));
     result.reconstruction = (*reconstructor_)(scan, progress);
@@ -56,7 +56,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
       gridded = (*gridded_)(same_coils, progress);
     } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
       Settings on_cpu = gridded_settings(settings_);
-      on_cpu.backend = Backend::cpu;
+      on_cpu.device = Device::cpu();
       gridded_.emplace(on_cpu);
       gridded = (*gridded_)(same_coils, progress);
     }
@@ -71,7 +71,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
 std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
-  const auto rates = known_rates(settings_.backend, gpu_name_), host = known_rates(Backend::cpu);
+  const auto rates = known_rates(settings_.device, gpu_name_), host = known_rates(Device::cpu());
   if (!rates || !host) return {};
   const Settings gridded = gridded_settings(settings_);
   return predict(sizes_of(scan), settings_, *rates, gridded_ ? &gridded : nullptr, &*host).stages;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/device_option.hpp"
-#include "recon/reconstruct.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
 
@@ -23,7 +23,7 @@ struct ReconResult {
 class ReconEngine {
  public:
   /// `gridded_image`: whether the gridded image is made too, where the method is not gridded itself.
-  ReconEngine(const Settings& settings, const Device& device, bool gridded_image);
+  ReconEngine(const Settings& settings, const ChosenDevice& device, bool gridded_image);
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);

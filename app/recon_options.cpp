@@ -7,10 +7,10 @@
 #include <cmath>
 #include <fstream>
 
-#include "io/nifti_volume.hpp"
-#include "io/trajectory_cache.hpp"
+#include "io/scan/nifti_volume.hpp"
+#include "io/result/trajectory_cache.hpp"
 #include "recon/error.hpp"
-#include "recon/fourier/direct_cpu.hpp"
+#include "recon/transform/direct/direct_cpu.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

@@ -2,7 +2,7 @@
 // The options that say how to reconstruct. Shared by `fhd recon` and `fhd compare`.
 #include <string>
 
-#include "recon/reconstruct.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 
 namespace CLI {
 class App;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "io/atomic_file.hpp"
-#include "io/report_page.hpp"
+#include "io/result/atomic_file.hpp"
+#include "io/page/report_page.hpp"
 
 namespace fhd::app {
 namespace {

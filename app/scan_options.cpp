@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "io/trajectory_unit.hpp"
+#include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

@@ -2,7 +2,7 @@
 // The options by which a user tells what a scan file leaves out. Shared by every command that reads a scan.
 #include <string>
 
-#include "io/scan_file.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace CLI {
 class App;

@@ -14,11 +14,11 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
-#include "io/atomic_file.hpp"
-#include "io/nifti.hpp"
-#include "io/png.hpp"
-#include "io/results.hpp"
-#include "io/scan_file.hpp"
+#include "io/result/atomic_file.hpp"
+#include "io/result/nifti.hpp"
+#include "io/result/png.hpp"
+#include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "recon/array/array.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd::data {
 

@@ -6,7 +6,7 @@
 #include "data/coils.hpp"
 #include "data/phantom.hpp"
 #include "data/trajectory.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd::data {
 

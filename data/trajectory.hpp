@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "recon/array/array.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd::data {
 

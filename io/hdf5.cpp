@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "io/atomic_file.hpp"
-#include "io/scan_parts.hpp"
+#include "io/result/atomic_file.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {

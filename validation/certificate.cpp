@@ -61,8 +61,8 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void add_products(d
 template <class T>
 class Check {
  public:
-  explicit Check(const Evidence<T>& evidence)
-      : e_(evidence), samples_(evidence.trajectory.sample_count()), coils_(evidence.coil_count) {
+  explicit Check(const VerifierInput<T>& input)
+      : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {
     const double budget_s = std::max(least_certificate_budget_s, 0.05 * e_.elapsed_s);
     work_ = budget_s * multiply_adds_per_s * omp_get_max_threads();
     if (!e_.predicted.empty()) work_ /= 2;  // half for F^H, half for F
@@ -293,23 +293,23 @@ class Check {
         std::sqrt(total / static_cast<double>(chosen.size())) / positive(root_mean_square(e_.predicted));
   }
 
-  const Evidence<T>& e_;
+  const VerifierInput<T>& e_;
   std::int64_t samples_, coils_;
   double work_ = 0;
   std::mt19937_64 generator_{20081121};
   std::array<std::vector<std::int64_t>, 3> index_;
 };
 
-class CertificateInspector final : public Inspector {
+class CertificateInspector final : public Verifier {
  public:
-  Certificate inspect(const Evidence<float>& evidence) const override { return check(evidence); }
-  Certificate inspect(const Evidence<double>& evidence) const override { return check(evidence); }
+  Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
+  Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
 
  private:
   template <class T>
-  static Certificate check(const Evidence<T>& evidence) {
+  static Certificate check(const VerifierInput<T>& input) {
     const auto begin = std::chrono::steady_clock::now();
-    Certificate certificate = Check<T>(evidence)();
+    Certificate certificate = Check<T>(input)();
     certificate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return certificate;
   }
@@ -317,6 +317,6 @@ class CertificateInspector final : public Inspector {
 
 }  // namespace
 
-std::shared_ptr<const Inspector> make_inspector() { return std::make_shared<CertificateInspector>(); }
+std::shared_ptr<const Verifier> make_verifier() { return std::make_shared<CertificateInspector>(); }
 
 }  // namespace fhd::validation

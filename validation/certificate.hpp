@@ -4,7 +4,7 @@
 // array type.
 #include <memory>
 
-#include "recon/evidence.hpp"
+#include "recon/pipeline/verifier.hpp"
 
 namespace fhd::validation {
 
@@ -14,6 +14,6 @@ inline constexpr double least_certificate_budget_s = 0.05;
 /// Checks a few hundred voxels and samples, or as many as the budget allows, but never fewer than 16 of each
 /// (or all there are). The voxels are those of a random sub-grid, so that their exponentials factor. The
 /// choice is the same in every run.
-std::shared_ptr<const Inspector> make_inspector();
+std::shared_ptr<const Verifier> make_verifier();
 
 }  // namespace fhd::validation

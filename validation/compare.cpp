@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "recon/coils/sense.hpp"
-#include "recon/fourier/direct.hpp"
-#include "recon/fourier/fourier_transform.hpp"
-#include "recon/fourier/gridded.hpp"
+#include "recon/encoding/sense.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/transform.hpp"
+#include "recon/transform/gridded/gridded.hpp"
 #include "validation/metrics.hpp"
 
 namespace fhd::validation {
@@ -40,14 +40,14 @@ Timed fhd_of(const Scan& scan, const Settings& settings) {
   const Stopwatch watch;
   const auto transform =
       settings.transform == TransformKind::gridded
-          ? make_gridded_transform<T>(scan.trajectory, matrix, settings.accuracy, settings.backend)
-          : make_direct_transform<T>(scan.trajectory, matrix, settings.backend, settings.direct_variant);
-  Array<Complex<T>> coil_images(transform->images_shape(coils), settings.backend);
-  transform->adjoint(samples.to(settings.backend), coil_images);
+          ? make_gridded_transform<T>(scan.trajectory, matrix, settings.accuracy, settings.device)
+          : make_direct_transform<T>(scan.trajectory, matrix, settings.device, settings.direct_variant);
+  Array<Complex<T>> coil_images(transform->images_shape(coils), settings.device);
+  transform->adjoint(samples.to(settings.device), coil_images);
   Array<Complex<T>> image;
   if (scan.sensitivity_maps) {
-    image = Array<Complex<T>>(scan.geometry.image_shape(), settings.backend);
-    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(settings.backend),
+    image = Array<Complex<T>>(scan.geometry.image_shape(), settings.device);
+    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(settings.device),
                   image);
   } else {
     image = std::move(coil_images).reshaped({coils * matrix[2], matrix[1], matrix[0]});
@@ -62,8 +62,8 @@ Timed q_of(const Scan& scan, const Settings& settings) {
   const Stopwatch watch;
   const auto q =
       settings.transform == TransformKind::gridded
-          ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, settings.accuracy, settings.backend)
-          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, settings.backend,
+          ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, settings.accuracy, settings.device)
+          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, settings.device,
                                    settings.direct_variant);
   auto values = converted<Complex<double>>(q);
   return {std::move(values), watch.seconds()};
@@ -84,28 +84,28 @@ std::array<int, 3> matrix_of(const Values& values) {
 
 bool is_reference(const Settings& settings) {
   return settings.precision == Precision::double_precision && settings.transform == TransformKind::direct &&
-         settings.backend == Backend::cpu;
+         settings.device.is_cpu();
 }
 
 }  // namespace
 
-std::vector<ComparisonCase> comparison_cases(const Settings& settings, Backend backend) {
+std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device device) {
   const auto with = [&](Method method, TransformKind transform, Precision precision) {
     Settings changed = settings;
     changed.method = method, changed.transform = transform, changed.precision = precision;
-    changed.backend = Backend::cpu;
+    changed.device = Device::cpu();
     return changed;
   };
   const auto on_gpu = [&](DirectVariant variant) {
     Settings changed = with(Method::cg, TransformKind::direct, Precision::single_precision);
-    changed.backend = Backend::cuda, changed.direct_variant = variant;
+    changed.device = Device::cuda(), changed.direct_variant = variant;
     return changed;
   };
   std::vector<ComparisonCase> cases{
       {"gridded", with(Method::gridded, TransformKind::gridded, Precision::single_precision)},
       {"CPU.DP", with(Method::cg, TransformKind::direct, Precision::double_precision)},
       {"CPU.SP", with(Method::cg, TransformKind::direct, Precision::single_precision)}};
-  if (backend == Backend::cuda) {
+  if (device.is_cuda()) {
     cases.push_back({"GPU.accurate", on_gpu(DirectVariant::accurate), false});
     cases.push_back({"GPU.fast", on_gpu(DirectVariant::fast)});
   }

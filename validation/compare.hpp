@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/png.hpp"
-#include "recon/reconstruct.hpp"
+#include "io/result/png.hpp"
+#include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::validation {
 
@@ -18,9 +18,9 @@ struct ComparisonCase {
 };
 
 /// Gridded, CPU in double precision (the reference of the others), CPU in single precision, and with
-/// Backend::cuda the GPU with accurate and with fast sin and cos; the picture shows the last. A further one
+/// Device::cuda() the GPU with accurate and with fast sin and cos; the picture shows the last. A further one
 /// is one line. `settings` holds what all share (lambda, iterations, accuracy ...).
-std::vector<ComparisonCase> comparison_cases(const Settings& settings, Backend backend = Backend::cpu);
+std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device device = Device::cpu());
 
 /// One quantity of one case. F^H d and Q are measured against the reference case. The image is measured
 /// against it too, except for `ssim` and `nrmse`, which take the true image when that is known.

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "io/nifti.hpp"
+#include "io/result/nifti.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/error.hpp"
-#include "recon/memory_plan.hpp"
-#include "recon/solve/anatomical_prior.hpp"
+#include "recon/pipeline/memory_plan.hpp"
+#include "recon/solve/terms/anatomical_prior.hpp"
 
 namespace fhd {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/scan_file.hpp"
-#include "recon/types.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd {
 

@@ -1,6 +1,6 @@
 #pragma once
-// Owned, row-major memory on a backend. The backend is where the data lives; copies between backends happen
-// only by name, with to(Backend).
+// Owned, row-major memory on a device. The device is where the data lives; copies between devices happen
+// only by name, with to(Device).
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -61,9 +61,9 @@ class Array {
   using value_type = T;
 
   Array() = default;
-  explicit Array(Shape shape, Backend backend = Backend::cpu)
-      : shape_(shape), memory_(bytes_of(shape), backend) {}
-  Array(const Array& other) : shape_(other.shape_), memory_(other.memory_.copy(other.backend())) {}
+  explicit Array(Shape shape, Device device = Device::cpu())
+      : shape_(shape), memory_(bytes_of(shape), device) {}
+  Array(const Array& other) : shape_(other.shape_), memory_(other.memory_.copy(other.device())) {}
   Array(Array&& other) noexcept { swap(other); }
   Array& operator=(Array other) noexcept {
     swap(other);
@@ -74,17 +74,17 @@ class Array {
   std::int64_t size() const { return shape_.size(); }
   bool empty() const { return size() == 0; }
   std::int64_t extent(int axis) const { return shape_[axis]; }
-  Backend backend() const { return memory_.backend(); }
+  Device device() const { return memory_.device(); }
   T* data() { return static_cast<T*>(memory_.data()); }
   const T* data() const { return static_cast<const T*>(memory_.data()); }
 
   /// Element access in host memory only.
   T& operator[](std::int64_t i) {
-    assert(backend() == Backend::cpu && i < size());
+    assert(device().is_cpu() && i < size());
     return data()[i];
   }
   const T& operator[](std::int64_t i) const {
-    assert(backend() == Backend::cpu && i < size());
+    assert(device().is_cpu() && i < size());
     return data()[i];
   }
   T* begin() { return data(); }
@@ -92,11 +92,11 @@ class Array {
   const T* begin() const { return data(); }
   const T* end() const { return data() + size(); }
 
-  /// A copy of the data on `backend`.
-  Array to(Backend backend) const {
+  /// A copy of the data on `device`.
+  Array to(Device device) const {
     Array copy;
     copy.shape_ = shape_;
-    copy.memory_ = memory_.copy(backend);
+    copy.memory_ = memory_.copy(device);
     return copy;
   }
   /// The same data under another shape of the same size.
@@ -133,11 +133,11 @@ void require_shape(const Array<T>& array, const Shape& shape, std::string_view n
 /// A host copy with another element type: float <-> double, Complex<float> <-> Complex<double>.
 template <class To, class From>
 Array<To> converted(const Array<From>& from) {
-  if constexpr (std::is_same_v<To, From>) return from.to(Backend::cpu);
+  if constexpr (std::is_same_v<To, From>) return from.to(Device::cpu());
   const Array<From>* source = &from;
   Array<From> host;
-  if (from.backend() != Backend::cpu) {
-    host = from.to(Backend::cpu);
+  if (from.device().is_cuda()) {
+    host = from.to(Device::cpu());
     source = &host;
   }
   Array<To> result(from.shape());

@@ -13,6 +13,45 @@
 struct CUstream_st;
 struct CUevent_st;
 
+namespace fhd {
+
+#ifndef FHD_HAS_CUDA
+#error "FHD_HAS_CUDA is 0 or 1: CMakeLists.txt"
+#endif
+/// Entry points of the CUDA side are named only inside `if constexpr (built_with_cuda)`: no stubs.
+inline constexpr bool built_with_cuda = FHD_HAS_CUDA == 1;
+
+/// Where arrays live and work on them runs: the CPU, or one CUDA device of this machine. A value.
+class Device {
+ public:
+  constexpr Device() = default;  ///< the CPU
+  static constexpr Device cpu() { return {}; }
+  static constexpr Device cuda(int number = 0) { return Device(number); }
+  constexpr bool is_cpu() const { return number_ < 0; }
+  constexpr bool is_cuda() const { return number_ >= 0; }
+  constexpr int number() const { return number_; }  ///< of a CUDA device
+  friend constexpr bool operator==(Device, Device) = default;
+
+ private:
+  constexpr explicit Device(int number) : number_(number) {}
+  int number_ = -1;
+};
+
+/// Makes a CUDA device the current one of this thread while it lives: every entry point that launches
+/// kernels or makes handles holds one. Nothing for the CPU.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(Device device);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = -1;  ///< to return to; -1: nothing to do
+};
+
+}  // namespace fhd
+
 namespace fhd::device {
 
 struct Description {

@@ -113,6 +113,14 @@ Description select(int ordinal) {
   return d;
 }
 
+int exchange_current(int number) {
+  int before = 0;
+  check(cudaGetDevice(&before), "asking for the current device");
+  if (before != number) check(cudaSetDevice(number), "changing the current device");
+  return before;
+}
+void restore_current(int number) noexcept { ignore(cudaSetDevice(number)); }
+
 void synchronize() { check(cudaDeviceSynchronize(), "waiting for the device"); }
 
 Stream::Stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "making a stream"); }

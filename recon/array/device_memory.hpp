@@ -5,6 +5,10 @@
 
 namespace fhd::device {
 
+/// Makes `number` the current device of this thread and returns the one before.
+int exchange_current(int number);
+void restore_current(int number) noexcept;
+
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  ///< `bytes` as allocated
 void fill_zero(void* data, std::size_t bytes);

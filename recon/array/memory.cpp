@@ -64,31 +64,40 @@ void* allocate_host(std::size_t bytes) {
 
 }  // namespace
 
-Memory::Memory(std::size_t bytes, Backend backend) : bytes_(bytes), backend_(backend) {
+CurrentDevice::CurrentDevice(Device device) {
+  if constexpr (built_with_cuda)
+    if (device.is_cuda()) before_ = device::exchange_current(device.number());
+}
+CurrentDevice::~CurrentDevice() {
+  if constexpr (built_with_cuda)
+    if (before_ >= 0) device::restore_current(before_);
+}
+
+Memory::Memory(std::size_t bytes, Device device) : bytes_(bytes), device_(device) {
   if (bytes == 0) return;
-  data_ = backend == Backend::cpu ? allocate_host(bytes) : device::allocate(bytes);
+  data_ = device.is_cpu() ? allocate_host(bytes) : device::allocate(bytes);
   fill_zero();
 }
 
 Memory::~Memory() {
   if (data_ == nullptr) return;
-  if (backend_ == Backend::cpu)
+  if (device_.is_cpu())
     std::free(data_);
   else
     device::release(data_, bytes_);
 }
 
-Memory Memory::copy(Backend to) const {
+Memory Memory::copy(Device to) const {
   Memory result;
-  result.backend_ = to;
+  result.device_ = to;
   if (bytes_ == 0) return result;
-  result.data_ = to == Backend::cpu ? allocate_host(bytes_) : device::allocate(bytes_);
+  result.data_ = to.is_cpu() ? allocate_host(bytes_) : device::allocate(bytes_);
   result.bytes_ = bytes_;
-  if (backend_ == Backend::cpu && to == Backend::cpu)
+  if (device_.is_cpu() && to.is_cpu())
     copy_host(result.data_, data_, bytes_);
-  else if (backend_ == Backend::cpu)
+  else if (device_.is_cpu())
     device::copy_to_device(result.data_, data_, bytes_);
-  else if (to == Backend::cpu)
+  else if (to.is_cpu())
     device::copy_to_host(result.data_, data_, bytes_);
   else
     device::copy_on_device(result.data_, data_, bytes_);
@@ -97,7 +106,7 @@ Memory Memory::copy(Backend to) const {
 
 void Memory::fill_zero() {
   if (bytes_ == 0) return;
-  if (backend_ == Backend::cpu)
+  if (device_.is_cpu())
     zero_host(data_, bytes_);
   else
     device::fill_zero(data_, bytes_);

@@ -13,10 +13,10 @@ namespace {
 template <class T>
 void require_alike(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
   require_shape(a, b.shape(), "vector");
-  if (a.backend() != b.backend()) throw Error("vector", "arrays on one backend", "arrays on two");
+  if (a.device() != b.device()) throw Error("vector", "arrays on one device", "arrays on two");
 }
 
-double value(const Ratio& ratio) {
+double value(const Quotient& ratio) {
   const double numerator = ratio.numerators[ratio.numerator],
                denominator = ratio.denominators[ratio.denominator];
   return denominator == 0 || numerator <= ratio.negligible ? 0 : ratio.factor * numerator / denominator;
@@ -34,7 +34,7 @@ void for_each_index(std::int64_t size, Body body) {
 template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index) {
   require_alike(a, b);
-  if (a.backend() == Backend::cuda) return device::dot(a, b, results, index);
+  if (a.device().is_cuda()) return device::dot(a, b, results, index);
   constexpr std::int64_t block = 4096;
   const std::int64_t size = a.size(), blocks = (size + block - 1) / block;
   std::vector<double> partial(blocks);
@@ -53,16 +53,16 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& 
 }
 
 template <class T>
-void add_scaled(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x) {
+void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
   require_alike(y, x);
-  if (y.backend() == Backend::cuda) return device::add_scaled(y, ratio, x);
+  if (y.device().is_cuda()) return device::add_scaled(y, ratio, x);
   add_scaled(y, static_cast<T>(value(ratio)), x);
 }
 
 template <class T>
-void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x) {
+void scale_and_add(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
   require_alike(y, x);
-  if (y.backend() == Backend::cuda) return device::scale_and_add(y, ratio, x);
+  if (y.device().is_cuda()) return device::scale_and_add(y, ratio, x);
   const T factor = static_cast<T>(value(ratio));
   Complex<T>* to = y.data();
   const Complex<T>* from = x.data();
@@ -72,7 +72,7 @@ void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex
 template <class T>
 void add_scaled(Array<Complex<T>>& y, T factor, const Array<Complex<T>>& x) {
   require_alike(y, x);
-  if (y.backend() == Backend::cuda) return device::add_scaled(y, factor, x);
+  if (y.device().is_cuda()) return device::add_scaled(y, factor, x);
   Complex<T>* to = y.data();
   const Complex<T>* from = x.data();
   for_each_index(y.size(), [=](std::int64_t i) { to[i] += factor * from[i]; });
@@ -80,7 +80,7 @@ void add_scaled(Array<Complex<T>>& y, T factor, const Array<Complex<T>>& x) {
 
 template <class T>
 void scale(Array<Complex<T>>& y, T factor) {
-  if (y.backend() == Backend::cuda) return device::scale(y, factor);
+  if (y.device().is_cuda()) return device::scale(y, factor);
   Complex<T>* to = y.data();
   for_each_index(y.size(), [=](std::int64_t i) { to[i] *= factor; });
 }
@@ -96,10 +96,10 @@ void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<
                 std::int64_t count) {
   if (count < 0 || first_x < 0 || first_y < 0 || first_x + count > x.size() || first_y + count > y.size())
     throw Error("vector", "a range within both arrays", std::to_string(count) + " elements");
-  if (x.backend() != y.backend()) throw Error("vector", "arrays on one backend", "arrays on two");
+  if (x.device() != y.device()) throw Error("vector", "arrays on one device", "arrays on two");
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Complex<T>);
   if (bytes == 0) return;
-  if (x.backend() == Backend::cuda)
+  if (x.device().is_cuda())
     device::copy_on_device(y.data() + first_y, x.data() + first_x, bytes);
   else
     std::memcpy(y.data() + first_y, x.data() + first_x, bytes);
@@ -107,15 +107,15 @@ void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<
 
 template <class T>
 double norm_l2(const Array<Complex<T>>& a) {
-  Array<double> result(Shape{1}, a.backend());
+  Array<double> result(Shape{1}, a.device());
   dot(a, a, result, 0);
-  return std::sqrt(result.to(Backend::cpu)[0]);
+  return std::sqrt(result.to(Device::cpu())[0]);
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \
   template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t); \
-  template void add_scaled<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);                \
-  template void scale_and_add<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);             \
+  template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);                \
+  template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);             \
   template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \
   template void scale<T>(Array<Complex<T>>&, T);                                                          \
   template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                    \

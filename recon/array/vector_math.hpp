@@ -1,12 +1,12 @@
 #pragma once
-// Vector operations of the solver, on the backend of their arrays. Scalars that one operation makes and the
-// next one uses stay in an Array<double> on the same backend: on a GPU nothing waits for the host.
+// Vector operations of the solver, on the device of their arrays. Scalars that one operation makes and the
+// next one uses stay in an Array<double> on the same device: on a GPU nothing waits for the host.
 #include "recon/array/array.hpp"
 
 namespace fhd {
 
-/// A quotient of two scalars that lie in arrays on the backend; 0 where the denominator is 0.
-struct Ratio {
+/// A quotient of two scalars that lie in arrays on the device; 0 where the denominator is 0.
+struct Quotient {
   const Array<double>& numerators;
   std::int64_t numerator;
   const Array<double>& denominators;
@@ -20,21 +20,21 @@ template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index);
 /// y += ratio x
 template <class T>
-void add_scaled(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x);
 /// y = x + ratio y
 template <class T>
-void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+void scale_and_add(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x);
 /// y += factor x
 template <class T>
 void add_scaled(Array<Complex<T>>& y, T factor, const Array<Complex<T>>& x);
 /// y *= factor
 template <class T>
 void scale(Array<Complex<T>>& y, T factor);
-/// y = x, without allocation. Same shape and backend.
+/// y = x, without allocation. Same shape and device.
 template <class T>
 void copy(const Array<Complex<T>>& x, Array<Complex<T>>& y);
 
-/// y[first_y ...] = x[first_x ...], `count` elements, without allocation. Same backend.
+/// y[first_y ...] = x[first_x ...], `count` elements, without allocation. Same device.
 template <class T>
 void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<T>>& y, std::int64_t first_y,
                 std::int64_t count);

@@ -49,11 +49,11 @@ __global__ void dot_finish_kernel(double* result) {
   if (threadIdx.x == 0) *result = sum;
 }
 
-/// Ratio of vector_math.hpp, for the device.
-struct DeviceRatio {
+/// Quotient of vector_math.hpp, for the device.
+struct DeviceQuotient {
   const double *numerator, *denominator;
   double factor, negligible;
-  explicit DeviceRatio(const Ratio& ratio)
+  explicit DeviceQuotient(const Quotient& ratio)
       : numerator(ratio.numerators.data() + ratio.numerator),
         denominator(ratio.denominators.data() + ratio.denominator),
         factor(ratio.factor),
@@ -65,14 +65,14 @@ struct DeviceRatio {
 
 // y_i += ratio x_i, one thread per element.
 template <class T>
-__global__ void add_ratio_kernel(Complex<T>* y, DeviceRatio ratio, const Complex<T>* x, std::int64_t size) {
+__global__ void add_ratio_kernel(Complex<T>* y, DeviceQuotient ratio, const Complex<T>* x, std::int64_t size) {
   const std::int64_t i = thread_index();
   if (i < size) y[i] += static_cast<T>(ratio.value()) * x[i];
 }
 
 // y_i = x_i + ratio y_i, one thread per element.
 template <class T>
-__global__ void scale_and_add_kernel(Complex<T>* y, DeviceRatio ratio, const Complex<T>* x,
+__global__ void scale_and_add_kernel(Complex<T>* y, DeviceQuotient ratio, const Complex<T>* x,
                                      std::int64_t size) {
   const std::int64_t i = thread_index();
   if (i < size) y[i] = x[i] + static_cast<T>(ratio.value()) * y[i];
@@ -93,12 +93,12 @@ __global__ void scale_kernel(Complex<T>* y, T factor, std::int64_t size) {
 }
 
 void require_on_device(const Array<double>& scalars, std::int64_t index) {
-  if (scalars.backend() != Backend::cuda)
+  if (scalars.device().is_cpu())
     throw Error("vector", "scalars on the device of the vectors", "scalars on the host");
   if (index < 0 || index >= scalars.size())
     throw Error("vector", "a scalar below " + std::to_string(scalars.size()), std::to_string(index));
 }
-void require_on_device(const Ratio& ratio) {
+void require_on_device(const Quotient& ratio) {
   require_on_device(ratio.numerators, ratio.numerator);
   require_on_device(ratio.denominators, ratio.denominator);
 }
@@ -116,18 +116,18 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& 
 }
 
 template <class T>
-void add_scaled(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x) {
+void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
   require_on_device(ratio);
   if (y.empty()) return;
-  add_ratio_kernel<<<blocks_for(y.size()), block_size>>>(y.data(), DeviceRatio(ratio), x.data(), y.size());
+  add_ratio_kernel<<<blocks_for(y.size()), block_size>>>(y.data(), DeviceQuotient(ratio), x.data(), y.size());
   check_launch("add_ratio_kernel");
 }
 
 template <class T>
-void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x) {
+void scale_and_add(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
   require_on_device(ratio);
   if (y.empty()) return;
-  scale_and_add_kernel<<<blocks_for(y.size()), block_size>>>(y.data(), DeviceRatio(ratio), x.data(),
+  scale_and_add_kernel<<<blocks_for(y.size()), block_size>>>(y.data(), DeviceQuotient(ratio), x.data(),
                                                              y.size());
   check_launch("scale_and_add_kernel");
 }
@@ -148,8 +148,8 @@ void scale(Array<Complex<T>>& y, T factor) {
 
 #define FHD_INSTANTIATE(T)                                                                                \
   template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t); \
-  template void add_scaled<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);                \
-  template void scale_and_add<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);             \
+  template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);                \
+  template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);             \
   template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \
   template void scale<T>(Array<Complex<T>>&, T);
 FHD_INSTANTIATE(float)

@@ -7,9 +7,9 @@ namespace fhd::device {
 template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index);
 template <class T>
-void add_scaled(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x);
 template <class T>
-void scale_and_add(Array<Complex<T>>& y, const Ratio& ratio, const Array<Complex<T>>& x);
+void scale_and_add(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x);
 template <class T>
 void add_scaled(Array<Complex<T>>& y, T factor, const Array<Complex<T>>& x);
 template <class T>

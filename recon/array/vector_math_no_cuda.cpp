@@ -10,11 +10,11 @@ void dot(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std
   refuse_cuda();
 }
 template <class T>
-void add_scaled(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
+void add_scaled(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&) {
   refuse_cuda();
 }
 template <class T>
-void scale_and_add(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&) {
+void scale_and_add(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&) {
   refuse_cuda();
 }
 template <class T>
@@ -28,8 +28,8 @@ void scale(Array<Complex<T>>&, T) {
 
 #define FHD_INSTANTIATE(T)                                                                                \
   template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t); \
-  template void add_scaled<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);                \
-  template void scale_and_add<T>(Array<Complex<T>>&, const Ratio&, const Array<Complex<T>>&);             \
+  template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);                \
+  template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);             \
   template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \
   template void scale<T>(Array<Complex<T>>&, T);
 FHD_INSTANTIATE(float)

@@ -9,11 +9,11 @@
 #include "recon/array/fft.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/joint_estimation.hpp"
-#include "recon/fourier/fourier_transform.hpp"
-#include "recon/fourier/gridded.hpp"
-#include "recon/fourier/toeplitz.hpp"
+#include "recon/transform/transform.hpp"
+#include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/regularizer.hpp"
+#include "recon/solve/terms/regularizer.hpp"
 
 namespace fhd {
 namespace {
@@ -159,13 +159,13 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
   Array<Complex<float>> weighted(central.kspace);
   for (std::int64_t i = 0; i < weighted.size(); ++i) weighted[i] *= static_cast<float>(density[i % samples]);
   const auto transform =
-      make_gridded_transform<float>(central.trajectory, small, gridding_accuracy, Backend::cpu);
+      make_gridded_transform<float>(central.trajectory, small, gridding_accuracy, Device::cpu());
   Array<Complex<float>> right_hand_side(transform->images_shape(coils));
   transform->adjoint(weighted, right_hand_side);
   Array<Complex<float>> ones(transform->images_shape(1));
   std::fill(ones.begin(), ones.end(), Complex<float>(1));
   const auto point_spread =
-      point_spread_gridded<float>(central.trajectory, small, &density, gridding_accuracy, Backend::cpu);
+      point_spread_gridded<float>(central.trajectory, small, &density, gridding_accuracy, Device::cpu());
   const auto make_normal = [&]() -> std::shared_ptr<const HermitianOperator<float>> {
     return make_toeplitz_normal(point_spread, ones);
   };

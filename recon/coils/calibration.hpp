@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "recon/array/array.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd {
 

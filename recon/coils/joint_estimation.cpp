@@ -10,7 +10,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/regularizer.hpp"
+#include "recon/solve/terms/regularizer.hpp"
 
 namespace fhd {
 namespace {
@@ -126,7 +126,7 @@ class LinearizedNormal final : public HermitianOperator<float> {
   }
 
   Shape domain() const override { return {voxels_ + coils_ * smooth_.size()}; }
-  Backend backend() const override { return Backend::cpu; }
+  Device device() const override { return Device::cpu(); }
 
   /// Moves to the point x.
   void linearize_at(const Values& x) {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "recon/array/array.hpp"
-#include "recon/solve/linear_operator.hpp"
+#include "recon/array/linear_operator.hpp"
 
 namespace fhd {
 

@@ -11,7 +11,7 @@
 #include "recon/coils/calibration.hpp"
 #include "recon/coils/compression.hpp"
 #include "recon/coils/eigenvector_kernels_cpu.hpp"
-#include "recon/coils/sense.hpp"
+#include "recon/encoding/sense.hpp"
 
 namespace fhd {
 namespace {

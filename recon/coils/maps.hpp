@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
-#include "recon/report.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/report.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd {
 

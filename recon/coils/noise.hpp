@@ -4,7 +4,7 @@
 #include <string>
 
 #include "recon/array/array.hpp"
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd {
 

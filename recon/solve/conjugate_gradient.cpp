@@ -20,10 +20,10 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   require_shape(b, a.domain(), "right-hand side");
   require_shape(x, a.domain(), "solution");
 
-  const Backend backend = b.backend();
-  // rr[i] = |r_i|^2, pq[i] = <p_i, A p_i>: kept on the backend, one element for each iteration.
-  Array<double> rr(Shape{settings.iterations + 1}, backend), pq(Shape{settings.iterations}, backend);
-  Array<Complex<T>> r(b), p(b.shape(), backend), q(b.shape(), backend);
+  const Device device = b.device();
+  // rr[i] = |r_i|^2, pq[i] = <p_i, A p_i>: kept on the device, one element for each iteration.
+  Array<double> rr(Shape{settings.iterations + 1}, device), pq(Shape{settings.iterations}, device);
+  Array<Complex<T>> r(b), p(b.shape(), device), q(b.shape(), device);
   const double b_norm = norm_l2(b);
   ConjugateGradientResult result;
   if (b_norm == 0) {
@@ -36,7 +36,7 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   add_scaled(r, T(-1), q);
   copy(r, p);
   dot(r, r, rr, 0);
-  ResidualBasis<T> basis(a.domain(), std::min(settings.iterations, settings.kept_residuals), backend);
+  ResidualBasis<T> basis(a.domain(), std::min(settings.iterations, settings.kept_residuals), device);
   basis.keep(r, rr, 0);
 
   // Below the rounding of T there is nothing to gain, and residuals would shrink until they underflow. From
@@ -45,7 +45,7 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   const double small_enough =
       std::pow(std::max(settings.tolerance, 0.1 * std::numeric_limits<T>::epsilon()) * b_norm, 2);
   const auto look = [&](int done) {
-    const Array<double> host = rr.to(Backend::cpu);
+    const Array<double> host = rr.to(Device::cpu());
     result.relative_residuals.clear();
     bool reached = false;
     for (int i = 0; i <= done && !reached; ++i) {
@@ -66,12 +66,12 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   for (int i = 0; i < settings.iterations && !result.converged; ++i) {
     a.forward(p, q);
     dot(p, q, pq, i);
-    add_scaled(x, Ratio{rr, i, pq, i, +1, small_enough}, p);
-    add_scaled(r, Ratio{rr, i, pq, i, -1, small_enough}, q);
+    add_scaled(x, Quotient{rr, i, pq, i, +1, small_enough}, p);
+    add_scaled(r, Quotient{rr, i, pq, i, -1, small_enough}, q);
     basis.project_out(r);
     dot(r, r, rr, i + 1);
     basis.keep(r, rr, i + 1);
-    scale_and_add(p, Ratio{rr, i + 1, rr, i}, r);
+    scale_and_add(p, Quotient{rr, i + 1, rr, i}, r);
     const bool last = i + 1 == settings.iterations;
     if (last || (i + 1) % settings.check_every == 0) result.converged = look(i + 1);
   }
@@ -107,7 +107,7 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
 
 template <class T>
 double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
-  const Backend backend = a.backend();
+  const Device device = a.device();
   Array<Complex<T>> start(a.domain());
   std::mt19937 generator(20081);
   for (auto& v : start)
@@ -115,14 +115,14 @@ double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
   steps = static_cast<int>(std::min<std::int64_t>(steps, start.size()));
 
   // Three-term recurrence: beta_j v_{j+1} = A v_j - alpha_j v_j - beta_{j-1} v_{j-1}.
-  Array<Complex<T>> v = start.to(backend), previous(v.shape(), backend), next(v.shape(), backend);
+  Array<Complex<T>> v = start.to(device), previous(v.shape(), device), next(v.shape(), device);
   scale(v, static_cast<T>(1 / norm_l2(v)));
   std::vector<double> alphas, betas;
-  Array<double> product(Shape{1}, backend);
+  Array<double> product(Shape{1}, device);
   for (int step = 0; step < steps; ++step) {
     a.forward(v, next);
     dot(v, next, product, 0);
-    const double alpha = product.to(Backend::cpu)[0];
+    const double alpha = product.to(Device::cpu())[0];
     alphas.push_back(alpha);
     if (step + 1 == steps) break;
     add_scaled(next, static_cast<T>(-alpha), v);

@@ -2,8 +2,8 @@
 // Conjugate gradient for Hermitian positive definite systems.
 #include <vector>
 
-#include "recon/report.hpp"
-#include "recon/solve/linear_operator.hpp"
+#include "recon/domain/report.hpp"
+#include "recon/array/linear_operator.hpp"
 
 namespace fhd {
 

@@ -9,13 +9,13 @@
 namespace fhd {
 
 template <class T>
-ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Backend backend)
+ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Device device)
     : capacity_(capacity),
       size_(domain.size()),
-      residuals_(Shape{capacity, domain.size()}, backend),
-      squares_(Shape{capacity}, backend) {
-  if (backend == Backend::cuda)
-    products_ = Array<Complex<double>>(Shape{device::residual_basis_scratch(capacity)}, backend);
+      residuals_(Shape{capacity, domain.size()}, device),
+      squares_(Shape{capacity}, device) {
+  if (device.is_cuda())
+    products_ = Array<Complex<double>>(Shape{device::residual_basis_scratch(capacity)}, device);
 }
 
 template <class T>
@@ -23,7 +23,7 @@ void ResidualBasis<T>::keep(const Array<Complex<T>>& r, const Array<double>& squ
   if (count_ == capacity_) return;
   const std::size_t bytes = static_cast<std::size_t>(size_) * sizeof(Complex<T>);
   Complex<T>* to = residuals_.data() + count_ * size_;
-  if (r.backend() == Backend::cuda) {
+  if (r.device().is_cuda()) {
     device::copy_on_device(to, r.data(), bytes);
     device::copy_on_device(squares_.data() + count_, squares.data() + index, sizeof(double));
   } else {
@@ -36,7 +36,7 @@ void ResidualBasis<T>::keep(const Array<Complex<T>>& r, const Array<double>& squ
 template <class T>
 void ResidualBasis<T>::project_out(Array<Complex<T>>& r) {
   if (count_ == 0) return;
-  if (r.backend() == Backend::cuda)
+  if (r.device().is_cuda())
     return device::project_out(residuals_.data(), squares_.data(), count_, size_, products_.data(), r.data());
 
   constexpr std::int64_t block = 4096;  // of r, in the L1 and L2 cache while the residuals stream by

@@ -14,12 +14,12 @@ template <class T>
 class ResidualBasis {
  public:
   /// Vectors have the size of `domain`.
-  ResidualBasis(const Shape& domain, std::int64_t capacity, Backend backend);
+  ResidualBasis(const Shape& domain, std::int64_t capacity, Device device);
 
   /// r -= sum over kept residuals of r_j <r_j, r> / |r_j|^2. Sums in double, in an order that does not depend
   /// on threads.
   void project_out(Array<Complex<T>>& r);
-  /// Keeps a copy of r, with |r|^2 = squares[index] on the backend; does nothing when full.
+  /// Keeps a copy of r, with |r|^2 = squares[index] on the device; does nothing when full.
   void keep(const Array<Complex<T>>& r, const Array<double>& squares, std::int64_t index);
 
  private:

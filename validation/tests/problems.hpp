@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "recon/types.hpp"
+#include "recon/domain/scan.hpp"
 
 namespace fhd::tests {
 

@@ -1,0 +1,117 @@
+#include "app/batch/log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+namespace fhd::app {
+namespace {
+
+/// One line whatever a file is called.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return text;
+}
+
+}  // namespace
+
+BatchLog::BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count)
+    : descriptor_(::open((std::filesystem::path(directory) / "batch.log").c_str(),
+                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)),
+      quiet_(quiet),
+      prefix_(ranks.count() > 1 ? fmt::format("rank {}: ", ranks.rank()) : ""),
+      scan_count_(scan_count),
+      status_(quiet || !ranks.first()) {}
+
+BatchLog::~BatchLog() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void BatchLog::log(const std::string& text) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char time[32];
+  std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  const auto entry = fmt::format("{} [{}] {}{}\n", time, getpid(), prefix_, text);
+  // A log that cannot be written (a full disk) is no reason to stop.
+  static_cast<void>(!::write(descriptor_, entry.data(), entry.size()));
+}
+
+void BatchLog::line(const std::string& text) {
+  const auto shown = one_line(text);
+  log(shown);
+  if (quiet_) return;
+  status_.clear();
+  fmt::print("{}{}\n", prefix_, shown);
+  std::fflush(stdout);
+}
+
+void BatchLog::failure(const std::string& text) {
+  const auto shown = one_line(text);
+  log(shown);
+  status_.clear();
+  fmt::print(stderr, "fhd: {}{}\n", prefix_, shown);
+}
+
+void BatchLog::text(const std::string& lines) {
+  std::size_t begin = 0;
+  for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
+    log(lines.substr(begin, end - begin));
+  if (quiet_) return;
+  status_.clear();
+  fmt::print("{}", lines);
+  std::fflush(stdout);
+}
+
+void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, const BatchTotals& totals) {
+  if (!ours && outcome.status != Outcome::Status::unchanged) return;  // the process that did it tells
+  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
+  std::string text =
+      fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome.status));
+  if (outcome.status == Outcome::Status::finished) {
+    ++here_;
+    const auto& m = outcome.manifest;
+    text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
+    if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+    for (const auto& warning : m.warnings) text += "  warning: " + warning;
+  }
+  if (outcome.status == Outcome::Status::failed) return failure(text + "  " + outcome.error);
+  if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
+  if (status_.visible())
+    log(one_line(text));
+  else
+    line(text);
+}
+
+void BatchLog::set_progress(const std::string& name, const std::string& stage, std::int64_t done,
+                            std::int64_t total, double residual) {
+  current_ = name + ": " + stage;
+  if (total > 1) current_ += fmt::format(" {}/{}", done, total);
+  if (residual >= 0) current_ += fmt::format(", residual {:.1e}", residual);
+  current_ = one_line(current_);
+}
+
+void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
+  const auto now = Clock::now();
+  if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
+  std::string line =
+      fmt::format("{} {}/{}", bar(ended, static_cast<std::int64_t>(scan_count_), 20), ended, scan_count_);
+  if (totals.failed > 0) line += fmt::format(", {} failed", totals.failed);
+  if (here_ > 0) {
+    const double seconds = std::chrono::duration<double>(now - start_).count(), rate = here_ / seconds;
+    line += fmt::format(", {:.2f} scans/s, {} left", rate, clock_text((totals.open) / rate));
+  }
+  if (under_way > 0 && !current_.empty()) line += "  " + current_;
+  status_.show(std::move(line));
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,49 @@
+#pragma once
+// What a batch tells while it runs: a live bar on a terminal, plain lines elsewhere, and DIR/batch.log.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "app/batch/ranks.hpp"
+#include "app/batch/summary.hpp"
+#include "app/console.hpp"
+
+namespace fhd::app {
+
+class BatchLog {
+ public:
+  /// Continues DIRECTORY/batch.log. Several processes may: every line is one write.
+  BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count);
+  ~BatchLog();
+  BatchLog(const BatchLog&) = delete;
+  BatchLog& operator=(const BatchLog&) = delete;
+
+  /// To the log and, unless quiet, to standard output.
+  void line(const std::string& text);
+  /// The same, to standard error, also when quiet.
+  void failure(const std::string& text);
+  /// A table, to standard output and the log.
+  void text(const std::string& lines);
+  /// A scan has ended, here (`ours`) or in another process.
+  void ended(const BatchScan& scan, const Outcome& outcome, bool ours, const BatchTotals& totals);
+
+  void set_progress(const std::string& name, const std::string& stage, std::int64_t done, std::int64_t total,
+                    double residual);
+  /// Draws the bar anew.
+  void show(const BatchTotals& totals, std::size_t under_way);
+  void clear() { status_.clear(); }
+
+ private:
+  void log(const std::string& text);
+  using Clock = std::chrono::steady_clock;
+  int descriptor_ = -1;
+  bool quiet_;
+  std::string prefix_, current_;
+  std::size_t scan_count_;
+  int here_ = 0;  // reconstructed by this process
+  Clock::time_point start_ = Clock::now(), shown_{};
+  StatusLine status_;
+};
+
+}  // namespace fhd::app

@@ -1,0 +1,193 @@
+#include "app/batch/scans.hpp"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "io/result/manifest.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_impatient(const fs::path& path) {
+  std::error_code status;
+  return fs::is_directory(path, status) && fs::exists(path / "kx.dat", status);
+}
+
+/// By its name only: what is in it is seen when it is read.
+bool looks_like_scan(const fs::path& path) {
+  const auto name = path.filename().string();
+  if (name.starts_with(".")) return false;
+  if (is_impatient(path)) return true;
+  std::error_code status;
+  if (fs::is_directory(path, status)) return false;
+  const auto ending = lower(path.extension().string());
+  if (ending == ".h5" || ending == ".hdf5" || ending == ".mrd") return true;
+  const auto stem = path.stem().string();
+  return ending == ".cfl" && !stem.ends_with("_traj") && !stem.ends_with("_sens") &&
+         fs::exists(path.parent_path() / (stem + "_traj.cfl"), status);
+}
+
+class Lister {
+ public:
+  explicit Lister(BatchList& list) : list_(list) {}
+
+  void add(const std::string& argument) {
+    if (argument.starts_with("@"))
+      add_list(argument.substr(1));
+    else
+      add_one(argument);
+  }
+
+ private:
+  void add_one(const std::string& argument) {
+    std::error_code status;
+    if (fs::is_directory(argument, status) && !is_impatient(argument)) return add_folder(argument);
+    if (!fs::exists(argument, status) && argument.find_first_of("*?[") != std::string::npos)
+      return add_pattern(argument);
+    add_scan(argument, false);
+  }
+
+  void add_folder(const std::string& folder) {
+    std::vector<std::string> inside;
+    std::error_code status;
+    for (fs::directory_iterator entry(folder, status), end; !status && entry != end; entry.increment(status))
+      if (looks_like_scan(entry->path())) inside.push_back(entry->path().string());
+    if (inside.empty()) return add_scan(folder, false);  // fails with the reason
+    std::sort(inside.begin(), inside.end());
+    for (const auto& path : inside) add_scan(path, true);
+    list_.notes.push_back(fmt::format("{}: {} scans in it", folder, inside.size()));
+  }
+
+  void add_pattern(const std::string& pattern) {
+    glob_t matches{};
+    const int failed = glob(pattern.c_str(), GLOB_TILDE, nullptr, &matches);
+    const std::vector<std::string> paths(matches.gl_pathv,
+                                         matches.gl_pathv + (failed ? 0 : matches.gl_pathc));
+    globfree(&matches);
+    if (paths.empty()) return add_scan(pattern, false);  // fails: no such scan
+    for (const auto& path : paths) {
+      std::error_code status;
+      if (!fs::is_directory(path, status) || is_impatient(path)) add_scan(path, true);
+    }
+  }
+
+  void add_list(const std::string& path) {
+    std::ifstream file(path);
+    std::error_code status;
+    if (!file || fs::is_directory(path, status))
+      throw Error("@" + path, "a text file with the name of a scan on every line", "none that can be read");
+    std::string line;
+    while (std::getline(file, line)) {
+      const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
+      if (first == std::string::npos || line[first] == '#') continue;
+      add_one(line.substr(first, last - first + 1));
+    }
+    if (file.bad()) throw Error("@" + path, "a readable text file", "a read failure");
+  }
+
+  void add_scan(const std::string& path, bool found) {
+    if (seen_.insert(absolute_path(path)).second)
+      list_.scans.push_back({path, {}, found});
+    else
+      list_.notes.push_back(path + ": given more than once, done once");
+  }
+
+  BatchList& list_;
+  std::set<std::string> seen_;
+};
+
+/// FNV-1a of a path, 8 hex digits.
+std::string checksum(const std::string& path) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(hash ^ (hash >> 32)));
+}
+
+/// Names that other files of the directory have.
+bool is_reserved(const std::string& name) {
+  return name.empty() || name == "summary" || name == "index" || name == "batch" || name.starts_with(".") ||
+         name.ends_with(".manifest");
+}
+
+/// Whether the results of that name are those of another scan that still exists.
+bool is_taken(const std::string& directory, const std::string& name, const std::string& path) {
+  const auto manifest = io::read_manifest(io::manifest_path(directory, name));
+  std::error_code status;
+  return manifest && manifest->scan != path && fs::exists(manifest->scan, status);
+}
+
+void name_scans(BatchList& list, const std::string& directory) {
+  std::map<std::string, int> uses;
+  for (const auto& scan : list.scans) ++uses[plain_name(scan.path)];
+  for (auto& scan : list.scans) {
+    const auto plain = plain_name(scan.path), path = absolute_path(scan.path);
+    scan.name = plain;
+    constexpr std::size_t longest = 180;  // a file name has at most 255 bytes, with what is added to it
+    if (uses[plain] == 1 && !is_reserved(plain) && plain.size() <= longest &&
+        !is_taken(directory, plain, path))
+      continue;
+    // Whoever had the plain name first keeps it.
+    if (const auto manifest = io::read_manifest(io::manifest_path(directory, plain));
+        manifest && manifest->scan == path && !is_reserved(plain))
+      continue;
+    const auto start = plain.substr(0, longest);
+    scan.name = (start.empty() || start.front() == '.' ? "scan" : "") + start + "-" + checksum(path);
+    list.notes.push_back(fmt::format("{}: its results are called {}, because the name {} has another use",
+                                     scan.path, scan.name, plain));
+  }
+}
+
+}  // namespace
+
+std::string absolute_path(const std::string& scan) {
+  std::error_code status;
+  fs::path path = fs::absolute(scan, status).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const auto folder = fs::weakly_canonical(path.parent_path(), status);
+  return status ? path.string() : (folder / path.filename()).string();
+}
+
+std::string plain_name(const std::string& scan) {
+  fs::path path = fs::path(scan).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const auto ending = lower(path.extension().string());
+  const bool known =
+      ending == ".h5" || ending == ".hdf5" || ending == ".mrd" || ending == ".cfl" || ending == ".hdr";
+  return known ? path.stem().string() : path.filename().string();
+}
+
+BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory) {
+  BatchList list;
+  Lister lister(list);
+  for (const auto& argument : arguments) lister.add(argument);
+  name_scans(list, directory);
+
+  std::set<std::string> inputs;
+  for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path));
+  const auto folder = absolute_path((fs::path(directory) / "x").string());
+  for (const auto& scan : list.scans)
+    for (const char* ending : {".h5", ".nii.gz", ".png", ".json"})
+      if (const auto result = (fs::path(folder).parent_path() / (scan.name + ending)).string();
+          inputs.count(result))
+        throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",
+                    "choose another folder");
+  return list;
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,164 @@
+#include "app/batch/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/batch/claims.hpp"
+#include "io/result/atomic_file.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool has_results(const Outcome& outcome) {
+  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged;
+}
+
+/// RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
+std::string csv(std::string text) {
+  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
+    text.insert(0, "'");
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string why(const Outcome& outcome) {
+  return outcome.status == Outcome::Status::failed || outcome.status == Outcome::Status::images
+             ? outcome.error
+             : outcome.reason;
+}
+
+}  // namespace
+
+const char* text(Outcome::Status status) {
+  switch (status) {
+    case Outcome::Status::open:
+      return "not run";
+    case Outcome::Status::finished:
+      return "finished";
+    case Outcome::Status::unchanged:
+      return "unchanged";
+    case Outcome::Status::images:
+      return "no scan";
+    case Outcome::Status::failed:
+      return "failed";
+  }
+  return "";
+}
+
+BatchTotals totals(const std::vector<Outcome>& outcomes) {
+  BatchTotals t;
+  for (const auto& outcome : outcomes) switch (outcome.status) {
+      case Outcome::Status::open:
+        ++t.open;
+        break;
+      case Outcome::Status::finished:
+        ++t.finished;
+        break;
+      case Outcome::Status::unchanged:
+        ++t.unchanged;
+        break;
+      case Outcome::Status::images:
+        ++t.images;
+        break;
+      case Outcome::Status::failed:
+        ++t.failed;
+        break;
+    }
+  return t;
+}
+
+std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
+                          double seconds) {
+  constexpr std::size_t few = 40;
+  std::size_t width = 4;
+  for (const auto& scan : scans) width = std::min<std::size_t>(40, std::max(width, scan.name.size()));
+  std::string table = fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width, "status",
+                                  "seconds", "iterations", "residual", "data", "why");
+  bool any = false;
+  for (std::size_t i = 0; i < scans.size(); ++i) {
+    const auto& outcome = outcomes[i];
+    if (outcome.status == Outcome::Status::images || (scans.size() > few && has_results(outcome))) continue;
+    any = true;
+    table += fmt::format("{:<{}}  {:<9}", scans[i].name, width, text(outcome.status));
+    if (has_results(outcome)) {
+      const auto& m = outcome.manifest;
+      table += fmt::format("  {:>8.2f}  {:>10}  {:>8.1e}  {:>8.3f}", m.seconds, m.iterations, m.residual,
+                           m.data_residual);
+    } else {
+      table += fmt::format("  {:>8}  {:>10}  {:>8}  {:>8}", "", "", "", "");
+    }
+    table += "  " + why(outcome);
+    while (table.back() == ' ') table.pop_back();
+    table += "\n";
+  }
+  if (!any) table.clear();
+  const auto t = totals(outcomes);
+  std::int64_t hits = 0;
+  for (const auto& outcome : outcomes)
+    if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
+  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed", scans.size(), t.finished,
+                       t.unchanged, t.failed);
+  if (t.images > 0) table += fmt::format(", {} hold images and no scan", t.images);
+  if (t.open > 0) table += fmt::format(", {} not run", t.open);
+  table += fmt::format("; {:.1f} s", seconds);
+  if (t.finished > 0 && seconds > 0) table += fmt::format(", {:.2f} scans/s", t.finished / seconds);
+  if (hits > 0) table += fmt::format(", {} cache hits", hits);
+  return table + "\n";
+}
+
+void write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
+                   const std::vector<Outcome>& outcomes, double seconds, const std::string& command_line) {
+  std::string lines =
+      "name,scan,status,seconds,images,iterations,residual,data_residual,converged,cache_hits,warnings,why\n";
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < scans.size(); ++i) {
+    const auto& outcome = outcomes[i];
+    const auto& m = outcome.manifest;
+    Json row{{"name", scans[i].name}, {"scan", scans[i].path}, {"status", text(outcome.status)}};
+    lines += fmt::format("{},{},{}", csv(scans[i].name), csv(scans[i].path), text(outcome.status));
+    if (has_results(outcome)) {
+      lines += fmt::format(",{:.3f},{},{},{:.4g},{:.4g},{},{},{}", m.seconds, m.images, m.iterations,
+                           m.residual, m.data_residual, m.converged ? "yes" : "no", m.cache_hits,
+                           csv(fmt::format("{}", fmt::join(m.warnings, "; "))));
+      row.update({{"seconds", m.seconds},
+                  {"images", m.images},
+                  {"iterations", m.iterations},
+                  {"residual", m.residual},
+                  {"data_residual", m.data_residual},
+                  {"converged", m.converged},
+                  {"cache_hits", m.cache_hits},
+                  {"warnings", m.warnings}});
+    } else {
+      lines += ",,,,,,,,";
+    }
+    row["why"] = why(outcome);
+    lines += "," + csv(why(outcome)) + "\n";
+    rows.push_back(std::move(row));
+  }
+  const auto t = totals(outcomes);
+  const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
+                  {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
+                  {"failed", t.failed}, {"no_scans", t.images},       {"not_run", t.open},
+                  {"scans", rows}};
+  const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+
+  const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
+  std::vector<io::AtomicFile> files;
+  const auto add = [&](const char* name, const std::string& content) {
+    files.emplace_back((std::filesystem::path(directory) / name).string());
+    io::write_bytes(files.back().temporary(), content.data(), content.size(), files.back().path());
+  };
+  add("summary.csv", lines);
+  add("summary.json", json_text);
+  io::commit_all(files);
+}
+
+}  // namespace fhd::app

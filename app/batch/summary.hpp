@@ -1,0 +1,41 @@
+#pragma once
+// What became of the scans of a batch: as a table for people, and in DIR/summary.csv and DIR/summary.json.
+#include <string>
+#include <vector>
+
+#include "app/batch/scans.hpp"
+#include "io/result/manifest.hpp"
+
+namespace fhd::app {
+
+struct Outcome {
+  enum class Status {
+    open,       ///< not reached: the batch was stopped
+    finished,   ///< reconstructed now, by this or another process
+    unchanged,  ///< reconstructed before; input, settings, version and results are what they were
+    images,     ///< no scan but results, found in a folder or by a pattern
+    failed
+  };
+  Status status = Status::open;
+  std::string reason;     ///< why it was done again; empty the first time
+  std::string error;      ///< of a failure, one line
+  io::Manifest manifest;  ///< where there are results
+};
+
+const char* text(Outcome::Status status);
+
+struct BatchTotals {
+  int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
+  /// Whether every scan has its results now, and there is at least one.
+  bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
+};
+BatchTotals totals(const std::vector<Outcome>& outcomes);
+
+/// A table of failures and totals; of all scans when there are few.
+std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
+                          double seconds);
+/// Both files, together or not at all. Throws Error.
+void write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
+                   const std::vector<Outcome>& outcomes, double seconds, const std::string& command_line);
+
+}  // namespace fhd::app

@@ -1,0 +1,379 @@
+#include "app/batch/worker.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "app/batch/job.hpp"
+#include "io/hdf5.hpp"
+#include "io/result/manifest.hpp"
+#include "io/result/results.hpp"
+#include "recon/error.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// From one thread to the next. The process that hands out the scans bounds how many are under way.
+template <class T>
+class Queue {
+ public:
+  void push(T value) {
+    {
+      const std::lock_guard lock(mutex_);
+      values_.push_back(std::move(value));
+    }
+    filled_.notify_one();
+  }
+  T pop() {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, [&] { return !values_.empty(); });
+    T value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  std::deque<T> values_;
+};
+
+/// One scan on its way through the threads.
+struct Job {
+  std::size_t scan = 0;
+  int threads = 1;
+  double seconds = 0;
+  io::Manifest manifest;
+  std::unique_ptr<ScanJob> work;
+};
+
+/// Sends `text` whole; a parent that is gone ends this process.
+void send_all(int socket, const std::string& text) {
+  for (std::size_t sent = 0; sent < text.size();) {
+    const auto n = ::send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(1);
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+std::string encoded(const Json& message) {
+  return message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+class WorkerProcess {
+ public:
+  WorkerProcess(const BatchWork& work, int socket) : work_(work), socket_(socket) {}
+
+  void run() {
+    std::thread([this] { read_all(); }).detach();
+    std::thread([this] { compute_all(); }).detach();
+    std::thread([this] { write_all(); }).detach();
+    std::string unread;
+    char block[4096];
+    while (true) {
+      const auto n = ::recv(socket_, block, sizeof block, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) _exit(0);  // nothing left to do
+      unread.append(block, static_cast<std::size_t>(n));
+      for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
+        commands_.push(Json::parse(unread.substr(0, end)));
+    }
+  }
+
+ private:
+  void tell(const Json& event) {
+    const std::lock_guard lock(telling_);
+    send_all(socket_, encoded(event));
+  }
+
+  void tell_end(std::size_t scan, const char* status, const std::string& line = {}) {
+    tell({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
+  }
+
+  /// Runs one step of a scan; when it fails, records that and returns false.
+  template <class Step>
+  bool succeeds(Job& job, Step step) {
+    const auto start = Clock::now();
+    std::string line;
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      line = work_.scans[job.scan].path + ": out of memory";
+    } catch (const std::exception& error) {
+      line = error.what();
+    }
+    job.seconds += seconds_since(start);
+    if (line.empty()) return true;
+    fail(job, std::move(line));
+    return false;
+  }
+
+  void fail(Job& job, std::string line) {
+    const BatchScan& scan = work_.scans[job.scan];
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+    job.work.reset();
+    if (scan.found && holds_only_images(scan.path))
+      return tell_end(job.scan, "images", scan.path + ": holds images, no scan");
+    job.manifest.status = io::Manifest::Status::failed;
+    job.manifest.error = line;
+    job.manifest.ended_ns = io::now_ns();
+    job.manifest.seconds = job.seconds;
+    try {
+      io::write_manifest(io::manifest_path(work_.directory, scan.name), job.manifest);
+    } catch (const Error&) {
+      // A full disk, most likely: the summary still tells the failure.
+    }
+    tell_end(job.scan, "failed", line);
+  }
+
+  // --- Reading
+
+  void read_all() {
+    omp_set_num_threads(1);
+    while (true) {
+      const Json command = commands_.pop();
+      const std::size_t scan = command.at("scan");
+      if (command.at("command") == "examine")
+        examine(scan);
+      else if (command.at("command") == "forget")
+        examined_.erase(scan);
+      else
+        read(scan, command.at("threads"));
+    }
+  }
+
+  void examine(std::size_t index) {
+    const BatchScan& scan = work_.scans[index];
+    const BatchSettings& settings = work_.settings[work_.settings_of[index]];
+    Job job;
+    job.scan = index;
+    job.manifest.scan = absolute_path(scan.path);
+    job.manifest.settings = settings.recorded;
+    job.manifest.program_version = program_version;
+    job.manifest.examined_ns = io::now_ns();
+    bool unchanged = false;
+    std::uint64_t bytes = 0;
+    if (!succeeds(job, [&] {
+          io::Manifest& now = job.manifest;
+          require_readable_kind(scan.path);
+          now.input = io::stamps_of(scan.path);
+          now.input_sha256 = io::sha256_of(scan.path);
+          const auto path = io::manifest_path(work_.directory, scan.name);
+          auto before = io::read_manifest(path);
+          unchanged = before && before->status == io::Manifest::Status::finished &&
+                      before->input_sha256 == now.input_sha256 && before->settings == now.settings &&
+                      before->program_version == now.program_version &&
+                      !io::missing_product(work_.directory, *before);
+          if (unchanged) {  // other times of the same content
+            before->scan = now.scan;
+            before->input = now.input;
+            before->examined_ns = now.examined_ns;
+            io::write_manifest(path, *before);
+            return;
+          }
+          auto& shared = settings_[work_.settings_of[index]];
+          if (!shared) shared = std::make_shared<const JobSettings>(settings.arguments);
+          job.work = std::make_unique<ScanJob>(scan.path, shared, work_.command_line, now.input_sha256);
+          bytes = job.work->planned_bytes();
+        }))
+      return;
+    if (unchanged) return tell_end(index, "unchanged");
+    examined_.emplace(index, std::move(job));
+    tell({{"event", "planned"}, {"scan", index}, {"bytes", bytes}});
+  }
+
+  void read(std::size_t index, int threads) {
+    auto node = examined_.extract(index);
+    Job job = std::move(node.mapped());
+    job.threads = threads;
+    if (succeeds(job, [&] { job.work->load(); })) loaded_.push(std::move(job));
+  }
+
+  // --- Computing
+
+  void compute_all() {
+    // Kept from scan to scan: what depends on the trajectory is used again.
+    std::unique_ptr<JobEngine> engine;
+    while (true) {
+      Job job = loaded_.pop();
+      const std::size_t index = job.scan;
+      omp_set_num_threads(job.threads);
+      Clock::time_point told{};
+      const auto progress = [&](const Progress& p) {
+        const auto now = Clock::now();
+        if (p.done != 0 && now - told < std::chrono::milliseconds(200)) return;
+        told = now;
+        tell({{"event", "progress"},
+              {"scan", index},
+              {"stage", p.stage},
+              {"done", p.done},
+              {"total", p.total},
+              {"residual", p.residual}});
+      };
+      const bool computed = succeeds(job, [&] {
+        if (!engine || &engine->settings() != job.work->settings().get()) {
+          engine.reset();
+          engine = std::make_unique<JobEngine>(job.work->settings());
+        }
+        job.work->compute(*engine, progress);
+        if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
+          throw Error(work_.scans[index].path, "a scan that stays as it is",
+                      "one that changed while it was read", "run again");
+      });
+      if (!computed) continue;
+      tell({{"event", "computed"}, {"scan", index}});
+      computed_.push(std::move(job));
+    }
+  }
+
+  // --- Writing
+
+  void write_all() {
+    omp_set_num_threads(1);
+    while (true) {
+      Job job = computed_.pop();
+      const BatchScan& scan = work_.scans[job.scan];
+      if (!succeeds(job, [&] {
+            const auto prefix = (std::filesystem::path(work_.directory) / scan.name).string();
+            job.work->write(prefix, job.manifest);
+            const auto names = ScanJob::result_names(scan.name);
+            job.manifest.products = io::products_of(work_.directory, names);
+          }))
+        continue;
+      job.manifest.status = io::Manifest::Status::finished;
+      job.manifest.ended_ns = io::now_ns();
+      job.manifest.seconds = job.seconds;
+      if (!succeeds(job,
+                    [&] { io::write_manifest(io::manifest_path(work_.directory, scan.name), job.manifest); }))
+        continue;
+      const std::size_t index = job.scan;
+      job.work.reset();  // its memory is free before its end is known
+      tell_end(index, "finished");
+    }
+  }
+
+  const BatchWork& work_;
+  const int socket_;
+  std::mutex telling_;
+  Queue<Json> commands_;
+  std::map<std::size_t, std::shared_ptr<const JobSettings>> settings_;  // of the reading thread
+  std::map<std::size_t, Job> examined_;                                 // of the reading thread
+  Queue<Job> loaded_, computed_;
+};
+
+}  // namespace
+
+Worker::Worker(const BatchWork& work) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error("fhd batch", "another process", std::strerror(errno));
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ < 0) {
+    const int error = errno;
+    ::close(ends[0]);
+    ::close(ends[1]);
+    throw Error("fhd batch", "another process", std::strerror(error));
+  }
+  if (process_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed parent leaves no child behind
+    if (getppid() != parent) _exit(1);
+    // The parent decides what happens on Ctrl-C, which the terminal sends to both.
+    for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
+    std::signal(SIGTERM, SIG_DFL);
+    ::close(ends[0]);
+    WorkerProcess(work, ends[1]).run();
+  }
+  ::close(ends[1]);
+  socket_ = ends[0];
+}
+
+Worker::Worker(Worker&& other) noexcept
+    : process_(std::exchange(other.process_, -1)),
+      socket_(std::exchange(other.socket_, -1)),
+      alive_(other.alive_),
+      unread_(std::move(other.unread_)),
+      status_(other.status_) {}
+
+Worker::~Worker() {
+  if (process_ < 0) return;
+  ::close(socket_);
+  if (!status_) ::kill(process_, SIGKILL);
+  cause();
+}
+
+void Worker::send(const Json& command) {
+  const auto text = encoded(command);
+  for (std::size_t sent = 0; sent < text.size();) {
+    const auto n = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // it is dead, as `events` will tell
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+void Worker::examine(std::size_t scan) { send({{"command", "examine"}, {"scan", scan}}); }
+
+void Worker::reconstruct(std::size_t scan, int threads) {
+  send({{"command", "reconstruct"}, {"scan", scan}, {"threads", threads}});
+}
+
+void Worker::forget(std::size_t scan) { send({{"command", "forget"}, {"scan", scan}}); }
+
+std::vector<WorkerEvent> Worker::events() {
+  char block[1 << 16];
+  while (alive_) {
+    const auto n = ::recv(socket_, block, sizeof block, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (n <= 0)
+      alive_ = false;
+    else
+      unread_.append(block, static_cast<std::size_t>(n));
+  }
+  std::vector<WorkerEvent> events;
+  for (std::size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1))
+    events.push_back(Json::parse(unread_.substr(0, end)));
+  return events;
+}
+
+std::string Worker::cause() {
+  if (!status_) {
+    int status = 0;
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    status_ = status;
+  }
+  return WIFSIGNALED(*status_)
+             ? fmt::format("ended by signal {} ({})", WTERMSIG(*status_), strsignal(WTERMSIG(*status_)))
+             : fmt::format("exit status {}", WEXITSTATUS(*status_));
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,500 @@
+#include "io/page/report_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <sstream>
+
+#include "io/result/atomic_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/result/png.hpp"
+#include "io/result/results.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+extern const char* const report_page_template;  // report_page.html, see CMakeLists.txt
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Bytes = std::vector<std::uint8_t>;
+
+std::string base64(const Bytes& bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
+    const unsigned group =
+        bytes[i] << 16 | (left > 1 ? bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+    text += digits[group >> 18 & 63];
+    text += digits[group >> 12 & 63];
+    text += left > 1 ? digits[group >> 6 & 63] : '=';
+    text += left > 2 ? digits[group & 63] : '=';
+  }
+  return text;
+}
+
+/// 0 ... 255 for a share 0 ... 1 of white.
+std::uint8_t shade(double share) {
+  return std::isfinite(share) ? static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0))) : 0;
+}
+
+/// 0 ... 255 once around the circle.
+std::uint8_t phase_of(Complex<double> v) {
+  const double turns = std::atan2(v.im, v.re) / (2 * std::numbers::pi);
+  return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
+}
+
+/// The part of a series that a page shows: means of blocks of `stride` x `stride` pixels of some of the
+/// slices.
+struct Selection {
+  struct Plane {
+    std::size_t image;
+    std::int64_t z;
+  };
+  std::int64_t width = 0, height = 0, stride = 1;
+  std::vector<Plane> planes;              ///< all slices of one repetition after the other
+  std::vector<std::int64_t> repetitions;  ///< those shown, as the scan counts them
+  std::vector<std::string> slices;        ///< those shown: of the scan, of the volume, or both
+  std::string reduced;                    ///< what is left out, in words
+
+  /// `images`: what the report says of each.
+  Selection(const ImageSeries& series, const Json& images, std::size_t most_voxels) {
+    const auto& n = series.images.front().geometry.matrix_size;
+    const auto most = static_cast<std::int64_t>(most_voxels);
+    while (((n[0] + stride - 1) / stride) * ((n[1] + stride - 1) / stride) > most) ++stride;
+    width = (n[0] + stride - 1) / stride;
+    height = (n[1] + stride - 1) / stride;
+    const auto number = [&](std::int64_t image, const char* what, std::int64_t other) {
+      const auto i = static_cast<std::size_t>(image);
+      const bool told = images.is_array() && i < images.size() && images[i].is_object() &&
+                        images[i].contains(what) && images[i][what].is_number_integer();
+      return told ? images[i][what].get<std::int64_t>() : other;
+    };
+    // Of every repetition the same slices; where not even one of each fits, some of the repetitions.
+    const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
+    const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
+    const std::int64_t slice_step = std::min(slice_count, (slice_count * repetition_count + room - 1) / room);
+    const std::int64_t kept = (slice_count + slice_step - 1) / slice_step;
+    const std::int64_t repetition_step = (repetition_count * kept + room - 1) / room;
+    // Around the middle, so that one slice alone is the middle one.
+    const auto first = [](std::int64_t count, std::int64_t step) { return step == 1 ? 0 : count / 2 % step; };
+    const std::int64_t first_slice = first(slice_count, slice_step);
+    for (std::int64_t s = first_slice; s < slice_count; s += slice_step) {
+      const std::int64_t of_scan = number(s / n[2], "slice", s / n[2]), z = s % n[2];
+      slices.push_back(n[2] == 1                ? std::to_string(of_scan)
+                       : series.slice_count > 1 ? fmt::format("{}: {}", of_scan, z)
+                                                : std::to_string(z));
+    }
+    for (std::int64_t r = first(repetition_count, repetition_step); r < repetition_count;
+         r += repetition_step) {
+      repetitions.push_back(number(r * series.slice_count, "repetition", r));
+      for (std::int64_t s = first_slice; s < slice_count; s += slice_step)
+        planes.push_back({static_cast<std::size_t>(r * series.slice_count + s / n[2]), s % n[2]});
+    }
+    const auto all = static_cast<std::size_t>(slice_count * repetition_count);
+    if (planes.size() < all) reduced = fmt::format("{} of {} slices are shown", planes.size(), all);
+    if (stride > 1)
+      reduced +=
+          fmt::format("{}means of {} × {} pixels", reduced.empty() ? "Shown are " : ", as ", stride, stride);
+    if (!reduced.empty()) reduced += "; the result file holds all.";
+  }
+};
+
+Json volume_json(const ImageSeries& series, const Selection& selection) {
+  // Of a block of pixels the mean of the magnitudes and the phase of the sum: single pixels would alias.
+  double largest = 0;
+  std::int64_t not_finite = 0;  ///< pixels of the page
+  const auto for_each = [&](auto work) {
+    for (const auto& plane : selection.planes) {
+      const auto& values = series.images[plane.image].values;
+      const std::int64_t ny = values.extent(1), nx = values.extent(2), stride = selection.stride;
+      for (std::int64_t y = 0; y < ny; y += stride)
+        for (std::int64_t x = 0; x < nx; x += stride) {
+          double magnitude = 0;
+          Complex<double> sum;
+          int count = 0;
+          for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
+            for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count) {
+              const Complex<double> v(values[(plane.z * ny + j) * nx + i]);
+              sum += v;
+              magnitude += abs(v);
+            }
+          work(magnitude / count, sum);
+        }
+    }
+  };
+  for_each([&](double magnitude, Complex<double>) {
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    if (!std::isfinite(magnitude)) ++not_finite;
+  });
+  Bytes magnitudes, phase;
+  for_each([&](double magnitude, Complex<double> sum) {
+    const double share = largest > 0 ? magnitude / largest : 0;
+    const auto level = static_cast<std::uint16_t>(std::isfinite(share) ? std::lround(65535 * share) : 0);
+    magnitudes.push_back(level & 255);  // little-endian, as browsers are
+    magnitudes.push_back(level >> 8);
+    phase.push_back(std::isfinite(share) ? phase_of(sum) : 0);
+  });
+  Json json{{"largest", largest}, {"magnitude", base64(magnitudes)}, {"phase", base64(phase)}};
+  if (not_finite > 0) json["not_finite"] = not_finite;
+  return json;
+}
+
+/// The side of the patient towards which an axis points: "L", or empty when it is none in particular.
+std::string side(const std::array<double, 3>& direction, bool reversed) {
+  const auto largest = std::max_element(direction.begin(), direction.end(),
+                                        [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const bool positive = (*largest > 0) != reversed;
+  const auto axis = static_cast<std::size_t>(largest - direction.begin());
+  return std::string(1, (positive ? "LPS" : "RAI")[axis]);
+}
+
+/// A scan that says nothing gets the identity at the origin: no ground to call a side left.
+bool states_orientation(const Geometry& geometry) {
+  const Geometry silent;
+  return geometry.position_mm != silent.position_mm || geometry.read_direction != silent.read_direction ||
+         geometry.phase_direction != silent.phase_direction ||
+         geometry.slice_direction != silent.slice_direction;
+}
+
+/// Of a block of pixels the magnitude and phase of the mean: maps are smooth.
+Json coil_maps_json(const Array<Complex<float>>& maps) {
+  const std::int64_t coils = std::min<std::int64_t>(maps.extent(0), 32), ny = maps.extent(1),
+                     nx = maps.extent(2);
+  const std::int64_t stride = (std::max(nx, ny) + 127) / 128;
+  const std::int64_t width = (nx + stride - 1) / stride, height = (ny + stride - 1) / stride;
+  std::vector<Complex<double>> means;
+  double largest = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t y = 0; y < ny; y += stride)
+      for (std::int64_t x = 0; x < nx; x += stride) {
+        Complex<double> sum;
+        int count = 0;
+        for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
+          for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count)
+            sum += Complex<double>(maps[(coil * ny + j) * nx + i]);
+        means.push_back({sum.re / count, sum.im / count});
+        if (std::isfinite(abs(means.back()))) largest = std::max(largest, abs(means.back()));
+      }
+  Bytes magnitude, phase;
+  for (const auto& v : means) {
+    const bool finite = std::isfinite(abs(v));
+    magnitude.push_back(shade(finite && largest > 0 ? abs(v) / largest : 0));
+    phase.push_back(finite ? phase_of(v) : 0);
+  }
+  return {{"width", width},        {"height", height}, {"count", coils},
+          {"of", maps.extent(0)},  {"stride", stride}, {"magnitude", base64(magnitude)},
+          {"phase", base64(phase)}};
+}
+
+/// Decibels from -60 (black) to 0 (white); of every block of pixels the brightest, so that no side lobe is
+/// lost.
+Json point_spread_json(const Array<float>& spread) {
+  const std::int64_t ny = spread.extent(0), nx = spread.extent(1), stride = (std::max(nx, ny) + 255) / 256;
+  const std::int64_t width = (nx + stride - 1) / stride, height = (ny + stride - 1) / stride;
+  std::vector<float> brightest(static_cast<std::size_t>(width * height));
+  for (std::int64_t y = 0; y < ny; ++y)
+    for (std::int64_t x = 0; x < nx; ++x) {
+      auto& at = brightest[static_cast<std::size_t>(y / stride * width + x / stride)];
+      at = std::max(at, spread[y * nx + x]);
+    }
+  Bytes bytes;
+  for (const float v : brightest) bytes.push_back(shade(1 + 20 * std::log10(std::max(v, 1e-9F)) / 60));
+  return {{"width", width},
+          {"height", height},
+          {"extents", {nx, ny}},
+          {"stride", stride},
+          {"decibel", base64(bytes)}};
+}
+
+Json pairs(const Json& object) {
+  Json list = Json::array();
+  if (object.is_object())
+    for (const auto& [name, value] : object.items())
+      list.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  return list;
+}
+
+std::string text_or(const Json& json, const char* name, const std::string& other = {}) {
+  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
+}
+
+/// How much of the allowed error a certificate found; infinite where a figure is missing that must be there.
+/// Reports write null for what was not checked, and JSON has nothing else for what is not a number.
+double severity(const Json& certificate) {
+  constexpr double missing = std::numeric_limits<double>::infinity();
+  const auto figure = [&](const char* name) {
+    return certificate.contains(name) && certificate[name].is_number() ? certificate[name].get<double>()
+                                                                       : missing;
+  };
+  // The adjoint is always checked; the others where a system was solved, all of them.
+  double worst = figure("adjoint_error");
+  int solved = 0;
+  for (const char* name : {"forward_error", "normal_error", "true_residual"})
+    if (std::isfinite(figure(name))) ++solved;
+  if (!std::isfinite(worst) || !std::isfinite(figure("requested")) || (solved != 0 && solved != 3))
+    return missing;
+  if (solved == 3) worst = std::max({worst, figure("forward_error"), figure("normal_error")});
+  return worst / figure("requested");
+}
+
+/// The worst certificate of all images: one that failed, and of those the largest error. One that says
+/// "passed" without its figures did not pass.
+void add_certificate(Json& result, const Json& report) {
+  if (!report.contains("images") || !report["images"].is_array()) return;
+  std::int64_t certified = 0, failed = 0;
+  std::pair<bool, double> worst{false, -1};
+  for (const auto& image : report["images"]) {
+    if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
+    Json certificate = image["certificate"];
+    const double error = severity(certificate);
+    const bool told = certificate.contains("passed") && certificate["passed"] == Json(true);
+    certificate["passed"] = told && std::isfinite(error);
+    ++certified;
+    if (!certificate["passed"]) ++failed;
+    const std::pair found{!certificate["passed"].get<bool>(), error};
+    if (found <= worst) continue;
+    worst = found;
+    result["certificate"] = certificate;
+  }
+  result["certified"] = {{"images", report["images"].size()}, {"certified", certified}, {"failed", failed}};
+}
+
+template <class T>
+Array<T> exhibit(const hdf5::File& file, const std::string& name, std::size_t axes) {
+  const auto dataset = file.dataset(name);
+  const auto extents = axes == 3 ? dataset.complex_extents() : dataset.extents();
+  constexpr std::int64_t longest = 1 << 14;
+  if (extents.size() != axes ||
+      std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 1 || n > longest; }))
+    throw Error(dataset.subject(), std::to_string(axes) + " axes of 1 ... 16384", hdf5::text_of(extents));
+  return dataset.read<T>(axes == 3 ? Shape{extents[0], extents[1], extents[2]}
+                                   : Shape{extents[0], extents[1]});
+}
+
+Json result_json(const std::string& path, std::size_t most_voxels) {
+  const ImageSeries series = read_image(path);
+  const auto file = hdf5::File::open(path);
+  // A file of `fhd simulate` has an image and no report.
+  Json report = Json::object();
+  if (file.has("/report/json")) report = Json::parse(file.read_text("/report/json"), nullptr, false);
+  if (!report.is_object())
+    throw Error(file.subject("/report/json"), "the report of 'fhd recon'", "text that is not JSON");
+  const Json first = report.contains("images") && report["images"].is_array() && !report["images"].empty()
+                         ? report["images"][0]
+                         : Json::object();
+  const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
+
+  const auto& geometry = series.images.front().geometry;
+  const Selection selection(series, report.contains("images") ? report["images"] : Json(), most_voxels);
+  Json result;
+  result["title"] = fs::path(path).filename().string();
+  const auto& n = geometry.matrix_size;
+  std::string subtitle =
+      fmt::format("{} × {}{} voxels", n[0], n[1], n[2] > 1 ? fmt::format(" × {}", n[2]) : "");
+  const bool placed = geometry.fov_mm[0] > 0 && geometry.fov_mm[1] > 0;
+  if (placed)
+    subtitle +=
+        fmt::format(" of {:.3g} × {:.3g}{} mm", geometry.fov_mm[0] / n[0], geometry.fov_mm[1] / n[1],
+                    geometry.fov_mm[2] > 0 ? fmt::format(" × {:.3g}", geometry.fov_mm[2] / n[2]) : "");
+  if (series.slice_count > 1) subtitle += fmt::format(", {} slices", series.slice_count);
+  if (series.repetition_count > 1) subtitle += fmt::format(", {} repetitions", series.repetition_count);
+  result["subtitle"] =
+      subtitle + (report.contains("images") && series.images.size() > 1
+                      ? "; the certificate is the worst of all, convergence and time are of the first image"
+                      : "");
+  result["shown"] = {
+      {"width", selection.width},    {"height", selection.height},           {"stride", selection.stride},
+      {"matrix_size", {n[0], n[1]}}, {"repetitions", selection.repetitions}, {"slices", selection.slices}};
+  // Of the picture, which the last block of pixels may carry beyond the image.
+  if (placed)
+    result["shown"]["fov_mm"] = {
+        geometry.fov_mm[0] * static_cast<double>(selection.width * selection.stride) / n[0],
+        geometry.fov_mm[1] * static_cast<double>(selection.height * selection.stride) / n[1]};
+  if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
+  result["image"] = volume_json(series, selection);
+  if (file.has("/gridded")) {
+    const ImageSeries gridded = read_image(path, "/gridded");
+    if (gridded.images.size() == series.images.size() &&
+        gridded.images.front().values.shape() == series.images.front().values.shape())
+      result["gridded"] = volume_json(gridded, selection);
+  }
+  if (placed && states_orientation(geometry))
+    result["letters"] = {{"left", side(geometry.read_direction, true)},
+                         {"right", side(geometry.read_direction, false)},
+                         {"top", side(geometry.phase_direction, true)},
+                         {"bottom", side(geometry.phase_direction, false)}};
+  const Json settings = field("settings");
+  result["method"] = settings.is_object() ? text_or(settings, "method", "cg") : "";
+  result["settings"] = pairs(settings);
+  result["environment"] = pairs(report.contains("environment") ? report["environment"] : Json());
+  result["stages"] = field("stages").is_array() ? field("stages") : Json::array();
+  if (field("predicted_stages").is_array()) result["predicted"] = field("predicted_stages");
+  result["residuals"] = field("relative_residuals").is_array() ? field("relative_residuals") : Json::array();
+  result["converged"] = field("converged") == Json(true);
+  result["data_residual"] = field("data_residual");
+  result["notes"] = field("notes").is_array() ? field("notes") : Json::array();
+  add_certificate(result, report);
+  if (field("lambda_curve").is_array() && field("lambda").is_number() &&
+      field("largest_eigenvalue").is_number()) {
+    result["lambda_curve"] = field("lambda_curve");
+    result["noise_residual"] = field("noise_residual");
+    result["lambda_relative"] = field("lambda").get<double>() / field("largest_eigenvalue").get<double>();
+  }
+  if (file.has("/exhibits/0_0/sensitivity_maps"))
+    result["coil_maps"] = coil_maps_json(exhibit<Complex<float>>(file, "/exhibits/0_0/sensitivity_maps", 3));
+  if (file.has("/exhibits/0_0/point_spread"))
+    result["point_spread"] = point_spread_json(exhibit<float>(file, "/exhibits/0_0/point_spread", 2));
+  Json provenance = Json::array();
+  const auto tell = [&](const char* name, const std::string& value) {
+    if (!value.empty()) provenance.push_back({name, value});
+  };
+  tell("command", text_or(report, "command_line"));
+  tell("program", "fhd " + text_or(report, "version", "unknown"));
+  tell("started", text_or(report, "started_at"));
+  if (report.contains("input") && report["input"].is_object()) {
+    tell("input", text_or(report["input"], "path"));
+    tell("SHA-256", text_or(report["input"], "sha256"));
+  }
+  tell("result", path);
+  result["provenance"] = provenance;
+  return result;
+}
+
+/// The page with its data. '<' would let a file name end the script.
+std::string filled(const Json& data) {
+  std::string json;
+  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
+    json += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  std::string page = report_page_template;
+  constexpr std::string_view mark = "@DATA@";
+  return page.replace(page.find(mark), mark.size(), json);
+}
+
+void write_page(const std::string& page, const std::string& path) {
+  std::vector<AtomicFile> files;
+  files.emplace_back(path);
+  write_bytes(files.front().temporary(), page.data(), page.size(), path);
+  commit_all(files);
+}
+
+/// A small picture as text of a page; empty when the file is no picture.
+std::string thumbnail_of(const std::string& path) {
+  constexpr int side = 128;  // of which the page shows 96
+  try {
+    return "data:image/png;base64," + base64(encode_png(reduced(read_png(path), side), path));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// A path as a reference from a page in the same folder.
+std::string url_of(const std::string& name) {
+  std::string url;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~';
+    url += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return url;
+}
+
+}  // namespace
+
+std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels) {
+  if (results.empty()) throw Error("report", "at least one result", "none", "give OUT.h5 of 'fhd recon'");
+  Json list = Json::array();
+  for (const auto& path : results)
+    list.push_back(result_json(path, std::max<std::size_t>(most_voxels / results.size(), 20000)));
+  const std::string title = results.size() == 1 ? fs::path(results.front()).stem().string()
+                                                : fmt::format("{} results", results.size());
+  return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
+}
+
+void write_report_page(const std::vector<std::string>& results, const std::string& path) {
+  write_page(report_page(results), path);
+}
+
+namespace {
+
+std::string write_batch(const std::string& folder, bool with_results, std::size_t most_bytes) {
+  const auto summary_path = (fs::path(folder) / "summary.json").string();
+  std::ifstream file(summary_path);
+  if (!file)
+    throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
+  const Json summary = Json::parse(file, nullptr, false);
+  if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
+    throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
+  Json scans = Json::array();
+  int failed = 0;
+  std::size_t thumbnail_bytes = 0;
+  for (const auto& row : summary["scans"]) {
+    if (!row.is_object()) continue;
+    const auto name = text_or(row, "name");
+    // A name is one file in this folder, whatever the summary says.
+    const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
+    const auto beside = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
+    Json scan{{"name", name},
+              {"path", text_or(row, "scan")},
+              {"status", text_or(row, "status")},
+              {"line", text_or(row, "why")}};
+    if (text_or(row, "why").empty() && row.contains("warnings") && row["warnings"].is_array())
+      for (const auto& warning : row["warnings"])
+        if (warning.is_string()) scan["line"] = "warning: " + warning.get<std::string>();
+    for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
+      if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
+    std::error_code absent;
+    if (text_or(row, "status") == "failed") ++failed;
+    if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
+      if (with_results) write_report_page({beside(".h5")}, beside(".html"));
+      if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
+      if (fs::exists(beside(".png"), absent)) {
+        scan["picture"] = url_of(name + ".png");
+        // Only as many as may be embedded are made: a batch may hold thousands.
+        const auto thumbnail = thumbnail_bytes <= most_bytes ? thumbnail_of(beside(".png")) : std::string();
+        thumbnail_bytes += thumbnail.size();
+        if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
+      }
+    }
+    scans.push_back(std::move(scan));
+  }
+  std::stable_partition(scans.begin(), scans.end(),
+                        [](const Json& scan) { return scan["status"] == "failed"; });
+  const auto path = (fs::path(folder) / "index.html").string();
+  const auto page = [&] {
+    return filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
+                   {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
+                   {"scans", scans}});
+  };
+  auto text = page();
+  if (text.size() > most_bytes) {
+    for (auto& scan : scans)
+      if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
+    text = page();
+    // These pictures lie beside the page, and nothing else may be loaded than files.
+    constexpr std::string_view embedded = "img-src data:;";
+    text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
+  }
+  write_page(text, path);
+  return path;
+}
+
+}  // namespace
+
+std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
+  return write_batch(folder, false, most_bytes);
+}
+std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true, 5'000'000); }
+
+}  // namespace fhd::io

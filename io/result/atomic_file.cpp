@@ -1,0 +1,191 @@
+#include "io/result/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string folder_of(const std::string& path) {
+  const auto folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// A name beside `path` that no other process or file of this process uses; hidden, so that half-written
+/// files are not taken for results. The ending stays, because some libraries choose their format by it.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> count{0};
+  const fs::path final_path(path);
+  const auto name = ".fhd-" + std::to_string(getpid()) + "-" + std::to_string(count++) + "-" +
+                    final_path.filename().string();
+  return (final_path.parent_path() / name).string();
+}
+
+/// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
+std::mutex unfinished_mutex;
+std::set<std::string> unfinished;
+
+void start(const std::string& temporary) {
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.insert(temporary);
+}
+
+[[noreturn]] void fail(const std::string& path, std::string_view expected) {
+  const int error = errno;
+  throw Error(
+      path, expected, std::strerror(error),
+      error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
+}
+
+class FileDescriptor {
+ public:
+  FileDescriptor(const std::string& path, int flags)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+  int close() { return ::close(std::exchange(descriptor_, -1)); }
+
+ private:
+  int descriptor_;
+};
+
+void flush_to_disk(const std::string& path, const std::string& reported_path) {
+  FileDescriptor file(path, O_RDONLY);
+  if (file.get() < 0) fail(reported_path, "a file that can be written");
+  // Some file systems cannot fsync (EINVAL); there the rename is still atomic.
+  if (fsync(file.get()) != 0 && errno != EINVAL) fail(reported_path, "a file that can be written to its end");
+}
+
+}  // namespace
+
+void require_writable_folder(const std::string& path) {
+  const auto folder = folder_of(path);
+  std::error_code status;
+  if (!fs::is_directory(folder, status))
+    throw Error(path, "an existing folder '" + folder + "'", "none", "create it first");
+  const auto probe = temporary_name(path);  // as long as the longest name that will be needed
+  const std::lock_guard lock(unfinished_mutex);
+  {
+    const FileDescriptor file(probe, O_WRONLY | O_CREAT | O_EXCL);
+    if (file.get() < 0) fail(path, "a folder '" + folder + "' that can be written");
+  }
+  ::unlink(probe.c_str());
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
+  std::error_code status;
+  if (fs::is_directory(path_, status))
+    throw Error(path_, "the name of a file", "a directory", "choose another name");
+  require_writable_folder(path_);
+  start(temporary_);
+}
+
+AtomicFile AtomicFile::directory(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::error_code status;
+  if (fs::exists(path, status) && !(fs::is_directory(path, status) && fs::is_empty(path, status)))
+    throw Error(path, "a new or empty directory", "a file, or a directory with files",
+                "choose another name, or remove it");
+  require_writable_folder(path);
+  AtomicFile result;
+  result.temporary_ = temporary_name(path);
+  result.path_ = std::move(path);
+  start(result.temporary_);
+  if (!fs::create_directory(result.temporary_, status)) {
+    errno = status.value();
+    fail(result.path_, "a directory that can be created");
+  }
+  return result;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
+
+AtomicFile::~AtomicFile() {
+  if (temporary_.empty()) return;
+  const std::lock_guard lock(unfinished_mutex);
+  std::error_code ignored;
+  fs::remove_all(temporary_, ignored);
+  unfinished.erase(temporary_);
+}
+
+void commit_all(std::vector<AtomicFile>& files) {
+  for (const auto& file : files) {
+    std::error_code status;
+    if (fs::is_directory(file.temporary_, status))
+      for (const auto& entry : fs::directory_iterator(file.temporary_))
+        flush_to_disk(entry.path(), file.path_);
+    flush_to_disk(file.temporary_, file.path_);
+  }
+  {
+    const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
+    for (auto& file : files) {
+      if (::rename(file.temporary_.c_str(), file.path_.c_str()) != 0)
+        fail(file.path_, "a file that can be replaced");
+      unfinished.erase(file.temporary_);
+      file.temporary_.clear();
+    }
+  }
+  std::set<std::string> folders;
+  for (const auto& file : files)
+    if (const auto folder = folder_of(file.path_); folders.insert(folder).second)
+      flush_to_disk(folder, file.path_);
+}
+
+void remove_unfinished_files() {
+  unfinished_mutex.lock();
+  std::error_code ignored;
+  for (const auto& temporary : unfinished) {
+    // Under another name first: a writer that is still at work then finds no directory to put its next file
+    // in.
+    const std::string doomed = temporary + "-stopped";
+    fs::rename(temporary, doomed, ignored);
+    fs::remove_all(doomed, ignored);
+    fs::remove_all(temporary, ignored);
+  }
+}
+
+std::optional<std::string> final_name_of_temporary(const std::string& name) {
+  constexpr std::string_view start = ".fhd-";
+  if (!name.starts_with(start)) return {};
+  std::size_t at = start.size();
+  for (int number = 0; number < 2; ++number) {  // of the process, and of the file
+    const auto dash = name.find_first_not_of("0123456789", at);
+    if (dash == std::string::npos || dash == at || name[dash] != '-') return {};
+    at = dash + 1;
+  }
+  return name.substr(at);
+}
+
+void write_bytes(const std::string& path, const void* bytes, std::size_t count,
+                 const std::string& reported_path) {
+  FileDescriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.get() < 0) fail(reported_path, "a file that can be created");
+  const auto* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const auto written = ::write(file.get(), next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail(reported_path, "a file that can be written to its end");
+    next += written;
+    count -= static_cast<std::size_t>(written);
+  }
+  if (file.close() != 0) fail(reported_path, "a file that can be written to its end");
+}
+
+}  // namespace fhd::io

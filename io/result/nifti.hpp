@@ -1,0 +1,25 @@
+#pragma once
+// NIfTI-1 files of reconstructed magnitudes.
+#include <array>
+#include <string>
+
+#include "io/result/results.hpp"
+
+namespace fhd::io {
+
+/// Rows of the map from voxel indices (i, j, k, 1) to patient coordinates in mm, +x right-to-left flipped to
+/// NIfTI's RAS:
+///   RAS(i, j, k) = diag(-1, -1, 1) (position + sum_axis (index_axis - floor(N_axis / 2)) spacing_axis
+///   direction_axis)
+/// with spacing = fov / N, or 1 mm where the FOV is unknown. For several slices, k counts them, from
+/// `position` of the first in steps of (last - first) / (slices - 1).
+std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series);
+
+/// Whether the slices of a series lie where affine_of puts them, to 1 % of their distance.
+bool lie_on_affine(const ImageSeries& series);
+
+/// Writes magnitudes as float32, compressed: x, y, z (or slice), repetition. Messages call the file
+/// `reported_path`. Throws Error. (Not atomic by itself.)
+void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path);
+
+}  // namespace fhd::io

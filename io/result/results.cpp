@@ -1,0 +1,313 @@
+// Result files. OUT.h5 holds, besides what OUT.json holds:
+//
+//   /image                       complex {r, i} [repetition][slice][z][y][x]
+//     attributes                 axes, units, matrix_size, fov_mm, position_mm (3 numbers per slice),
+//                                read_direction, phase_direction, slice_direction (patient LPS);
+//                                repetitions and slices: their numbers in the scan, as in OUT.json
+//   /gridded                     the gridded image of the same scan, where it was made, as /image
+//   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
+//   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
+//   /report/json                 the text of OUT.json
+//   /report/R_S/relative_residuals   of /image[R][S], per iteration
+//   attributes of /report        program_version, command_line, input_path, input_sha256, started_at
+#include "io/result/results.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "io/result/atomic_file.hpp"
+#include "io/scan/bart_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/result/nifti.hpp"
+#include "io/result/png.hpp"
+#include "io/sha256.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::array endings{".h5", ".nii.gz", ".png", ".json"};
+
+void require_series(const ImageSeries& series, const std::string& subject) {
+  const auto expected = series.repetition_count * series.slice_count;
+  if (expected < 1 || expected != static_cast<std::int64_t>(series.images.size()))
+    throw Error(subject, std::to_string(expected) + " images [repetition][slice]",
+                std::to_string(series.images.size()));
+  for (const auto& image : series.images) {
+    require_shape(image.values, image.geometry.image_shape(), subject);
+    require_shape(image.values, series.images.front().values.shape(), subject);
+  }
+}
+
+Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json json = Json::object();
+  for (const auto& [name, value] : pairs) json[name] = value;
+  return json;
+}
+
+Json stages_to_json(const std::vector<Stage>& stages) {
+  Json json = Json::array();
+  for (const auto& stage : stages) json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  return json;
+}
+
+/// A quantity that was not checked is null.
+Json checked(double value) { return value < 0 ? Json(nullptr) : Json(value); }
+
+Json certificate_to_json(const Certificate& c) {
+  return {{"passed", c.passed},
+          {"requested", c.requested},
+          {"forward_error", checked(c.forward_error)},
+          {"adjoint_error", checked(c.adjoint_error)},
+          {"normal_error", checked(c.normal_error)},
+          {"adjointness", checked(c.adjointness)},
+          {"true_residual", checked(c.true_residual)},
+          {"solver_residual", checked(c.solver_residual)},
+          {"voxels", c.voxels},
+          {"samples", c.samples},
+          {"seconds", c.seconds}};
+}
+
+Json report_to_json(const Report& report) {
+  Json json{{"settings", pairs_to_json(report.settings)},
+            {"stages", stages_to_json(report.stages)},
+            {"seconds", report.seconds},
+            {"notes", report.notes},
+            {"converged", report.converged},
+            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
+            {"relative_residuals", report.relative_residuals},
+            {"data_residual", report.data_residual},
+            {"largest_eigenvalue", report.largest_eigenvalue},
+            {"lambda", report.lambda}};
+  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
+  if (!report.device_memory.empty())
+    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
+                             {"peak_bytes", report.device_peak_bytes}};
+  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
+  if (!report.lambda_curve.empty()) {
+    Json curve = Json::array();
+    for (const auto& point : report.lambda_curve)
+      curve.push_back(
+          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
+    json["lambda_curve"] = curve;
+    json["noise_residual"] = report.noise_residual;
+  }
+  return json;
+}
+
+/// The numbers of the chosen volumes in the scan.
+std::vector<int> numbers(const std::vector<std::int64_t>& chosen, std::int64_t count) {
+  std::vector<int> result;
+  for (std::int64_t i = 0; i < count; ++i)
+    result.push_back(static_cast<int>(chosen.empty() ? i : chosen.at(static_cast<std::size_t>(i))));
+  return result;
+}
+
+std::string json_text(const ImageSeries& series, const Provenance& provenance) {
+  const auto repetitions = numbers(provenance.repetitions, series.repetition_count),
+             slices = numbers(provenance.slices, series.slice_count);
+  Json images = Json::array();
+  for (std::size_t i = 0; i < series.images.size(); ++i) {
+    const auto& geometry = series.images[i].geometry;
+    const auto slice_count = static_cast<std::size_t>(series.slice_count);
+    Json image{{"repetition", repetitions[i / slice_count]},
+               {"slice", slices[i % slice_count]},
+               {"matrix_size", geometry.matrix_size},
+               {"fov_mm", geometry.fov_mm},
+               {"position_mm", geometry.position_mm}};
+    if (i < provenance.reports.size()) image.update(report_to_json(provenance.reports[i]));
+    images.push_back(std::move(image));
+  }
+  const Json json{{"program", "fhd"},
+                  {"version", provenance.program_version},
+                  {"command_line", provenance.command_line},
+                  {"started_at", provenance.started_at},
+                  {"input", {{"path", provenance.input_path}, {"sha256", provenance.input_sha256}}},
+                  {"environment", pairs_to_json(provenance.environment)},
+                  {"images", images}};
+  // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+template <class T>
+std::vector<T> as_vector(const std::array<T, 3>& values) {
+  return {values.begin(), values.end()};
+}
+
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
+  require_series(series, file.subject(name));
+  const auto& geometry = series.images.front().geometry;
+  const auto& n = geometry.matrix_size;
+  file.create<Complex<float>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+  for (std::size_t i = 0; i < series.images.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    file.write_block(name, series.images[i].values, {index / series.slice_count, index % series.slice_count});
+  }
+  file.write_attribute(name, "axes", "repetition, slice, z, y, x");
+  file.write_attribute(name, "units", "signal of the scan file; lengths in mm, patient coordinates LPS");
+  file.write_attribute(name, "matrix_size", as_vector(n));
+  file.write_attribute(name, "fov_mm", as_vector(geometry.fov_mm));
+  std::vector<double> positions;
+  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
+    for (const double coordinate : series.images[static_cast<std::size_t>(slice)].geometry.position_mm)
+      positions.push_back(coordinate);
+  file.write_attribute(name, "position_mm", positions);
+  file.write_attribute(name, "read_direction", as_vector(geometry.read_direction));
+  file.write_attribute(name, "phase_direction", as_vector(geometry.phase_direction));
+  file.write_attribute(name, "slice_direction", as_vector(geometry.slice_direction));
+}
+
+void write_exhibits(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
+  const auto& maps = diagnostic_images.sensitivity_maps;
+  const auto& spread = diagnostic_images.point_spread;
+  if (maps.empty() && spread.empty()) return;
+  file.create_group("/exhibits");
+  file.create_group("/exhibits/0_0");
+  if (!maps.empty())
+    file.write("/exhibits/0_0/sensitivity_maps", maps.data(),
+               {maps.extent(0), maps.extent(1), maps.extent(2)});
+  if (!spread.empty())
+    file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+}
+
+}  // namespace
+
+void check_writable(const std::string& prefix, const std::string& input) {
+  if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
+    throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
+                prefix.empty() ? "nothing" : "a folder", "add a name");
+  for (const char* ending : endings) {
+    require_writable_folder(prefix + ending);
+    std::error_code status;
+    if (!input.empty() && fs::equivalent(prefix + ending, input, status))
+      throw Error("-o " + prefix, "a name other than the scan's", prefix + ending + " is the scan itself",
+                  "choose another -o");
+    if (fs::is_directory(prefix + ending, status))
+      throw Error(prefix + ending, "the name of a file", "a directory", "choose another name");
+  }
+}
+
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const CompanionResults& beside) {
+  require_series(series, prefix);
+  const auto json = json_text(series, provenance);
+  std::vector<AtomicFile> files;
+  for (const char* ending : endings) files.emplace_back(prefix + ending);
+
+  auto file = hdf5::File::create(files[0].temporary(), files[0].path());
+  write_series(file, "/image", series);
+  file.write_attribute("/image", "repetitions", numbers(provenance.repetitions, series.repetition_count));
+  file.write_attribute("/image", "slices", numbers(provenance.slices, series.slice_count));
+  if (beside.gridded) {
+    write_series(file, "/gridded", *beside.gridded);
+    file.write_attribute("/gridded", "repetitions", numbers(provenance.repetitions, series.repetition_count));
+    file.write_attribute("/gridded", "slices", numbers(provenance.slices, series.slice_count));
+  }
+  write_exhibits(file, beside.diagnostic_images);
+  file.create_group("/report");
+  file.write("/report/json", json);
+  file.write_attribute("/report", "program_version", provenance.program_version);
+  file.write_attribute("/report", "command_line", provenance.command_line);
+  file.write_attribute("/report", "input_path", provenance.input_path);
+  file.write_attribute("/report", "input_sha256", provenance.input_sha256);
+  file.write_attribute("/report", "started_at", provenance.started_at);
+  for (std::size_t i = 0; i < provenance.reports.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    const auto& residuals = provenance.reports[i].relative_residuals;
+    if (residuals.empty()) continue;
+    const auto group = "/report/" + std::to_string(index / series.slice_count) + "_" +
+                       std::to_string(index % series.slice_count);
+    file.create_group(group);
+    file.write(group + "/relative_residuals", residuals.data(),
+               {static_cast<std::int64_t>(residuals.size())});
+  }
+  file.close();
+
+  write_nifti(files[1].temporary(), series, files[1].path());
+  write_png(files[2].temporary(), montage(series.images), files[2].path());
+  write_bytes(files[3].temporary(), json.data(), json.size(), files[3].path());
+  commit_all(files);
+}
+
+void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets) {
+  files.emplace_back(path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series);
+  file.close();
+}
+
+ImageSeries read_image(const std::string& path, const std::string& name) {
+  const auto file = hdf5::File::open(path);
+  if (!file.has(name))
+    throw Error(file.subject(name), "an image", "none", "give the .h5 file of 'fhd recon' or 'fhd simulate'");
+  const auto dataset = file.dataset(name);
+  const auto extents = dataset.complex_extents();
+  constexpr std::int64_t longest = 1 << 20;
+  if (extents.size() != 5 ||
+      std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 1 || n > longest; }))
+    throw Error(dataset.subject(), "[repetition][slice][z][y][x]", hdf5::text_of(extents));
+  Geometry geometry;
+  for (int axis = 0; axis < 3; ++axis) geometry.matrix_size[axis] = static_cast<int>(extents[4 - axis]);
+  const auto numbers = [&](const char* attribute, std::size_t count) {
+    const auto found = file.number_attribute(name, attribute);
+    if (found.size() != count)
+      throw Error(dataset.subject() + " attribute '" + attribute + "'", std::to_string(count) + " numbers",
+                  std::to_string(found.size()));
+    return found;
+  };
+  const auto read_vector = [&](const char* attribute, std::array<double, 3>& vector) {
+    if (file.has_attribute(name, attribute)) std::copy_n(numbers(attribute, 3).begin(), 3, vector.begin());
+  };
+  read_vector("fov_mm", geometry.fov_mm);
+  read_vector("read_direction", geometry.read_direction);
+  read_vector("phase_direction", geometry.phase_direction);
+  read_vector("slice_direction", geometry.slice_direction);
+  std::vector<double> positions(static_cast<std::size_t>(3 * extents[1]), 0);
+  if (file.has_attribute(name, "position_mm")) positions = numbers("position_mm", positions.size());
+
+  ImageSeries series{extents[0], extents[1], {}};
+  for (std::int64_t repetition = 0; repetition < extents[0]; ++repetition)
+    for (std::int64_t slice = 0; slice < extents[1]; ++slice) {
+      std::copy_n(positions.begin() + 3 * slice, 3, geometry.position_mm.begin());
+      series.images.push_back(
+          {dataset.read<Complex<float>>(geometry.image_shape(), {repetition, slice}), geometry});
+    }
+  return series;
+}
+
+std::string sha256_of(const std::string& path) {
+  std::vector<fs::path> files;
+  std::error_code status;
+  if (fs::is_directory(path, status)) {
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+  } else if (is_bart(path)) {
+    for (const char* part : {"", "_traj", "_sens"})
+      for (const char* ending : {".cfl", ".hdr"})
+        if (const auto name = bart_name(path) + part + ending; fs::exists(name, status))
+          files.emplace_back(name);
+  }
+  if (files.empty()) files.emplace_back(path);
+  Sha256 digest(path);
+  std::vector<char> block(1 << 20);
+  for (const auto& name : files) {
+    std::ifstream file(name, std::ios::binary);
+    if (!file) throw Error(name.string(), "a readable file", "none");
+    while (file) {
+      file.read(block.data(), static_cast<std::streamsize>(block.size()));
+      digest.add(block.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    if (file.bad()) throw Error(name.string(), "a readable file", "a read failure");
+  }
+  return digest.hex();
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,54 @@
+#pragma once
+// Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
+// it is written under a temporary name in the same folder, flushed to disk, and renamed.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/result/atomic_file.hpp"
+#include "recon/domain/report.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd::io {
+
+/// All reconstructed volumes of one file, in the order [repetition][slice].
+struct ImageSeries {
+  std::int64_t repetition_count = 1, slice_count = 1;
+  std::vector<Image> images;
+};
+
+/// How the images were made: what a reader needs to make them again.
+struct Provenance {
+  std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
+  std::vector<std::pair<std::string, std::string>>
+      environment;              ///< processor, threads, device, library versions
+  std::vector<Report> reports;  ///< one per image, same order
+  /// Which of the scan they are, such as {3, 7}; empty: from 0 on.
+  std::vector<std::int64_t> repetitions{}, slices{};
+};
+
+/// What OUT.h5 holds beside the images: each may be empty.
+struct CompanionResults {
+  std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
+  DiagnosticImages diagnostic_images;                   ///< of the first volume
+};
+
+/// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
+/// in the way, or one of them is the file `input`. Called before the work starts.
+void check_writable(const std::string& prefix, const std::string& input = {});
+/// Throws Error; on failure no file of this call is left behind and existing files are untouched.
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const CompanionResults& beside = {});
+/// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
+/// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
+void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
+/// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
+ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
+
+/// SHA-256 of a file, as 64 hex digits. Of a directory: of every file, in the order of their names. Of a BART
+/// scan (NAME.cfl, NAME.hdr or NAME): of those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr.
+std::string sha256_of(const std::string& path);
+
+}  // namespace fhd::io

@@ -1,0 +1,148 @@
+// A file of the cache: magic, key (64 hex digits), SHA-256 of the values (64 hex digits), count of bytes (8,
+// little-endian as the machine), values.
+#include "io/result/trajectory_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "io/result/atomic_file.hpp"
+#include "io/sha256.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view ending = ".fhdcache";
+
+struct Header {
+  std::array<char, 8> magic{'f', 'h', 'd', 'q', '0', '0', '0', '1'};
+  std::array<char, 64> key{}, checksum{};
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(Header) == 8 + 64 + 64 + 8);
+
+std::string checksum_of(const void* values, std::size_t bytes) {
+  Sha256 digest("trajectory cache");
+  digest.add(values, bytes);
+  return digest.hex();
+}
+
+}  // namespace
+
+std::string default_trajectory_cache() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/fhd/trajectories";
+  if (const auto home = variable("HOME"); !home.empty()) return home + "/.cache/fhd/trajectories";
+  return {};
+}
+
+DiskTrajectoryCache::DiskTrajectoryCache(std::string folder, std::string program_version,
+                                         std::uint64_t most_bytes)
+    : folder_(std::move(folder)), program_version_(std::move(program_version)), most_bytes_(most_bytes) {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::create_directories(folder_, ignored);
+}
+
+std::string DiskTrajectoryCache::key(const TrajectoryProduct& product) const {
+  Sha256 digest("trajectory cache");
+  const auto text = program_version_ + "\n" + product.what + "\n";
+  digest.add(text.data(), text.size());
+  digest.add(product.matrix_size.data(), sizeof product.matrix_size);
+  const auto& k = product.trajectory.k;
+  digest.add(k.data(), static_cast<std::size_t>(k.size()) * sizeof(double));
+  return digest.hex();
+}
+
+std::string DiskTrajectoryCache::file_of(const std::string& key) const {
+  return folder_ + "/" + key + std::string(ending);
+}
+
+bool DiskTrajectoryCache::load(const TrajectoryProduct& product, void* values, std::size_t bytes) {
+  const auto name = key(product);
+  const auto path = file_of(name);
+  std::ifstream file(path, std::ios::binary);
+  Header header;
+  const Header expected;
+  bool whole = false;
+  const bool present = file.is_open();
+  if (present && file.read(reinterpret_cast<char*>(&header), sizeof header) &&
+      header.magic == expected.magic && std::equal(name.begin(), name.end(), header.key.begin()) &&
+      header.bytes == bytes && file.read(static_cast<char*>(values), static_cast<std::streamsize>(bytes))) {
+    const auto checksum = checksum_of(values, bytes);
+    whole = std::equal(checksum.begin(), checksum.end(), header.checksum.begin());
+  }
+  if (whole) {
+    std::error_code ignored;
+    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used last
+    ++hits_;
+  } else {
+    if (present) forget(product);
+    ++misses_;
+  }
+  return whole;
+}
+
+void DiskTrajectoryCache::store(const TrajectoryProduct& product, const void* values, std::size_t bytes) {
+  if (folder_.empty() || bytes + sizeof(Header) > most_bytes_) return;
+  try {
+    remove_oldest(bytes + sizeof(Header));
+    const auto name = key(product), checksum = checksum_of(values, bytes);
+    Header header;
+    std::copy(name.begin(), name.end(), header.key.begin());
+    std::copy(checksum.begin(), checksum.end(), header.checksum.begin());
+    header.bytes = bytes;
+    std::vector<AtomicFile> files;
+    files.emplace_back(file_of(name));
+    std::ofstream file(files.front().temporary(), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    file.write(static_cast<const char*>(values), static_cast<std::streamsize>(bytes));
+    file.close();
+    if (file) commit_all(files);
+  } catch (const Error&) {
+    // A cache that cannot be written only costs time.
+  }
+}
+
+void DiskTrajectoryCache::forget(const TrajectoryProduct& product) {
+  std::error_code ignored;
+  fs::remove(file_of(key(product)), ignored);
+}
+
+void DiskTrajectoryCache::remove_oldest(std::uint64_t wanted_bytes) const {
+  struct File {
+    fs::path path;
+    std::uint64_t bytes;
+    fs::file_time_type used;
+  };
+  std::vector<File> files;
+  std::uint64_t sum = wanted_bytes;
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder_, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (entry->path().extension() != ending) continue;
+    std::error_code gone;  // another process may have removed it
+    const auto bytes = entry->file_size(gone);
+    if (gone) continue;
+    const auto used = entry->last_write_time(gone);
+    if (gone) continue;
+    files.push_back({entry->path(), bytes, used});
+    sum += bytes;
+  }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const auto& file : files) {
+    if (sum <= most_bytes_) return;
+    std::error_code ignored;
+    if (fs::remove(file.path, ignored)) sum -= file.bytes;
+  }
+}
+
+}  // namespace fhd::io

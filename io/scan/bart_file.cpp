@@ -1,0 +1,338 @@
+// BART cfl/hdr pairs: NAME.hdr holds up to 16 extents as text, NAME.cfl the complex single-precision values,
+// first axis fastest. A scan called NAME is
+//
+//   NAME       k-space            [1][readout][spoke][coil], repetitions along axis 10, slices along axis 13
+//   NAME_traj  k-space positions  [3][readout][spoke], the real part, cycles/FOV; axes 10 and 13 as above, or
+//   1 where shared NAME_sens  sensitivity maps   [x][y][z][coil], slices along axis 13 or shared; optional
+//
+// BART's transform has the signs and the centre of recon/types.hpp (forward minus, voxel floor(N/2) at 0),
+// and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
+// passed on as they are. The files hold no matrix, FOV, position or directions: the matrix is --matrix, else
+// that of NAME_sens, else twice the largest |k|, rounded up.
+#include "io/scan/bart_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "io/result/atomic_file.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+static_assert(sizeof(Complex<float>) == 8);
+
+constexpr std::size_t axis_count = 16;
+constexpr std::size_t readout_axis = 1, spoke_axis = 2, coil_axis = 3, repetition_axis = 10, slice_axis = 13;
+using Extents = std::array<std::int64_t, axis_count>;
+
+std::string text_of(const Extents& extents) {
+  std::size_t last = axis_count;
+  while (last > 1 && extents[last - 1] == 1) --last;
+  std::string text;
+  for (std::size_t axis = 0; axis < last; ++axis) text += "[" + std::to_string(extents[axis]) + "]";
+  return text;
+}
+
+/// One cfl/hdr pair, opened for reading; the size of the cfl agrees with the hdr.
+class CflFile {
+ public:
+  explicit CflFile(const std::string& name) : path_(name + ".cfl") {
+    const auto header_path = name + ".hdr";
+    require_regular_file(header_path);
+    require_regular_file(path_);
+    std::ifstream header(header_path);
+    if (!header) throw Error(header_path, "the header of a BART pair", "none, or one that cannot be read");
+    std::string line;
+    while (std::getline(header, line) && line.rfind("# Dimensions", 0) != 0) {
+    }
+    std::getline(header, line);
+    std::istringstream numbers(line);
+    extents_.fill(1);
+    std::int64_t bytes = sizeof(Complex<float>);
+    std::size_t axis = 0;
+    for (std::int64_t extent = 0; numbers >> extent; ++axis) {
+      if (axis == axis_count || extent < 1 || __builtin_mul_overflow(bytes, extent, &bytes))
+        throw Error(header_path, "up to 16 extents of at least 1 below '# Dimensions'", "'" + line + "'");
+      extents_[axis] = extent;
+    }
+    if (axis == 0 || !numbers.eof())
+      throw Error(header_path, "extents below '# Dimensions'", "'" + line + "'");
+    values_.open(path_, std::ios::binary);
+    std::error_code status;
+    const auto size = fs::file_size(path_, status);
+    if (!values_ || status)
+      throw Error(path_, "the values of a BART pair", "none, or a file that cannot be read");
+    if (size != static_cast<std::uintmax_t>(bytes))
+      throw Error(path_, fmt::format("{} bytes for {}", bytes, text_of(extents_)),
+                  fmt::format("{} bytes", size), "the file is cut off or belongs to another header");
+  }
+  const Extents& extents() const { return extents_; }
+  const std::string& path() const { return path_; }
+  /// Throws unless every axis but the listed ones has extent 1.
+  void require_axes(std::initializer_list<std::size_t> axes, const char* expected) const {
+    for (std::size_t axis = 0; axis < axis_count; ++axis)
+      if (extents_[axis] != 1 && std::find(axes.begin(), axes.end(), axis) == axes.end())
+        throw Error(path_, expected, text_of(extents_));
+  }
+  /// `count` values of one repetition and slice (those of an axis of 1 are shared).
+  void read(std::int64_t repetition, std::int64_t slice, Complex<float>* to, std::int64_t count) {
+    const auto block = extents_[repetition_axis] == 1 ? 0 : repetition;
+    const auto index = block + extents_[repetition_axis] * (extents_[slice_axis] == 1 ? 0 : slice);
+    values_.clear();
+    values_.seekg(static_cast<std::streamoff>(index * count) *
+                  static_cast<std::streamoff>(sizeof(Complex<float>)));
+    values_.read(reinterpret_cast<char*>(to),
+                 static_cast<std::streamsize>(count) * static_cast<std::streamsize>(sizeof(Complex<float>)));
+    if (!values_) throw Error(path_, "readable values", "a read failure");
+  }
+
+ private:
+  std::string path_;
+  std::ifstream values_;
+  Extents extents_{};
+};
+
+class BartFile final : public ScanFile {
+ public:
+  BartFile(const std::string& name, const ReadOptions& options)
+      : kspace_(name), trajectory_(open_trajectory(name)) {
+    summary_.path = name + ".cfl";
+    summary_.format = "BART cfl";
+    kspace_.require_axes(
+        {readout_axis, spoke_axis, coil_axis, repetition_axis, slice_axis},
+        "k-space [1][readout][spoke][coil], with repetitions along axis 10 and slices along axis 13");
+    trajectory_.require_axes({0, readout_axis, spoke_axis, repetition_axis, slice_axis},
+                             "a trajectory [3][readout][spoke]");
+    const auto& k = kspace_.extents();
+    const auto& t = trajectory_.extents();
+    if (t[0] != 3) throw Error(trajectory_.path(), "a trajectory [3][readout][spoke]", text_of(t));
+    for (const auto axis : {readout_axis, spoke_axis})
+      if (t[axis] != k[axis])
+        throw Error(trajectory_.path(),
+                    fmt::format("[3][{}][{}] as in {}", k[readout_axis], k[spoke_axis], kspace_.path()),
+                    text_of(t));
+    for (const auto axis : {repetition_axis, slice_axis})
+      if (t[axis] != 1 && t[axis] != k[axis])
+        throw Error(trajectory_.path(), fmt::format("1 or {} along axis {}", k[axis], axis), text_of(t));
+    summary_.coil_count = k[coil_axis];
+    summary_.samples_per_scan = k[readout_axis] * k[spoke_axis];
+    summary_.readout_length = k[readout_axis];
+    summary_.repetition_count = k[repetition_axis];
+    summary_.slice_count = k[slice_axis];
+    if (std::error_code status; fs::exists(name + "_sens.hdr", status)) open_maps(name);
+    summary_.has_sensitivity_maps = sensitivity_maps_.has_value();
+
+    unit_ = options.trajectory_unit == TrajectoryUnit::automatic ? TrajectoryUnit::cycles_per_fov
+                                                                 : options.trajectory_unit;
+    const auto stored = read_stored_trajectory(0, 0);
+    choose_matrix(options, largest_magnitude(stored));
+    summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
+    summary_.missing.push_back(
+        "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
+    summary_.inferred.push_back(options.trajectory_unit == TrajectoryUnit::automatic
+                                    ? "The trajectory is taken to be in cycles/FOV, the unit of BART."
+                                    : "The trajectory is taken to be in " + std::string(io::name_of(unit_)) +
+                                          ", as --trajectory-unit says.");
+  }
+
+  const ScanSummary& summary() const override { return summary_; }
+
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    require_volume(summary_, slice, repetition);
+    Scan scan;
+    scan.geometry = summary_.geometry;
+    scan.trajectory = read_trajectory(slice, repetition);
+    scan.kspace.values = Array<Complex<float>>({summary_.coil_count, summary_.samples_per_scan});
+    kspace_.read(repetition, slice, scan.kspace.values.data(), scan.kspace.values.size());
+    if (sensitivity_maps_) {
+      const auto& n = sensitivity_maps_->extents();
+      scan.sensitivity_maps = SensitivityMaps{Array<Complex<float>>({n[coil_axis], n[2], n[1], n[0]})};
+      sensitivity_maps_->read(0, slice, scan.sensitivity_maps->values.data(),
+                              scan.sensitivity_maps->values.size());
+    }
+    scan.validate(summary_.path);
+    return scan;
+  }
+
+ private:
+  static CflFile open_trajectory(const std::string& name) {
+    std::error_code status;
+    if (!fs::exists(name + "_traj.hdr", status))
+      throw Error(name + "_traj.hdr", "the trajectory of " + name + ".cfl", "none",
+                  "put it there as a BART pair [3][readout][spoke] in cycles/FOV");
+    return CflFile(name + "_traj");
+  }
+
+  void open_maps(const std::string& name) {
+    sensitivity_maps_.emplace(name + "_sens");
+    sensitivity_maps_->require_axes({0, 1, 2, coil_axis, slice_axis}, "sensitivity maps [x][y][z][coil]");
+    const auto& n = sensitivity_maps_->extents();
+    if (n[coil_axis] != summary_.coil_count || (n[slice_axis] != 1 && n[slice_axis] != summary_.slice_count))
+      throw Error(sensitivity_maps_->path(),
+                  fmt::format("[x][y][z][{}], the coils of {}", summary_.coil_count, kspace_.path()),
+                  text_of(n));
+  }
+
+  void choose_matrix(const ReadOptions& options, const std::array<double, 3>& largest) {
+    auto& matrix_size = summary_.geometry.matrix_size;
+    if (sensitivity_maps_) {
+      for (int axis = 0; axis < 3; ++axis)
+        matrix_size[axis] =
+            static_cast<int>(std::min<std::int64_t>(sensitivity_maps_->extents()[axis], 1 << 20));
+      summary_.inferred.push_back("The matrix is that of the sensitivity maps.");
+    } else if (options.matrix_size) {
+      matrix_size = *options.matrix_size;
+    } else if (unit_ == TrajectoryUnit::cycles_per_fov) {
+      for (int axis = 0; axis < 3; ++axis) {
+        const double half = std::isfinite(largest[axis]) ? std::ceil(largest[axis] * 0.999) : 0;
+        matrix_size[axis] = half < 1 ? 1 : static_cast<int>(std::min(2 * half, 1e6));
+      }
+      summary_.inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.",
+                                              matrix_size[0], matrix_size[1], matrix_size[2]));
+    } else {
+      throw Error(trajectory_.path(), "a known matrix to convert k-space positions", "none",
+                  "give it with --matrix X,Y,Z");
+    }
+    apply_unit_geometry(options);
+  }
+
+  void apply_unit_geometry(const ReadOptions& options) {
+    unit_geometry_ = summary_.geometry;
+    apply_options(summary_.geometry, options);
+    unit_geometry_.fov_mm = summary_.geometry.fov_mm;
+  }
+
+  /// [axis][sample] in the unit of the file.
+  Array<double> read_stored_trajectory(std::int64_t slice, std::int64_t repetition) {
+    const auto samples = summary_.samples_per_scan;
+    Array<Complex<float>> stored({samples, 3});
+    trajectory_.read(repetition, slice, stored.data(), stored.size());
+    Array<double> k({3, samples});
+    for (int axis = 0; axis < 3; ++axis)
+      for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] = stored[m * 3 + axis].re;
+    return k;
+  }
+
+  Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) {
+    Trajectory trajectory{read_stored_trajectory(slice, repetition)};
+    convert_to_cycles_per_fov(trajectory.k, unit_, unit_geometry_, trajectory_.path());
+    return trajectory;
+  }
+
+  CflFile kspace_, trajectory_;
+  std::optional<CflFile> sensitivity_maps_;
+  ScanSummary summary_;
+  Geometry unit_geometry_;  ///< what the unit of the trajectory refers to
+  TrajectoryUnit unit_ = TrajectoryUnit::cycles_per_fov;
+};
+
+/// Adds one pair of files. `values` in BART's order.
+void write_pair(std::vector<AtomicFile>& files, const std::string& name, const Extents& extents,
+                const std::vector<Complex<float>>& values) {
+  files.emplace_back(name + ".cfl");
+  write_bytes(files.back().temporary(), values.data(), values.size() * sizeof(Complex<float>), name + ".cfl");
+  files.emplace_back(name + ".hdr");
+  std::string header = "# Dimensions\n";
+  for (const auto extent : extents) header += std::to_string(extent) + " ";
+  header += "\n";
+  write_bytes(files.back().temporary(), header.data(), header.size(), name + ".hdr");
+}
+
+}  // namespace
+
+bool is_bart(const std::string& path) {
+  const auto extension = fs::path(path).extension();
+  std::error_code status;
+  return extension == ".cfl" || extension == ".hdr" ||
+         (!fs::exists(path, status) && fs::exists(path + ".cfl", status));
+}
+
+std::string bart_name(const std::string& path) {
+  const fs::path given(path);
+  return given.extension() == ".cfl" || given.extension() == ".hdr"
+             ? fs::path(given).replace_extension().string()
+             : path;
+}
+
+std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options) {
+  return std::make_unique<BartFile>(bart_name(path), options);
+}
+
+std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::string& path,
+                                    const ScanSeries& series) {
+  const auto name = bart_name(path);
+  const auto& first = series.scans.front();
+  const auto coils = first.kspace.coil_count(), samples = first.kspace.sample_count();
+  const auto readout = piece_length(samples, series.readout_length, samples);
+  bool shared_trajectory = true;
+  for (const auto& scan : series.scans) {
+    if (scan.kspace.sample_count() != samples)
+      throw Error(path, "as many samples in every slice and repetition", "different numbers",
+                  "write ISMRMRD, or one slice or repetition only");
+    shared_trajectory = shared_trajectory && std::equal(scan.trajectory.k.begin(), scan.trajectory.k.end(),
+                                                        first.trajectory.k.begin());
+  }
+
+  Extents one{};
+  one.fill(1);
+  Extents kspace_extents = one;
+  kspace_extents[readout_axis] = readout;
+  kspace_extents[spoke_axis] = samples / readout;
+  kspace_extents[coil_axis] = coils;
+  kspace_extents[repetition_axis] = series.repetition_count;
+  kspace_extents[slice_axis] = series.slice_count;
+  Extents trajectory_extents = kspace_extents;
+  trajectory_extents[0] = 3;
+  trajectory_extents[coil_axis] = 1;
+  if (shared_trajectory) trajectory_extents[repetition_axis] = trajectory_extents[slice_axis] = 1;
+
+  std::vector<Complex<float>> kspace, trajectory, maps;
+  bool has_maps = true;
+  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
+    for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition) {
+      const auto& scan = series.scans[static_cast<std::size_t>(repetition * series.slice_count + slice)];
+      kspace.insert(kspace.end(), scan.kspace.values.begin(), scan.kspace.values.end());
+      if (!shared_trajectory || trajectory.empty())
+        for (std::int64_t m = 0; m < samples; ++m)
+          for (int axis = 0; axis < 3; ++axis)
+            trajectory.emplace_back(static_cast<float>(scan.trajectory.k[axis * samples + m]));
+      has_maps = has_maps && scan.sensitivity_maps.has_value();
+      if (has_maps && repetition == 0)
+        maps.insert(maps.end(), scan.sensitivity_maps->values.begin(), scan.sensitivity_maps->values.end());
+    }
+  if (std::error_code status; !has_maps && fs::exists(name + "_sens.hdr", status))
+    throw Error(name + "_sens.hdr", "none, because the scan has no sensitivity maps", "those of another scan",
+                "remove them, or choose another name");
+  write_pair(files, name, kspace_extents, kspace);
+  write_pair(files, name + "_traj", trajectory_extents, trajectory);
+  const auto& n = first.geometry.matrix_size;
+  if (has_maps) {
+    Extents map_extents = one;
+    for (std::size_t axis = 0; axis < 3; ++axis) map_extents[axis] = n[axis];
+    map_extents[coil_axis] = coils;
+    map_extents[slice_axis] = series.slice_count;
+    write_pair(files, name + "_sens", map_extents, maps);
+  }
+
+  std::vector<std::string> lost{"BART files hold no FOV, position or directions."};
+  if (!has_maps)
+    lost.push_back(fmt::format("BART files without sensitivity maps hold no matrix: it is --matrix {},{},{}.",
+                               n[0], n[1], n[2]));
+  if (first.field_map) lost.emplace_back("The field map is not written.");
+  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
+  if (first.sample_time_s) lost.emplace_back("The sample times are not written.");
+  if (first.cropped_matrix_size != std::array<int, 3>{})
+    lost.emplace_back("The matrix to crop to is not written.");
+  return lost;
+}
+
+}  // namespace fhd::io

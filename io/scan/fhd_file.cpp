@@ -1,0 +1,272 @@
+// The fhd scan layout: HDF5, little more than the numbers themselves. Real numbers may be of any type;
+// complex numbers are a compound of two floats {r, i} (h5py and NumPy write it) or {real, imag}, or real
+// numbers with a last axis of 2.
+//
+//   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
+//   /trajectory        real     [sample][axis] with axes x, y or x, y, z; or
+//   [repetition][slice][sample][axis]
+//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel or 1/m; required
+//
+// and the optional maps of io/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
+//
+// Attributes of the root: matrix_size (x, y, z), and optionally fov_mm (x, y, z), position_mm (3 numbers, or
+// 3 per slice), read_direction, phase_direction, slice_direction (patient LPS), cropped_matrix_size (x, y,
+// z), readout_length (samples). Signs and centring are those of recon/types.hpp.
+#include "io/scan/fhd_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/result/atomic_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/scan/hdf5_maps.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+using hdf5::Extents;
+
+std::vector<double> three_numbers(const hdf5::File& file, const std::string& name, std::int64_t count = 1) {
+  const auto numbers = file.number_attribute("/", name);
+  const auto found = static_cast<std::int64_t>(numbers.size());
+  if (found != 3 && found != 3 * count)
+    throw Error(file.subject("/") + " attribute '" + name + "'", "3 numbers (x, y, z)",
+                std::to_string(found));
+  return numbers;
+}
+
+std::array<int, 3> three_whole_numbers(const hdf5::File& file, const std::string& name) {
+  const auto numbers = three_numbers(file, name);
+  std::array<int, 3> whole{};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!(numbers[axis] >= 0 && numbers[axis] <= 4096 && numbers[axis] == std::floor(numbers[axis])))
+      throw Error(file.subject("/") + " attribute '" + name + "'", "whole numbers from 0 to 4096",
+                  std::to_string(numbers[axis]));
+    whole[axis] = static_cast<int>(numbers[axis]);
+  }
+  return whole;
+}
+
+class FhdFile final : public ScanFile {
+ public:
+  FhdFile(const std::string& path, const ReadOptions& options) : file_(hdf5::File::open(path)) {
+    summary_.path = path;
+    summary_.format = "fhd";
+    for (const char* name : {"/kspace", "/trajectory"})
+      if (!file_.has(name))
+        throw Error(file_.subject(name), "a dataset", "none", "the fhd layout needs /kspace and /trajectory");
+    read_extents();
+    read_geometry(options);
+    read_unit(options);
+
+    find_maps(file_, summary_);
+    if (file_.has_attribute("/", "readout_length")) {
+      const auto numbers = file_.number_attribute("/", "readout_length");
+      if (numbers.size() == 1 && numbers[0] >= 1 &&
+          numbers[0] <= static_cast<double>(summary_.samples_per_scan))
+        summary_.readout_length = static_cast<std::int64_t>(numbers[0]);
+    }
+    const auto trajectory = read_trajectory(0, 0);
+    summary_.cartesian = lies_on_grid(trajectory);
+    if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+  }
+
+  const ScanSummary& summary() const override { return summary_; }
+
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    require_volume(summary_, slice, repetition);
+    Scan scan;
+    scan.geometry = summary_.geometry;
+    scan.geometry.position_mm = positions_[positions_.size() > 1 ? slice : 0];
+    scan.cropped_matrix_size = cropped_matrix_size_;
+    scan.trajectory = read_trajectory(slice, repetition);
+    const auto kspace = file_.dataset("/kspace");
+    const Shape coils_samples{summary_.coil_count, summary_.samples_per_scan};
+    scan.kspace.values = kspace.read<Complex<float>>(
+        coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{});
+    read_maps(file_, file_matrix_size_, slice, repetition, scan);
+    scan.validate(summary_.path);
+    return scan;
+  }
+
+ private:
+  void read_extents() {
+    const auto extents = file_.dataset("/kspace").complex_extents();
+    if (extents.size() != 2 && extents.size() != 4)
+      throw Error(file_.subject("/kspace"), "[coil][sample] or [repetition][slice][coil][sample]",
+                  hdf5::text_of(extents));
+    if (std::find(extents.begin(), extents.end(), 0) != extents.end())
+      throw Error(file_.subject("/kspace"), "at least one sample", hdf5::text_of(extents));
+    has_leading_axes_ = extents.size() == 4;
+    if (has_leading_axes_) {
+      summary_.repetition_count = extents[0];
+      summary_.slice_count = extents[1];
+    }
+    summary_.coil_count = extents[extents.size() - 2];
+    summary_.samples_per_scan = extents.back();
+  }
+
+  void read_geometry(const ReadOptions& options) {
+    auto& geometry = summary_.geometry;
+    const bool states_matrix = file_.has_attribute("/", "matrix_size");
+    if (states_matrix)
+      geometry.matrix_size = three_whole_numbers(file_, "matrix_size");
+    else if (options.matrix_size)
+      geometry.matrix_size = *options.matrix_size;
+    else
+      throw Error(file_.subject("/") + " attribute 'matrix_size'", "3 numbers (x, y, z)", "none",
+                  "give it with --matrix X,Y,Z");
+    file_matrix_size_ = geometry.matrix_size;
+
+    const auto read_vector = [&](const char* name, std::array<double, 3>& vector) {
+      if (!file_.has_attribute("/", name)) return;
+      const auto numbers = three_numbers(file_, name);
+      std::copy_n(numbers.begin(), 3, vector.begin());
+    };
+    read_vector("fov_mm", geometry.fov_mm);
+    read_vector("read_direction", geometry.read_direction);
+    read_vector("phase_direction", geometry.phase_direction);
+    read_vector("slice_direction", geometry.slice_direction);
+    if (!are_axes(geometry))
+      throw Error(file_.subject("/") + " attributes 'read_direction', 'phase_direction', 'slice_direction'",
+                  "unit vectors at right angles", "others", "correct them, or leave all three out");
+    positions_ = {{0, 0, 0}};
+    if (file_.has_attribute("/", "position_mm")) {
+      const auto numbers = three_numbers(file_, "position_mm", summary_.slice_count);
+      if (!std::all_of(numbers.begin(), numbers.end(), [](double mm) { return std::abs(mm) <= 1e6; }))
+        throw Error(file_.subject("/") + " attribute 'position_mm'", "finite lengths in mm", "others");
+      positions_.assign(numbers.size() / 3, {});
+      for (std::size_t i = 0; i < numbers.size(); ++i) positions_[i / 3][i % 3] = numbers[i];
+    }
+    geometry.position_mm = positions_[0];
+    if (file_.has_attribute("/", "cropped_matrix_size") && !options.matrix_size)
+      cropped_matrix_size_ = three_whole_numbers(file_, "cropped_matrix_size");
+    unit_geometry_ = geometry;
+    apply_options(geometry, options);
+    unit_geometry_.fov_mm = geometry.fov_mm;
+  }
+
+  void read_unit(const ReadOptions& options) {
+    unit_ = options.trajectory_unit;
+    const std::string subject = file_.subject("/trajectory") + " attribute 'unit'";
+    const bool stated = file_.has_attribute("/trajectory", "unit");
+    if (unit_ == TrajectoryUnit::automatic) {
+      if (!stated)
+        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "none",
+                    "tell the unit with --trajectory-unit");
+      unit_ = parse_trajectory_unit(file_.text_attribute("/trajectory", "unit"), subject);
+      if (unit_ == TrajectoryUnit::automatic)
+        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "'auto'");
+    } else {
+      summary_.inferred.push_back("The trajectory is taken to be in " + std::string(name_of(unit_)) +
+                                  ", as --trajectory-unit says.");
+    }
+    summary_.facts.emplace_back("trajectory unit",
+                                stated ? file_.text_attribute("/trajectory", "unit") : "not stated");
+  }
+
+  Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) const {
+    const auto dataset = file_.dataset("/trajectory");
+    const auto& extents = dataset.extents();
+    const auto axes = extents.empty() ? 0 : extents.back();
+    if ((extents.size() != 2 && extents.size() != 4) || (axes != 2 && axes != 3))
+      throw Error(dataset.subject(), "[sample][axis] or [repetition][slice][sample][axis] with 2 or 3 axes",
+                  hdf5::text_of(extents));
+    const auto samples = summary_.samples_per_scan;
+    const auto stored =
+        dataset.read<double>({samples, axes}, extents.size() == 4 ? Extents{repetition, slice} : Extents{});
+    Trajectory trajectory{Array<double>({3, samples})};
+    for (std::int64_t axis = 0; axis < axes; ++axis)
+      for (std::int64_t m = 0; m < samples; ++m) trajectory.k[axis * samples + m] = stored[m * axes + axis];
+    convert_to_cycles_per_fov(trajectory.k, unit_, unit_geometry_, dataset.subject());
+    return trajectory;
+  }
+
+  hdf5::File file_;
+  ScanSummary summary_;
+  bool has_leading_axes_ = false;
+  TrajectoryUnit unit_ = TrajectoryUnit::automatic;
+  Geometry unit_geometry_;  ///< what the unit of the trajectory refers to
+  std::array<int, 3> file_matrix_size_{}, cropped_matrix_size_{};
+  std::vector<std::array<double, 3>> positions_;
+};
+
+/// [axis][sample] -> [sample][axis]
+Array<double> sample_major(const Array<double>& k) {
+  const auto samples = k.extent(1);
+  Array<double> result({samples, 3});
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m) result[m * 3 + axis] = k[axis * samples + m];
+  return result;
+}
+
+template <class T, std::size_t N>
+std::vector<T> as_vector(const std::array<T, N>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options) {
+  return std::make_unique<FhdFile>(path, options);
+}
+
+std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::string& path,
+                                   const ScanSeries& series) {
+  const auto& first = series.scans.front();
+  const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
+  const bool several = series.scans.size() > 1;
+  bool shared_trajectory = true;
+  for (const auto& scan : series.scans) {
+    if (scan.kspace.sample_count() != samples)
+      throw Error(path, "as many samples in every slice and repetition", "different numbers",
+                  "write ISMRMRD, or one slice or repetition only");
+    shared_trajectory = shared_trajectory && std::equal(scan.trajectory.k.begin(), scan.trajectory.k.end(),
+                                                        first.trajectory.k.begin());
+  }
+
+  files.emplace_back(path);
+  auto file = hdf5::File::create(files.back().temporary(), path);
+  const auto leading = [&](std::size_t index) {
+    return Extents{static_cast<std::int64_t>(index) / series.slice_count,
+                   static_cast<std::int64_t>(index) % series.slice_count};
+  };
+  if (several) {
+    file.create<Complex<float>>("/kspace", {series.repetition_count, series.slice_count, coils, samples});
+    for (std::size_t i = 0; i < series.scans.size(); ++i)
+      file.write_block("/kspace", series.scans[i].kspace.values, leading(i));
+  } else {
+    file.write("/kspace", first.kspace.values.data(), {coils, samples});
+  }
+  if (shared_trajectory) {
+    file.write("/trajectory", sample_major(first.trajectory.k).data(), {samples, 3});
+  } else {
+    file.create<double>("/trajectory", {series.repetition_count, series.slice_count, samples, 3});
+    for (std::size_t i = 0; i < series.scans.size(); ++i)
+      file.write_block("/trajectory", sample_major(series.scans[i].trajectory.k), leading(i));
+  }
+  file.write_attribute("/trajectory", "unit", name_of(TrajectoryUnit::cycles_per_fov));
+  write_maps(file, series);
+
+  const auto& geometry = first.geometry;
+  file.write_attribute("/", "matrix_size", as_vector(geometry.matrix_size));
+  file.write_attribute("/", "fov_mm", as_vector(geometry.fov_mm));
+  std::vector<double> positions;
+  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
+    for (const double coordinate : series.scans[slice].geometry.position_mm) positions.push_back(coordinate);
+  file.write_attribute("/", "position_mm", positions);
+  file.write_attribute("/", "read_direction", as_vector(geometry.read_direction));
+  file.write_attribute("/", "phase_direction", as_vector(geometry.phase_direction));
+  file.write_attribute("/", "slice_direction", as_vector(geometry.slice_direction));
+  if (first.cropped_matrix_size != std::array<int, 3>{})
+    file.write_attribute("/", "cropped_matrix_size", as_vector(first.cropped_matrix_size));
+  if (series.readout_length > 0)
+    file.write_attribute("/", "readout_length", std::vector<int>{static_cast<int>(series.readout_length)});
+  file.close();
+  return {};
+}
+
+}  // namespace fhd::io

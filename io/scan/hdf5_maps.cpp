@@ -1,0 +1,103 @@
+#include "io/scan/hdf5_maps.hpp"
+
+#include <algorithm>
+
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+using hdf5::Extents;
+
+constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map", time_name = "/sample_time_s";
+
+template <class Has>
+bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {
+  const auto count = std::count_if(series.scans.begin(), series.scans.end(), has);
+  if (count != 0 && count != static_cast<std::ptrdiff_t>(series.scans.size()))
+    throw Error(file.subject(name), "data for every slice and repetition, or for none",
+                std::to_string(count) + " of " + std::to_string(series.scans.size()));
+  return count != 0;
+}
+
+Extents with_leading(Extents leading, const Shape& shape) {
+  for (int axis = 0; axis < shape.rank(); ++axis) leading.push_back(shape[axis]);
+  return leading;
+}
+
+/// One dataset per file of one slice, else [slice] blocks of the first repetition.
+template <class T, class Get>
+void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, Get get) {
+  const Array<T>& first = get(series.scans.front());
+  if (series.slice_count == 1) return file.write(name, first.data(), with_leading({}, first.shape()));
+  file.create<T>(name, with_leading({series.slice_count}, first.shape()));
+  for (std::int64_t slice = 0; slice < series.slice_count; ++slice) {
+    require_shape(get(series.scans[slice]), first.shape(), file.subject(name));
+    file.write_block<T>(name, get(series.scans[slice]), {slice});
+  }
+}
+
+}  // namespace
+
+void find_maps(const hdf5::File& file, ScanSummary& summary) {
+  summary.has_sensitivity_maps = file.has(maps_name);
+  summary.has_field_map = file.has(field_name);
+  summary.has_sample_time = file.has(time_name);
+}
+
+void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
+               std::int64_t repetition, Scan& scan) {
+  if (file.has(maps_name)) {
+    const auto maps = file.dataset(maps_name);
+    scan.sensitivity_maps = SensitivityMaps{
+        maps.read<Complex<float>>({scan.kspace.coil_count(), n[2], n[1], n[0]},
+                                  maps.complex_extents().size() == 5 ? Extents{slice} : Extents{})};
+  }
+  if (file.has(noise_name)) {
+    const auto noise = file.dataset(noise_name);
+    const auto extents = noise.complex_extents();
+    if (extents.size() != 2 || extents[0] != scan.kspace.coil_count() || extents[1] == 0)
+      throw Error(noise.subject(), "[coil][sample] of " + std::to_string(scan.kspace.coil_count()) + " coils",
+                  hdf5::text_of(extents));
+    scan.noise = noise.read<Complex<float>>({extents[0], extents[1]}, {});
+  }
+  if (file.has(field_name)) {
+    const auto map = file.dataset(field_name);
+    scan.field_map =
+        map.read<float>({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{});
+  }
+  if (file.has(time_name)) {
+    const auto times = file.dataset(time_name);
+    scan.sample_time_s = times.read<double>(
+        {scan.kspace.sample_count()}, times.extents().size() == 3 ? Extents{repetition, slice} : Extents{});
+  }
+}
+
+void write_maps(hdf5::File& file, const ScanSeries& series) {
+  if (const auto& noise = series.scans.front().noise)
+    file.write(noise_name, noise->data(), with_leading({}, noise->shape()));
+  if (all_or_none(series, file, maps_name,
+                  [](const Scan& scan) { return scan.sensitivity_maps.has_value(); }))
+    write_per_slice<Complex<float>>(
+        file, maps_name, series,
+        [](const Scan& scan) -> const Array<Complex<float>>& { return scan.sensitivity_maps->values; });
+  if (all_or_none(series, file, field_name, [](const Scan& scan) { return scan.field_map.has_value(); }))
+    write_per_slice<float>(file, field_name, series,
+                           [](const Scan& scan) -> const Array<float>& { return *scan.field_map; });
+  if (all_or_none(series, file, time_name, [](const Scan& scan) { return scan.sample_time_s.has_value(); })) {
+    const auto& first = *series.scans.front().sample_time_s;
+    const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
+      return std::equal(first.begin(), first.end(), scan.sample_time_s->begin(), scan.sample_time_s->end());
+    });
+    if (shared) return file.write(time_name, first.data(), {first.size()});
+    file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
+    for (std::size_t i = 0; i < series.scans.size(); ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      require_shape(*series.scans[i].sample_time_s, first.shape(), file.subject(time_name));
+      file.write_block(time_name, *series.scans[i].sample_time_s,
+                       {index / series.slice_count, index % series.slice_count});
+    }
+  }
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,25 @@
+#pragma once
+// Optional datasets at the root of an HDF5 scan, the same in the fhd layout and beside the group of an
+// ISMRMRD file (which has no place for them):
+//
+//   /sensitivity_maps  complex  [coil][z][y][x], or [slice][coil][z][y][x]
+//   /noise             complex  [coil][sample], noise without signal, of all slices and repetitions
+//   /field_map         real     [z][y][x], or [slice][z][y][x], off-resonance in rad/s
+//   /sample_time_s     real     [sample], or [repetition][slice][sample], s since excitation
+#include <array>
+#include <cstdint>
+
+#include "io/hdf5.hpp"
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::io {
+
+/// Says in `summary` which of them are there.
+void find_maps(const hdf5::File& file, ScanSummary& summary);
+/// Reads those that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps.
+void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
+               std::int64_t repetition, Scan& scan);
+/// Writes those that the scans have. Throws Error unless all scans of the series have them or none.
+void write_maps(hdf5::File& file, const ScanSeries& series);
+
+}  // namespace fhd::io

@@ -1,0 +1,469 @@
+// IMPATIENT (Illinois MRI toolset): a directory of .dat files, one quantity each.
+//
+//   kx, ky, kz              k-space positions [sample], cycles/FOV
+//   kdata_r, kdata_i        k-space [coil][sample]
+//   ix, iy, iz              voxel positions [voxel], fractions of the FOV
+//   sensi_r, sensi_i        sensitivity maps [coil][voxel]                               optional
+//   fm                      field map [voxel], rad/s                                     optional
+//   t                       sample times [sample], s                                     optional
+//   mask and others         not used
+//
+// Two flavours of .dat. Binary (version 0.2): float32 0.2, int32 n, coils, slices, n, then float32 values.
+// Text (version 1.0): lines "name = value", then per coil "// Coil No. c", "Binary_Size = n", "Binary:" and n
+// float32 values, then "EOF".
+//
+// The order of voxels is whatever ix, iy, iz say. Of the two in-plane axes the one that runs faster along the
+// file becomes x and the other y, so that images come out row by row as the directory holds them (upright
+// heads in the known data). Voxel positions that differ from (n - floor(N/2)) / N by a constant offset are
+// exact: a shift by o is the phase exp(+i 2 pi k o) on k-space. Files written here use the text flavour,
+// voxels in the order [y][x][z].
+#include "io/scan/impatient_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <numbers>
+#include <set>
+
+#include "io/result/atomic_file.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DatFile {
+  std::vector<float> values;
+  std::array<int, 3> matrix_size{0, 0, 0};  ///< as the text flavour states it
+};
+
+std::string read_bytes(const std::string& path) {
+  require_regular_file(path);
+  std::ifstream file(path, std::ios::binary);
+  std::error_code status;
+  const auto size = fs::file_size(path, status);
+  if (!file || status) throw Error(path, "a readable file", "none, or one that cannot be read");
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (!file) throw Error(path, "a readable file", "a read failure");
+  return bytes;
+}
+
+void append_floats(std::vector<float>& values, std::string_view bytes) {
+  const auto old = values.size();
+  values.resize(old + bytes.size() / sizeof(float));
+  std::memcpy(values.data() + old, bytes.data(), (values.size() - old) * sizeof(float));
+}
+
+DatFile parse_binary(std::string_view bytes, const std::string& path) {
+  constexpr std::size_t header_bytes = 20;
+  std::int32_t header[4]{};
+  if (bytes.size() >= header_bytes) std::memcpy(header, bytes.data() + 4, sizeof(header));
+  const auto data = bytes.substr(std::min(bytes.size(), header_bytes));
+  const std::int64_t n = header[0], coils = header[1],
+                     found = static_cast<std::int64_t>(data.size() / sizeof(float));
+  if (n < 1 || coils < 1 || data.size() % sizeof(float) != 0 || (found != n && found != n * coils))
+    throw Error(path, fmt::format("{} float values, or that for each of {} coils", n, coils),
+                fmt::format("{} bytes", data.size()), "the file is cut off or damaged");
+  DatFile dat;
+  append_floats(dat.values, data);
+  return dat;
+}
+
+DatFile parse_text(std::string_view bytes, const std::string& path) {
+  DatFile dat;
+  std::int64_t block = 0;
+  const auto damaged = [&](const std::string& found) {
+    return Error(path, "a .dat file of version 1.0 that ends with EOF", found,
+                 "the file is cut off or damaged");
+  };
+  while (true) {
+    const auto end = bytes.find('\n');
+    if (end == std::string_view::npos || end > 256) throw damaged("no end");
+    const auto line = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    if (line == "EOF") return dat;
+    if (line == "Binary:") {
+      const auto size = static_cast<std::uint64_t>(block) * sizeof(float);
+      if (block < 1 || size > bytes.size())
+        throw damaged(fmt::format("{} bytes for {} values", bytes.size(), block));
+      append_floats(dat.values, bytes.substr(0, size));
+      bytes.remove_prefix(size);
+      block = 0;
+      continue;
+    }
+    const auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) continue;  // "// Coil No. 1"
+    const auto name = line.substr(0, equals), text = line.substr(equals + 3);
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    if (number < 0 || number > std::int64_t{1} << 40) throw damaged("'" + std::string(line) + "'");
+    if (name == "Binary_Size") block = number;
+    for (int axis = 0; axis < 3; ++axis)
+      if (name == std::array{"xDimension", "yDimension", "zDimension"}[axis])
+        dat.matrix_size[axis] = static_cast<int>(std::min<std::int64_t>(number, 1 << 20));
+  }
+}
+
+DatFile read_dat(const std::string& path) {
+  const auto bytes = read_bytes(path);
+  float version = 0;
+  if (bytes.size() >= sizeof(version)) std::memcpy(&version, bytes.data(), sizeof(version));
+  if (version == 0.2f) return parse_binary(bytes, path);
+  if (bytes.rfind("version = 1", 0) == 0) return parse_text(bytes, path);
+  throw Error(path, "a .dat file of version 0.2 or 1.0", "another format");
+}
+
+/// Voxels of the directory: which voxel of [z][y][x] each one is, and by how much all of them are shifted.
+struct Voxels {
+  std::array<int, 3> matrix_size{1, 1, 1};
+  std::vector<std::int64_t> index;
+  std::array<double, 3> offset{0, 0, 0};  ///< fractions of the FOV
+  bool swapped = false;                   ///< the directory's y is our x
+};
+
+class ImpatientDirectory final : public ScanFile {
+ public:
+  ImpatientDirectory(const std::string& path, const ReadOptions& options) : path_(path) {
+    summary_.path = path;
+    summary_.format = "IMPATIENT";
+    if (!has("kx") || !has("ky") || !has("kz"))
+      throw Error(path, "an IMPATIENT scan: a directory with kx.dat, ky.dat and kz.dat", "none of that kind",
+                  "give a scan file, or the directory that holds the .dat files");
+    std::array<DatFile, 3> k{read("kx"), read("ky"), read("kz")};
+    const auto samples = k[0].values.size();
+    for (int axis = 1; axis < 3; ++axis) require_count(k[axis], samples, std::array{"", "ky", "kz"}[axis]);
+    if (has("ix") && has("iy") && has("iz")) voxels_ = arrange_voxels();
+    if (voxels_ && voxels_->swapped) {
+      std::swap(k[0], k[1]);
+      summary_.inferred.emplace_back(
+          "The directory's y is the x of the image, because its voxels run fastest along iy: images are "
+          "shown row by row as stored.");
+    }
+    trajectory_.k = Array<double>({3, static_cast<std::int64_t>(samples)});
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t m = 0; m < samples; ++m)
+        trajectory_.k[static_cast<std::int64_t>(axis * samples + m)] = k[axis].values[m];
+    summary_.samples_per_scan = static_cast<std::int64_t>(samples);
+    choose_matrix(options, k[0].matrix_size);
+    const auto unit = options.trajectory_unit;
+    summary_.inferred.emplace_back(unit == TrajectoryUnit::automatic
+                                       ? "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT."
+                                       : "The trajectory is taken to be in " + std::string(name_of(unit)) +
+                                             ", as --trajectory-unit says.");
+    if (unit != TrajectoryUnit::automatic)
+      convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
+    summary_.cartesian = lies_on_grid(trajectory_);
+    look_at_contents();
+  }
+
+  const ScanSummary& summary() const override { return summary_; }
+
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    require_volume(summary_, slice, repetition);
+    if (summary_.coil_count == 0)
+      throw Error(path_, "k-space in kdata_r.dat and kdata_i.dat", "only a trajectory",
+                  "nothing can be reconstructed from it");
+    const auto samples = summary_.samples_per_scan, coils = summary_.coil_count;
+    Scan scan;
+    scan.geometry = summary_.geometry;
+    scan.trajectory = trajectory_;
+    scan.kspace.values = read_complex("kdata", {coils, samples});
+    if (voxels_) undo_offset(scan.kspace.values);
+    if (summary_.has_sample_time) {
+      const auto times = read("t");
+      scan.sample_time_s = Array<double>({samples});
+      std::copy(times.values.begin(), times.values.end(), scan.sample_time_s->begin());
+    }
+    if (summary_.has_sensitivity_maps) {
+      const auto count = static_cast<std::int64_t>(voxels_->index.size());
+      const auto stored = read_complex("sensi", {coils, count});
+      const auto& n = voxels_->matrix_size;
+      scan.sensitivity_maps = SensitivityMaps{Array<Complex<float>>({coils, n[2], n[1], n[0]})};
+      for (std::int64_t coil = 0; coil < coils; ++coil)
+        for (std::int64_t i = 0; i < count; ++i)
+          scan.sensitivity_maps->values[coil * count + voxels_->index[static_cast<std::size_t>(i)]] =
+              stored[coil * count + i];
+    }
+    if (summary_.has_field_map) {
+      const auto stored = read("fm");
+      const auto& n = voxels_->matrix_size;
+      scan.field_map = Array<float>({n[2], n[1], n[0]});
+      for (std::size_t i = 0; i < stored.values.size(); ++i)
+        (*scan.field_map)[voxels_->index[i]] = stored.values[i];
+    }
+    scan.validate(path_);
+    return scan;
+  }
+
+ private:
+  std::string file(const std::string& name) const { return (fs::path(path_) / (name + ".dat")).string(); }
+  bool has(const std::string& name) const {
+    std::error_code status;
+    return fs::exists(file(name), status);
+  }
+  DatFile read(const std::string& name) const { return read_dat(file(name)); }
+  void require_count(const DatFile& dat, std::size_t count, const std::string& name) const {
+    if (dat.values.size() != count)
+      throw Error(file(name), fmt::format("{} values", count), std::to_string(dat.values.size()));
+  }
+
+  Array<Complex<float>> read_complex(const std::string& name, const Shape& shape) const {
+    const auto real = read(name + "_r"), imaginary = read(name + "_i");
+    require_count(real, static_cast<std::size_t>(shape.size()), name + "_r");
+    require_count(imaginary, static_cast<std::size_t>(shape.size()), name + "_i");
+    Array<Complex<float>> values(shape);
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      values[i] = {real.values[static_cast<std::size_t>(i)], imaginary.values[static_cast<std::size_t>(i)]};
+    return values;
+  }
+
+  /// Finds out from ix, iy, iz which voxel is where.
+  Voxels arrange_voxels() const {
+    const std::array names{"ix", "iy", "iz"};
+    std::array<std::vector<float>, 3> position;
+    std::array<std::vector<int>, 3> index;
+    std::array<std::size_t, 3> first_change{};
+    Voxels voxels;
+    for (int axis = 0; axis < 3; ++axis) {
+      position[axis] = read(names[axis]).values;
+      const auto& r = position[axis];
+      if (r.empty() || r.size() != position[0].size())
+        throw Error(file(names[axis]), fmt::format("{} voxels as in ix.dat", position[0].size()),
+                    std::to_string(r.size()));
+      const std::set<float> distinct(r.begin(), r.end());
+      const auto n = static_cast<int>(std::min<std::size_t>(distinct.size(), 1 << 20));
+      const double lowest = *distinct.begin();
+      const double step = 1.0 / n;
+      voxels.matrix_size[axis] = n;
+      // A single position carries the whole offset; otherwise the lowest one belongs to voxel 0.
+      voxels.offset[axis] = n == 1 ? lowest : lowest + std::floor(n / 2.0) * step;
+      index[axis].resize(r.size());
+      for (std::size_t i = 0; i < r.size(); ++i) {
+        const double at = (r[i] - lowest) / step;
+        index[axis][i] = static_cast<int>(std::lround(at));
+        if (!(std::abs(at - index[axis][i]) <= 0.01) || index[axis][i] >= n)
+          throw Error(file(names[axis]), fmt::format("{} positions in steps of 1/{} of the FOV", n, n),
+                      fmt::format("{}", r[i]));
+      }
+      first_change[axis] = static_cast<std::size_t>(
+          std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin());
+    }
+    if (first_change[1] < first_change[0]) {
+      std::swap(index[0], index[1]);
+      std::swap(voxels.matrix_size[0], voxels.matrix_size[1]);
+      std::swap(voxels.offset[0], voxels.offset[1]);
+      voxels.swapped = true;
+    }
+    const auto& n = voxels.matrix_size;
+    const auto count = position[0].size();
+    const std::string grid = fmt::format("each voxel of a grid of {} x {} x {} once", n[0], n[1], n[2]);
+    if (static_cast<double>(count) != double(n[0]) * n[1] * n[2])
+      throw Error(path_ + ": ix, iy, iz", grid, std::to_string(count) + " voxels");
+    std::vector<bool> seen(count, false);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto voxel = (std::int64_t{index[2][i]} * n[1] + index[1][i]) * n[0] + index[0][i];
+      if (seen[static_cast<std::size_t>(voxel)]) throw Error(path_ + ": ix, iy, iz", grid, "a voxel twice");
+      seen[static_cast<std::size_t>(voxel)] = true;
+      voxels.index.push_back(voxel);
+    }
+    return voxels;
+  }
+
+  void choose_matrix(const ReadOptions& options, const std::array<int, 3>& stated) {
+    auto& matrix_size = summary_.geometry.matrix_size;
+    if (voxels_) {
+      matrix_size = voxels_->matrix_size;
+      summary_.facts.emplace_back("matrix from", "ix.dat, iy.dat, iz.dat");
+    } else if (std::all_of(stated.begin(), stated.end(), [](int n) { return n > 0; })) {
+      matrix_size = stated;
+      summary_.facts.emplace_back("matrix from", "kx.dat");
+    } else if (options.matrix_size) {
+      matrix_size = *options.matrix_size;
+    } else {
+      const auto largest = largest_magnitude(trajectory_.k);
+      for (int axis = 0; axis < 3; ++axis)
+        matrix_size[axis] =
+            std::isfinite(largest[axis])
+                ? std::max(1, static_cast<int>(std::min(2 * std::ceil(largest[axis] * 0.999), 1e6)))
+                : 1;
+      summary_.inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.",
+                                              matrix_size[0], matrix_size[1], matrix_size[2]));
+    }
+    unit_geometry_ = summary_.geometry;
+    apply_options(summary_.geometry, options);
+    unit_geometry_.fov_mm = summary_.geometry.fov_mm;
+  }
+
+  void look_at_contents() {
+    const auto samples = static_cast<std::size_t>(summary_.samples_per_scan);
+    if (has("kdata_r") && has("kdata_i")) {
+      const auto real = read("kdata_r");
+      if (real.values.empty() || real.values.size() % samples != 0)
+        throw Error(file("kdata_r"), fmt::format("{} samples for each coil", samples),
+                    fmt::format("{} values", real.values.size()));
+      summary_.coil_count = static_cast<std::int64_t>(real.values.size() / samples);
+    } else {
+      summary_.missing.emplace_back(
+          "There is no k-space (kdata_r.dat, kdata_i.dat): nothing can be reconstructed.");
+    }
+    const bool maps_stored = has("sensi_r") && has("sensi_i");
+    if (!voxels_ && (maps_stored || has("fm")))
+      summary_.missing.emplace_back(
+          "Sensitivity maps and field map are not used: ix.dat, iy.dat and iz.dat, which tell the order of "
+          "their voxels, are missing.");
+    summary_.has_sensitivity_maps = voxels_ && maps_stored;
+    if (voxels_ && has("fm")) {
+      const auto map = read("fm");
+      require_count(map, voxels_->index.size(), "fm");
+      summary_.has_field_map =
+          std::any_of(map.values.begin(), map.values.end(), [](float value) { return value != 0; });
+      if (!summary_.has_field_map) summary_.facts.emplace_back("field map", "zero everywhere, not used");
+    }
+    if (has("t")) {
+      const auto times = read("t");
+      require_count(times, samples, "t");
+      summary_.has_sample_time = true;
+      // Times start anew with each readout.
+      const auto restart = std::adjacent_find(times.values.begin(), times.values.end(), std::greater<>()) -
+                           times.values.begin() + 1;
+      const auto length = std::min<std::int64_t>(restart, summary_.samples_per_scan);
+      if (summary_.samples_per_scan % length == 0) summary_.readout_length = length;
+    }
+    if (has("mask")) {
+      const auto mask = read("mask").values;
+      if (std::any_of(mask.begin(), mask.end(), [](float value) { return value != 1; }))
+        summary_.inferred.emplace_back(
+            "The mask of the directory is not used: the whole FOV is reconstructed.");
+    }
+    if (voxels_)
+      for (int axis = 0; axis < 3; ++axis)
+        if (std::abs(voxels_->offset[axis]) > 1e-6)
+          summary_.inferred.push_back(fmt::format(
+              "Voxels lie {:.4g} voxels off centre along {}: corrected by a linear phase of k-space.",
+              voxels_->offset[axis] * voxels_->matrix_size[axis], "xyz"[axis]));
+    if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
+  }
+
+  /// With r = r' + o:  d = sum rho exp(-i 2 pi k (r' + o)), so d exp(+i 2 pi k o) belongs to the positions
+  /// r'.
+  void undo_offset(Array<Complex<float>>& kspace) const {
+    const auto& offset = voxels_->offset;
+    if (std::all_of(offset.begin(), offset.end(), [](double o) { return std::abs(o) <= 1e-6; })) return;
+    const auto coils = kspace.extent(0), samples = kspace.extent(1);
+    for (std::int64_t m = 0; m < samples; ++m) {
+      double turns = 0;
+      for (int axis = 0; axis < 3; ++axis) turns += trajectory_.k[axis * samples + m] * offset[axis];
+      const double angle = 2 * std::numbers::pi * turns;
+      const Complex<double> phase{std::cos(angle), std::sin(angle)};
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        auto& value = kspace[coil * samples + m];
+        value = Complex<float>(Complex<double>(value) * phase);
+      }
+    }
+  }
+
+  std::string path_;
+  ScanSummary summary_;
+  Trajectory trajectory_;
+  Geometry unit_geometry_;
+  std::optional<Voxels> voxels_;
+};
+
+/// A .dat file of the text flavour; `values` is [coil][n] with n values each.
+void write_dat(const AtomicFile& folder, const std::string& name, const std::array<int, 3>& n,
+               const std::vector<float>& values, std::int64_t coils) {
+  const auto per_coil = values.size() / static_cast<std::size_t>(coils);
+  std::string bytes = fmt::format("version = 1.000000\nxDimension = {}\nyDimension = {}\nzDimension = {}\n",
+                                  n[0], n[1], n[2]);
+  if (coils > 1) bytes += fmt::format("coil_number = {}\n", coils);
+  bytes += fmt::format("slice_number = 1\nfile_size = {}\n", values.size());
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    bytes += fmt::format("// Coil No. {}\nBinary_Size = {}\nBinary:\n", coil + 1, per_coil);
+    bytes.append(reinterpret_cast<const char*>(values.data() + static_cast<std::size_t>(coil) * per_coil),
+                 per_coil * sizeof(float));
+  }
+  bytes += "EOF\n";
+  const auto file = name + ".dat";
+  write_bytes((fs::path(folder.temporary()) / file).string(), bytes.data(), bytes.size(),
+              (fs::path(folder.path()) / file).string());
+}
+
+}  // namespace
+
+std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options) {
+  return std::make_unique<ImpatientDirectory>(path, options);
+}
+
+std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const std::string& path,
+                                         const ScanSeries& series) {
+  if (series.scans.size() != 1)
+    throw Error(path, "one slice and one repetition (IMPATIENT)",
+                std::to_string(series.scans.size()) + " volumes", "write another format");
+  const auto& scan = series.scans.front();
+  const auto& n = scan.geometry.matrix_size;
+  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  files.push_back(AtomicFile::directory(path));
+  const auto write = [&](const std::string& name, const std::vector<float>& values,
+                         std::int64_t coil_count = 1) {
+    write_dat(files.back(), name, n, values, coil_count);
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto* k = scan.trajectory.k.data() + axis * samples;
+    write(std::array{"kx", "ky", "kz"}[axis], {k, k + samples});
+  }
+  if (scan.sample_time_s) write("t", {scan.sample_time_s->begin(), scan.sample_time_s->end()});
+
+  // [coil][z][y][x] -> [coil][y][x][z]
+  const auto in_file_order = [&](const auto& values, auto part) {
+    std::vector<float> result;
+    const std::int64_t voxels = scan.geometry.voxel_count();
+    for (std::int64_t image = 0; image < values.size() / voxels; ++image)
+      for (std::int64_t y = 0; y < n[1]; ++y)
+        for (std::int64_t x = 0; x < n[0]; ++x)
+          for (std::int64_t z = 0; z < n[2]; ++z)
+            result.push_back(part(values[image * voxels + (z * n[1] + y) * n[0] + x]));
+    return result;
+  };
+  const auto real = [](Complex<float> value) { return value.re; };
+  const auto imaginary = [](Complex<float> value) { return value.im; };
+  for (int axis = 0; axis < 3; ++axis) {
+    Array<float> position(scan.geometry.image_shape());
+    for (std::int64_t i = 0; i < position.size(); ++i) {
+      const std::int64_t index[3]{i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+      position[i] = static_cast<float>(static_cast<double>(index[axis] - n[axis] / 2) / n[axis]);
+    }
+    write(std::array{"ix", "iy", "iz"}[axis], in_file_order(position, [](float value) { return value; }));
+  }
+  std::vector<float> kdata_r, kdata_i;
+  for (const auto value : scan.kspace.values) {
+    kdata_r.push_back(value.re);
+    kdata_i.push_back(value.im);
+  }
+  write("kdata_r", kdata_r, coils);
+  write("kdata_i", kdata_i, coils);
+  if (scan.sensitivity_maps) {
+    write("sensi_r", in_file_order(scan.sensitivity_maps->values, real), coils);
+    write("sensi_i", in_file_order(scan.sensitivity_maps->values, imaginary), coils);
+  }
+  const std::vector<float> zero(static_cast<std::size_t>(scan.geometry.voxel_count()), 0),
+      one(zero.size(), 1);
+  write("fm", scan.field_map ? in_file_order(*scan.field_map, [](float value) { return value; }) : zero);
+  write("mask", one);
+  std::vector<std::string> lost{"IMPATIENT directories hold no FOV, position or directions."};
+  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
+  if (scan.cropped_matrix_size != std::array<int, 3>{})
+    lost.emplace_back("The matrix to crop to is not written.");
+  return lost;
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,154 @@
+#include "io/scan/scan_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "io/scan/bart_file.hpp"
+#include "io/scan/fhd_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/scan/impatient_directory.hpp"
+#include "io/scan/mrd/ismrmrd_file.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "io/scan/trajectory_unit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+namespace fs = std::filesystem;
+
+void apply_options(Geometry& geometry, const ReadOptions& options) {
+  if (options.matrix_size) geometry.matrix_size = *options.matrix_size;
+  if (options.fov_mm)
+    for (int axis = 0; axis < 3; ++axis)
+      if ((*options.fov_mm)[axis] > 0) geometry.fov_mm[axis] = (*options.fov_mm)[axis];
+}
+
+std::array<double, 3> largest_magnitude(const Array<double>& k) {
+  std::array<double, 3> largest{};
+  const auto samples = k.extent(1);
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m)
+      largest[axis] = std::max(largest[axis], std::abs(k[axis * samples + m]));
+  return largest;
+}
+
+bool lies_on_grid(const Trajectory& trajectory) {
+  return std::all_of(trajectory.k.begin(), trajectory.k.end(),
+                     [](double k) { return std::abs(k - std::round(k)) <= 1e-3; });
+}
+
+void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
+                               const std::string& subject) {
+  const auto scale = scale_to_cycles_per_fov(unit, geometry, subject);
+  const auto samples = k.extent(1);
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] *= scale[axis];
+}
+
+std::optional<std::string> missing_fov(const Geometry& geometry) {
+  std::string axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (geometry.fov_mm[axis] == 0 && geometry.matrix_size[axis] > 1)
+      axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
+  if (axes.empty()) return std::nullopt;
+  return "The FOV along " + axes +
+         " is unknown: images will have voxels of 1 mm there; --fov-mm X,Y,Z supplies it.";
+}
+
+bool are_axes(const Geometry& geometry) {
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      double product = 0;
+      for (std::size_t i = 0; i < 3; ++i) product += directions[a][i] * directions[b][i];
+      if (!(std::abs(product - (a == b ? 1 : 0)) <= 0.01)) return false;
+    }
+  return true;
+}
+
+void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {
+  if (slice < 0 || slice >= summary.slice_count)
+    throw Error(summary.path, "a slice from 0 to " + std::to_string(summary.slice_count - 1),
+                std::to_string(slice));
+  if (repetition < 0 || repetition >= summary.repetition_count)
+    throw Error(summary.path, "a repetition from 0 to " + std::to_string(summary.repetition_count - 1),
+                std::to_string(repetition));
+}
+
+void require_consistent(const ScanSeries& series, const std::string& subject) {
+  const auto expected = series.repetition_count * series.slice_count;
+  if (expected < 1 || expected != static_cast<std::int64_t>(series.scans.size()))
+    throw Error(subject, std::to_string(expected) + " scans [repetition][slice]",
+                std::to_string(series.scans.size()));
+  const auto& first = series.scans.front();
+  for (const auto& scan : series.scans) {
+    scan.validate(subject);
+    if (scan.kspace.coil_count() != first.kspace.coil_count() ||
+        scan.geometry.matrix_size != first.geometry.matrix_size)
+      throw Error(subject, "the same coils and matrix in every slice and repetition", "different ones",
+                  "convert them one by one");
+  }
+}
+
+std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest) {
+  if (readout_length > 0 && readout_length <= longest && samples % readout_length == 0) return readout_length;
+  const auto fewest = (samples + longest - 1) / longest;
+  for (auto pieces = fewest; pieces <= 2 * fewest; ++pieces)
+    if (samples % pieces == 0) return samples / pieces;
+  return longest;
+}
+
+std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+  std::error_code status;
+  if (fs::is_directory(path, status)) return open_impatient(path, options);
+  if (is_bart(path)) return open_bart(path, options);
+  const auto file = hdf5::File::open(path);
+  if (file.has("/kspace") || file.has("/trajectory")) return open_fhd(path, options);
+  if (file.has("/dataset")) return open_ismrmrd(path, options);
+  throw Error(path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)",
+              "an HDF5 file without them",
+              file.has("/image") ? "it holds images: give the scan that they were made of" : "");
+}
+
+ScanSeries read_all(ScanFile& file) {
+  const auto& summary = file.summary();
+  ScanSeries series{summary.repetition_count, summary.slice_count, summary.readout_length, {}};
+  for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition)
+    for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
+      series.scans.push_back(file.read(slice, repetition));
+  return series;
+}
+
+std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
+                                    ScanFormat format, const ScanSeries& series) {
+  require_consistent(series, path);
+  switch (format) {
+    case ScanFormat::fhd:
+      return write_fhd(files, path, series);
+    case ScanFormat::ismrmrd:
+      return write_ismrmrd(files, path, series);
+    case ScanFormat::bart:
+      return write_bart(files, path, series);
+    case ScanFormat::impatient:
+      return write_impatient(files, path, series);
+  }
+  return {};
+}
+
+std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
+  std::vector<AtomicFile> files;
+  auto lost = write_scan(files, path, format, series);
+  commit_all(files);
+  return lost;
+}
+
+void require_regular_file(const std::string& path) {
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    throw Error(path, "a file", fs::is_directory(found) ? "a directory" : "a pipe, a device or a socket",
+                "save the scan as a file first");
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,88 @@
+#pragma once
+// Scan files of every format that fhd reads, behind one door. Everything behind it is in the program's units
+// (cycles/FOV, mm, s, rad/s); what was inferred to get there is said in words.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/result/atomic_file.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd::io {
+
+/// Unit of k-space positions in a file. `automatic`: from the file's own statement, else inferred from the
+/// extents and the matrix; refused when ambiguous.
+enum class TrajectoryUnit {
+  automatic,
+  cycles_per_fov,
+  cycles_per_voxel,
+  radians_per_voxel,
+  cycles_per_metre
+};
+
+/// What the user said about a scan; it overrides what the file says.
+struct ReadOptions {
+  /// The matrix of the image. Units per voxel are still converted with the matrix that the file states, where
+  /// it states one: asking for a finer image does not stretch k-space.
+  std::optional<std::array<int, 3>> matrix_size;
+  std::optional<std::array<double, 3>> fov_mm;  ///< an axis of 0 keeps what the file says
+  TrajectoryUnit trajectory_unit = TrajectoryUnit::automatic;
+};
+
+/// What a file holds, for `fhd info` and the report.
+struct ScanSummary {
+  std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT"
+  std::int64_t coil_count = 0;
+  std::int64_t samples_per_scan = 0;  ///< of the first slice and repetition
+  std::int64_t readout_length =
+      0;  ///< samples of one readout, where the file knows and all are equal; else 0
+  std::int64_t slice_count = 1, repetition_count = 1;
+  bool cartesian = false;  ///< every sample lies on an integer k-space position
+  bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
+  Geometry geometry;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
+  std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
+  std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it
+};
+
+/// An open scan file. Opening reads headers and checks them; `read` loads one volume.
+class ScanFile {
+ public:
+  virtual ~ScanFile() = default;
+  virtual const ScanSummary& summary() const = 0;
+  /// One slice (or volume) of one repetition, validated. Throws Error.
+  virtual Scan read(std::int64_t slice, std::int64_t repetition) = 0;
+};
+
+/// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,
+/// `NAME.hdr` or the bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Throws
+/// Error.
+std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
+
+/// File formats that fhd writes.
+enum class ScanFormat { fhd, ismrmrd, bart, impatient };
+
+/// All volumes of one scan file, in the order [repetition][slice].
+struct ScanSeries {
+  std::int64_t repetition_count = 1, slice_count = 1;
+  std::int64_t readout_length =
+      0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
+  std::vector<Scan> scans;
+};
+
+/// Every volume of an open file.
+ScanSeries read_all(ScanFile& file);
+
+/// Writes `series` to `path`, whole or not at all; what was there is replaced. BART: `path` is NAME or
+/// NAME.cfl and several files appear; IMPATIENT: `path` is a directory, which must be new or empty. Values
+/// are stored in single precision, times and (fhd only) trajectories in double. Returns what the format
+/// cannot hold, one sentence each. Throws Error when it cannot hold the k-space itself.
+std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
+/// The same, without the last step: adds what it writes to `files`, for the caller to commit with others.
+std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
+                                    ScanFormat format, const ScanSeries& series);
+
+}  // namespace fhd::io

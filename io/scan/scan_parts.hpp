@@ -1,0 +1,46 @@
+#pragma once
+// What the readers of every scan format share: applying the user's options, units, and the summary of a
+// trajectory.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::io {
+
+/// Puts the user's matrix and FOV over those of the file.
+void apply_options(Geometry& geometry, const ReadOptions& options);
+
+/// Largest |k| along each axis of k [axis][sample].
+std::array<double, 3> largest_magnitude(const Array<double>& k);
+
+/// Whether every position lies on an integer, to 1e-3 cycles/FOV (single-precision files of up to 4096
+/// voxels).
+bool lies_on_grid(const Trajectory& trajectory);
+
+/// Turns positions [axis][sample] in `unit` into cycles/FOV. `geometry` is the one that the unit refers to.
+void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
+                               const std::string& subject);
+
+/// What to say when the FOV is unknown along an axis of more than one voxel; nothing otherwise.
+std::optional<std::string> missing_fov(const Geometry& geometry);
+
+/// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
+void require_regular_file(const std::string& path);
+
+/// Whether read, phase and slice directions are unit vectors at right angles, to 1 %.
+bool are_axes(const Geometry& geometry);
+
+/// Throws Error when a slice or repetition does not exist.
+void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition);
+
+/// Throws Error unless `series` has [repetition][slice] scans of the same coils and matrix.
+void require_consistent(const ScanSeries& series, const std::string& subject);
+
+/// Length of the pieces into which `samples` are cut: `readout_length` where it divides them, else the
+/// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
+/// else `longest`.
+std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
+
+}  // namespace fhd::io

@@ -1,0 +1,33 @@
+#pragma once
+// What the solver sees: it knows operators and vector math, nothing of MRI.
+#include "recon/array/array.hpp"
+
+namespace fhd {
+
+/// A linear map between arrays of Complex<T> on one device. Buffers and plans are made in constructors.
+template <class T>
+class LinearOperator {
+ public:
+  LinearOperator() = default;
+  LinearOperator(const LinearOperator&) = delete;
+  LinearOperator& operator=(const LinearOperator&) = delete;
+  virtual ~LinearOperator() = default;
+
+  virtual Shape domain() const = 0;
+  virtual Shape range() const = 0;
+  virtual Device device() const = 0;
+  /// out = A in, overwritten. `in` has the shape of the domain, `out` of the range.
+  virtual void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
+  /// out = A^H in, overwritten.
+  virtual void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
+};
+
+/// An operator that equals its own adjoint, such as F^H F + lambda W^H W.
+template <class T>
+class HermitianOperator : public LinearOperator<T> {
+ public:
+  Shape range() const final { return this->domain(); }
+  void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const final { this->forward(in, out); }
+};
+
+}  // namespace fhd

@@ -1,0 +1,76 @@
+#pragma once
+// What a computation costs: counts of the units of work that the operators are made of. An operator states its
+// work, a machine states its rates (seconds for each unit, pipeline/machine_rates.hpp), and their product is a
+// prediction.
+#include <array>
+#include <cstddef>
+
+namespace fhd {
+
+enum class Precision { single_precision, double_precision };
+template <class T>
+constexpr Precision precision_of() {
+  return sizeof(T) == sizeof(float) ? Precision::single_precision : Precision::double_precision;
+}
+/// Of one complex number.
+constexpr std::size_t bytes_of_complex(Precision precision) {
+  return precision == Precision::single_precision ? 8 : 16;
+}
+
+enum class WorkUnit {
+  adjoint_pair,  ///< direct adjoint sums: a voxel and a sample
+  adjoint_row,   ///< the same: what an image row costs for each sample, beside its pairs
+  forward_pair,
+  forward_row,
+  fft_2d,  ///< an operation of short FFTs over padded rows, in planes and in volumes
+  fft_3d,
+  spread_2d,  ///< gridding: a sample and a point of the kernel
+  spread_3d,
+  interpolate_2d,
+  interpolate_3d,
+  sorted_sample,     ///< gridding: placing a sample in its tile
+  projection,        ///< an element of a kept residual of conjugate gradient
+  touched_byte,      ///< memory used for the first time
+  copied_byte,       ///< read and written
+  transferred_byte,  ///< to or from a GPU
+  eigenvalue,        ///< LAPACK: over the cube of the size of a matrix
+  map_voxel,         ///< eigenvector of the coils at a voxel: for each pair of coils and term
+  mixed_value,       ///< whitening, compression: a sample and a pair of coils
+  region,            ///< starting and joining the threads, or launching a kernel
+  count_             ///< of the units
+};
+
+class Work {
+ public:
+  static constexpr std::size_t units = static_cast<std::size_t>(WorkUnit::count_);
+
+  Work() = default;
+  Work(WorkUnit unit, double count, Precision precision = Precision::single_precision) {
+    at(unit, precision) = count;
+  }
+  double& at(WorkUnit unit, Precision precision) {
+    return counts_[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
+  }
+  double at(WorkUnit unit, Precision precision) const {
+    return counts_[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
+  }
+  Work& operator+=(const Work& other) {
+    for (std::size_t p = 0; p < 2; ++p)
+      for (std::size_t unit = 0; unit < units; ++unit) counts_[p][unit] += other.counts_[p][unit];
+    return *this;
+  }
+  friend Work operator+(Work a, const Work& b) { return a += b; }
+  friend Work operator*(double times, Work work) {
+    for (auto& of_precision : work.counts_)
+      for (double& count : of_precision) count *= times;
+    return work;
+  }
+  /// Floating-point operations, and bytes that memory moves, as far as the units say.
+  double operations() const;
+  double bytes() const;
+
+ private:
+  std::array<std::array<double, units>, 2> counts_{};
+};
+
+}  // namespace fhd

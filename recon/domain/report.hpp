@@ -1,0 +1,98 @@
+#pragma once
+// What was done and how well: filled by the reconstruction, printed by app/, stored by io/.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recon/array/array.hpp"
+
+namespace fhd {
+
+struct Stage {
+  std::string name;  ///< "FhD", "Q", "conjugate gradient", ...
+  double seconds = 0;
+};
+
+/// Bytes of a GPU that an array takes, as planned before the work.
+struct PlannedMemory {
+  std::string what;
+  std::size_t bytes = 0;
+};
+
+/// One solution of a search for lambda.
+struct LambdaPoint {
+  double lambda = 0;         ///< relative to the largest eigenvalue of E^H E
+  double data_residual = 0;  ///< |F rho - d| / |d|
+  double penalty = 0;        ///< |W rho| / |W rho| at the smallest lambda tried
+};
+
+/// How exact a result is, measured on it: the operators that made it, beside double-precision direct sums at
+/// random voxels and samples. Errors are relative l2 errors estimated from the places checked; < 0 where a
+/// quantity does not occur in the method.
+struct Certificate {
+  std::int64_t voxels = 0, samples = 0;  ///< how many were checked
+  double forward_error = -1;             ///< of F rho
+  double adjoint_error = -1;             ///< of F^H d
+  double normal_error = -1;              ///< of F^H F rho as the solver applied it (Toeplitz)
+  double adjointness = -1;               ///< |<F rho, d> - <rho, F^H d>| / (|F rho| |d|)
+  /// |F^H(d - F rho) - lambda W^H W rho| / |F^H d| without the Toeplitz form, or a little more: the residual
+  /// with it, of all voxels, and how far the exact one is from that at the voxels checked.
+  double true_residual = -1;
+  double solver_residual = -1;  ///< the same as conjugate gradient believes
+  double requested = 0;         ///< what the largest of the three errors may be
+  double seconds = 0;           ///< that the check took
+  bool passed = false;
+  /// The largest of the three errors; NaN where one is NaN, which std::max would pass over.
+  double error() const {
+    const bool known =
+        forward_error == forward_error && adjoint_error == adjoint_error && normal_error == normal_error;
+    return known ? std::max({forward_error, adjoint_error, normal_error})
+                 : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+struct Report {
+  std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
+  std::vector<Stage> stages;
+  double seconds = 0;                   ///< the stages and what lies between them
+  std::vector<std::string> notes;       ///< decisions and warnings, one sentence each
+  std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
+  std::int64_t trajectory_hits =
+      0;  ///< Q and density compensation that were kept from an earlier scan or on disk
+  std::vector<PlannedMemory>
+      device_memory;  ///< arrays on the GPU, last what they take at most together; empty on the CPU
+  std::size_t device_peak_bytes = 0;  ///< what they took, measured
+  std::vector<double>
+      relative_residuals;  ///< |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d,
+                           ///< as conjugate gradient updates it: per iteration, first is 1
+  bool converged = true;   ///< false: stopped by the iteration limit
+  double largest_eigenvalue = 0;           ///< of E^H E
+  double lambda = 0;                       ///< as used, absolute
+  double data_residual = 0;                ///< |F rho - d| / |d|, from an explicit forward transform
+  std::vector<LambdaPoint> lambda_curve;   ///< of a search for lambda, smallest first
+  double noise_residual = 0;               ///< |noise| / |d| that the search aimed at; 0 without a search
+  std::optional<Certificate> certificate;  ///< empty when nobody asked for one
+};
+
+/// What a reader wants to see beside the image.
+struct DiagnosticImages {
+  Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
+  Array<float> point_spread;  ///< |q| / max |q| in the plane of no difference along z, [y][x], centred; empty
+                              ///< when Q was not needed
+};
+
+/// What a long stage tells while it runs. `done` of `total` steps; `residual` < 0 where there is none.
+struct Progress {
+  std::string stage;
+  std::int64_t done = 0, total = 0;
+  double residual = -1;
+};
+using ProgressCallback = std::function<void(const Progress&)>;
+
+}  // namespace fhd

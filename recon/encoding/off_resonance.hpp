@@ -1,0 +1,94 @@
+#pragma once
+// Off-resonance: each voxel turns by exp(-i omega(p) t_m) while the samples are taken, which is no Fourier
+// transform. Time segmentation writes it as a short sum of them,
+//
+//     exp(-i omega t) ~ sum_l b_l(t) exp(-i omega tau_l),
+//
+// with equidistant tau_l and the b_l(t) that fit best over the frequencies of the map, so that
+//
+//     E = sum_l diag(b_l) F S exp(-i omega tau_l).
+//
+// For E^H E, which holds exp(i (omega_p - omega_p') t), the same is done with the differences of frequencies;
+// their distribution is symmetric, the a_l(t) are real, and every term is a Toeplitz operator with the kernel
+// q_l(D) = sum_m a_l(t_m) exp(i 2 pi k_m . D):
+//
+//     E^H E ~ sum_l diag(exp(-i omega tau_l))^H S^H T_l S diag(exp(-i omega tau_l)).
+//
+// Sources: Sutton, Noll and Fessler, IEEE TMI 22:178 (2003); Fessler et al., IEEE Trans. Signal Process.
+// 53:3393 (2005).
+#include <memory>
+#include <vector>
+
+#include "recon/encoding/sense.hpp"
+#include "recon/transform/transform.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
+#include "recon/array/linear_operator.hpp"
+
+namespace fhd {
+
+struct TimeSegments {
+  std::vector<double> time_s;      ///< tau_l
+  Array<Complex<double>> weights;  ///< b_l(t_m), [segment][sample]
+  /// Largest |exp(-i omega t) - sum| over all sample times and all occupied frequencies of the map.
+  double error = 0;
+};
+
+/// The fewest segments whose error is at most `accuracy` (1e-6 ... 0.1). field_map in rad/s (any shape),
+/// sample times in s, [sample]. Throws Error when 256 segments are not enough.
+TimeSegments time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
+                           double accuracy);
+/// The same for the differences of the map's frequencies; the weights a_l are real.
+TimeSegments difference_time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
+                                      double accuracy);
+
+/// E with off-resonance: image [z][y][x] -> samples [coil][sample]. `maps` [coil][z][y][x] on the device of
+/// the transform.
+template <class T>
+std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
+    const std::shared_ptr<const FourierTransform<T>>& transform, const Array<Complex<T>>& maps,
+    const Array<float>& field_map, const TimeSegments& segments);
+
+/// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences;
+/// `point_spread(weights)` makes the kernel of q_l for real weights [sample] on the device.
+template <class T, class PointSpread>
+std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(const PointSpread& point_spread,
+                                                                      const Array<Complex<T>>& maps,
+                                                                      const Array<float>& field_map,
+                                                                      const TimeSegments& differences);
+
+/// maps[coil] exp(-i omega time_s), on the device of the maps.
+template <class T>
+Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s);
+
+/// Sum of Hermitian operators on the same domain.
+template <class T>
+class SumOfOperators final : public HermitianOperator<T> {
+ public:
+  explicit SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms);
+  Shape domain() const override { return terms_.front()->domain(); }
+  Device device() const override { return terms_.front()->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
+
+ private:
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
+  mutable Array<Complex<T>> term_;
+};
+
+template <class T, class PointSpread>
+std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(const PointSpread& point_spread,
+                                                                      const Array<Complex<T>>& maps,
+                                                                      const Array<float>& field_map,
+                                                                      const TimeSegments& differences) {
+  const std::int64_t samples = differences.weights.extent(1);
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
+  for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
+    Array<double> weights(Shape{samples});
+    for (std::int64_t m = 0; m < samples; ++m)
+      weights[m] = differences.weights[static_cast<std::int64_t>(l) * samples + m].re;
+    terms.push_back(
+        make_toeplitz_normal<T>(point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l])));
+  }
+  return std::make_shared<SumOfOperators<T>>(std::move(terms));
+}
+
+}  // namespace fhd

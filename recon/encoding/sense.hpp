@@ -1,0 +1,78 @@
+#pragma once
+// Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
+#include <memory>
+
+#include "recon/transform/transform.hpp"
+#include "recon/array/linear_operator.hpp"
+
+namespace fhd {
+
+/// coil_images[coil] = maps[coil] image; image [z][y][x], maps and coil_images [coil][z][y][x], one device.
+template <class T>
+void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                Array<Complex<T>>& coil_images);
+/// image = sum over coils of conj(maps[coil]) coil_images[coil].
+template <class T>
+void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                   Array<Complex<T>>& image);
+/// image = sum conj(maps) coil_images / sum |maps|^2 over coils, 0 where all maps are 0. Source: Roemer et
+/// al., MRM 16:192 (1990).
+template <class T>
+void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
+                              Array<Complex<T>>& image);
+/// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the device of its argument.
+template <class T>
+Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
+
+/// E of a scan: image [z][y][x] -> samples [coil][sample].
+template <class T>
+class Encoding : public LinearOperator<T> {
+ public:
+  /// forward with another transform of the same trajectory, matrix and device in the place of its own.
+  virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                               Array<Complex<T>>& samples) const = 0;
+};
+
+/// E = F S.
+template <class T>
+class SenseEncoding final : public Encoding<T> {
+ public:
+  /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
+  /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory.
+  SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
+                std::int64_t coils_at_once = 0);
+  Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+  Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
+  Device device() const override { return transform_->device(); }
+  const Array<Complex<T>>& maps() const { return maps_; }
+  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
+    forward_through(*transform_, image, samples);
+  }
+  void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
+                       Array<Complex<T>>& samples) const override;
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override;
+
+ private:
+  std::shared_ptr<const FourierTransform<T>> transform_;
+  Array<Complex<T>> maps_;
+  std::int64_t coils_at_once_;
+  mutable Array<Complex<T>> coil_images_;
+  // Copies of some coils' maps and samples, and what they add to the image; empty when all coils go at once.
+  mutable Array<Complex<T>> part_maps_, part_samples_, part_image_;
+};
+
+/// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
+template <class T>
+class ExplicitNormal final : public HermitianOperator<T> {
+ public:
+  explicit ExplicitNormal(std::shared_ptr<const LinearOperator<T>> encoding);
+  Shape domain() const override { return encoding_->domain(); }
+  Device device() const override { return encoding_->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
+
+ private:
+  std::shared_ptr<const LinearOperator<T>> encoding_;
+  mutable Array<Complex<T>> samples_;
+};
+
+}  // namespace fhd

@@ -1,0 +1,49 @@
+#pragma once
+// What a reconstruction used and found, handed to a check that shares no code with it
+// (validation/certificate).
+#include <array>
+
+#include "recon/array/array.hpp"
+#include "recon/domain/report.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd {
+
+/// Host arrays, borrowed for the duration of a call. The linear system is that of one image:
+///
+///     E = F S,    samples d,    (E^H E + lambda W^H W) rho = E^H d.
+///
+/// Results of the operators (T) belong to samples and maps multiplied by sample_scale and map_scale, powers
+/// of two. Empty arrays: the method has no such quantity.
+template <class T>
+struct VerifierInput {
+  const Trajectory& trajectory;
+  std::array<int, 3> matrix_size;
+  const Complex<float>* samples;  ///< [coil][sample]
+  double sample_scale = 1;
+  const Complex<float>* maps;  ///< [coil][z][y][x]; null: ones
+  double map_scale = 1;
+  std::int64_t coil_count = 1;
+  const Array<float>* field_map = nullptr;       ///< rad/s, [z][y][x]; null where it is not part of E
+  const Array<double>* sample_time_s = nullptr;  ///< s, [sample]
+  const Array<double>* weights = nullptr;        ///< [sample], that multiply the samples of E^H d; null: 1
+
+  Array<Complex<T>> image{};        ///< rho, [z][y][x]
+  Array<Complex<T>> predicted{};    ///< E rho, [coil][sample]
+  Array<Complex<T>> adjoint{};      ///< E^H d, [z][y][x]
+  Array<Complex<T>> normal{};       ///< E^H E rho as the solver applies it, [z][y][x]
+  Array<Complex<T>> regularized{};  ///< (E^H E + lambda W^H W) rho, [z][y][x]
+  double solver_residual = -1;      ///< |E^H d - (E^H E + lambda W^H W) rho| / |E^H d| as the solver says
+  double requested = 0;             ///< relative error that the transforms promise
+  double elapsed_s = 0;             ///< the reconstruction took so far
+};
+
+/// Judges a reconstruction from its input.
+class Verifier {
+ public:
+  virtual ~Verifier() = default;
+  virtual Certificate verify(const VerifierInput<float>& input) const = 0;
+  virtual Certificate verify(const VerifierInput<double>& input) const = 0;
+};
+
+}  // namespace fhd

@@ -1,0 +1,48 @@
+#pragma once
+// Samples that share positions along x, and along x and y, share exponentials: the direct adjoint adds what
+// they contribute before it goes on (direct_kernels_cpu.hpp). Both halves of a spoke have k and -k, opposite
+// interleaves of a spiral too; the partitions of a stack share k_x and k_y. Only equal numbers count, so that
+// nothing is approximated.
+#include <cstdint>
+#include <vector>
+
+#include "recon/domain/scan.hpp"
+
+namespace fhd {
+
+class SampleGroups {
+ public:
+  /// Groups that are computed together.
+  static constexpr int block_size = 256;
+  /// More places of one |k_x| form several groups: their tables stay in the cache.
+  static constexpr int most_slots = 16;
+
+  /// Samples with the same k_x and k_y.
+  struct Place {
+    std::int64_t begin = 0;  ///< in order()
+    int count = 0;           ///< 0: none
+    int sign = 0;            ///< of k_x against that of the first place of the group
+  };
+  struct Block {
+    int groups = 0;          ///< at most block_size
+    int slots = 0;           ///< places of the largest group
+    bool single = true;      ///< all groups are one place
+    std::int64_t first = 0;  ///< of places(), [slot][block_size]
+  };
+
+  explicit SampleGroups(const Trajectory& trajectory);
+  const std::vector<Block>& blocks() const { return blocks_; }
+  const std::vector<Place>& places() const { return places_; }
+  const std::vector<std::int64_t>& order() const { return order_; }
+  /// What is left to compute, instead of the number of samples: with every x, and with every row.
+  std::int64_t group_count() const { return group_count_; }
+  std::int64_t place_count() const { return place_count_; }
+
+ private:
+  std::vector<std::int64_t> order_;
+  std::vector<Place> places_;
+  std::vector<Block> blocks_;
+  std::int64_t group_count_ = 0, place_count_ = 0;
+};
+
+}  // namespace fhd

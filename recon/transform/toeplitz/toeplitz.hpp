@@ -1,0 +1,30 @@
+#pragma once
+// F^H F without a trajectory: (F^H F rho)(n) = sum_n' q(n - n') rho(n') is a convolution with the
+// point-spread kernel q, made circular on the grid of differences (2 N per axis) and applied by FFT. With
+// sensitivity maps,
+//
+//     E^H E rho = sum_c conj(S_c) T (S_c rho),    T = crop . IFFT . FFT(q) . FFT . zero-pad.
+//
+// FFT(q) is real, because q(-D) = conj q(D). Sources: Wajer and Pruessmann, ISMRM 2001, 767; Fessler et al.,
+// IEEE Trans. Signal Process. 53:3393 (2005).
+#include <memory>
+
+#include "recon/array/array.hpp"
+#include "recon/array/linear_operator.hpp"
+
+namespace fhd {
+
+/// E^H E as an operator on images [z][y][x]. `point_spread` is q on the periodic difference grid
+/// (direct.hpp); `maps` is [coil][z][y][x]; both on the device of the operator. A GPU pads at most
+/// `coils_at_once` coils (0: as many as pay) together.
+template <class T>
+std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
+                                                           const Array<Complex<T>>& maps,
+                                                           std::int64_t coils_at_once = 0);
+
+/// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
+/// arrays.
+template <class T>
+Array<T> transfer_function(const Array<Complex<T>>& point_spread);
+
+}  // namespace fhd

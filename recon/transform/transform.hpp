@@ -1,0 +1,77 @@
+#pragma once
+// The contract of every Fourier transform of a trajectory (direct, gridded):
+//
+//   forward  (F  rho)(c, m) = sum_p rho_c(p) exp(-i 2 pi k_m . r_p)
+//   adjoint  (F^H d)(c, p)  = sum_m d_c(m)   exp(+i 2 pi k_m . r_p)
+//
+// with k in cycles/FOV and r_p = (n - floor(N/2)) / N per axis. No hidden scale: the adjoint is the exact
+// conjugate transpose. Every coil (or image of a batch) c is transformed on its own.
+#include <array>
+#include <memory>
+
+#include "recon/array/array.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd {
+
+/// T is float or double. Arrays live on the device of the transform; anything else throws Error.
+template <class T>
+class FourierTransform {
+ public:
+  FourierTransform(std::array<int, 3> matrix_size, std::int64_t sample_count, Device device)
+      : matrix_size_(matrix_size), sample_count_(sample_count), device_(device) {}
+  FourierTransform(const FourierTransform&) = delete;
+  FourierTransform& operator=(const FourierTransform&) = delete;
+  virtual ~FourierTransform() = default;
+
+  /// images [coil][z][y][x] -> samples [coil][sample], overwritten.
+  virtual void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const = 0;
+  /// samples [coil][sample] -> images [coil][z][y][x], overwritten.
+  virtual void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const = 0;
+
+  std::array<int, 3> matrix_size() const { return matrix_size_; }
+  std::int64_t sample_count() const { return sample_count_; }
+  Device device() const { return device_; }
+  Shape images_shape(std::int64_t coils) const {
+    return {coils, matrix_size_[2], matrix_size_[1], matrix_size_[0]};
+  }
+  Shape samples_shape(std::int64_t coils) const { return {coils, sample_count_}; }
+
+ protected:
+  /// Throws unless both arrays have the shapes of one batch of coils and lie on this device; returns coils.
+  std::int64_t check_batch(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const {
+    if (images.shape().rank() != 4) throw Error("images", "[coil][z][y][x]", images.shape().text());
+    const auto coils = images.extent(0);
+    require_shape(images, images_shape(coils), "images");
+    require_shape(samples, samples_shape(coils), "samples");
+    if (images.device() != device_ || samples.device() != device_)
+      throw Error("Fourier transform", "arrays on the device of the transform", "arrays on another device");
+    return coils;
+  }
+
+ private:
+  std::array<int, 3> matrix_size_;
+  std::int64_t sample_count_;
+  Device device_;
+};
+
+/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
+/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
+/// effect.
+enum class DirectVariant { fast, accurate };
+
+/// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
+/// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
+                                                           std::array<int, 3> matrix_size, Device device,
+                                                           DirectVariant variant = DirectVariant::fast);
+
+/// Convolution onto an oversampled grid and an FFT: gridded_cpu.cpp. `accuracy` is the relative l2 error that
+/// the caller accepts, 1e-1 ... 1e-6 (float) or 1e-12 (double); the kernel width follows from it.
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Device device);
+
+}  // namespace fhd

@@ -1,0 +1,159 @@
+#include "validation/bench/cpu_bench.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cpu.hpp"
+#include "recon/transform/transform.hpp"
+#include "recon/transform/toeplitz/toeplitz_cpu.hpp"
+#include "validation/metrics.hpp"
+#include "validation/oracle.hpp"
+
+namespace fhd {
+namespace {
+
+/// A problem with random samples, k-space values and voxels, the same on every run.
+struct Problem {
+  Problem(std::array<int, 3> matrix, std::int64_t samples, int coil_count) : matrix_size(matrix) {
+    std::mt19937 generator(11);
+    const auto uniform = [&] { return generator() * 0x1p-32 - 0.5; };
+    trajectory.k = Array<double>(Shape{3, samples});
+    for (int axis = 0; axis < 3; ++axis)
+      for (std::int64_t m = 0; m < samples; ++m)
+        trajectory.k[axis * samples + m] = matrix[axis] == 1 ? 0 : uniform() * matrix[axis];
+    kspace = Array<Complex<float>>(Shape{coil_count, samples});
+    images = Array<Complex<float>>(Shape{coil_count, matrix[2], matrix[1], matrix[0]});
+    for (auto& v : kspace) v = {static_cast<float>(uniform()), static_cast<float>(uniform())};
+    for (auto& v : images) v = {static_cast<float>(uniform()), static_cast<float>(uniform())};
+  }
+  double pairs() const {
+    return static_cast<double>(images.size()) * static_cast<double>(trajectory.sample_count());
+  }
+  std::string text() const {
+    return std::to_string(matrix_size[0]) + " x " + std::to_string(matrix_size[1]) +
+           (matrix_size[2] > 1 ? " x " + std::to_string(matrix_size[2]) : "") + ", " +
+           std::to_string(trajectory.sample_count()) + " samples, " + std::to_string(images.extent(0)) +
+           (images.extent(0) == 1 ? " coil" : " coils");
+  }
+  std::array<int, 3> matrix_size;
+  Trajectory trajectory;
+  Array<Complex<float>> kspace, images;
+};
+
+template <class Work>
+double median_seconds(int repetitions, Work work) {
+  work();  // warm up: pages, plans
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions; ++i) {
+    const double begin = omp_get_wtime();
+    work();
+    seconds.push_back(omp_get_wtime() - begin);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + repetitions / 2, seconds.end());
+  return seconds[repetitions / 2];
+}
+
+/// Columns of a double array [row][column] picked at equal distances.
+template <class Out, class In>
+Array<Out> picked(const Array<In>& from, std::int64_t rows, std::int64_t count) {
+  const std::int64_t columns = from.size() / rows;
+  Array<Out> to(Shape{rows, count});
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < count; ++i)
+      to[row * count + i] = static_cast<Out>(from[row * columns + i * columns / count]);
+  return to;
+}
+
+constexpr std::int64_t checked = 200;  // voxels or samples compared with the oracle
+
+double adjoint_error(const Problem& p, const Array<Complex<float>>& images) {
+  const auto positions = picked<double>(oracle::voxel_positions(p.matrix_size), 3, checked);
+  const auto expected = oracle::adjoint(p.trajectory.k, positions, converted<Complex<double>>(p.kspace));
+  return metrics::relative_l2(picked<Complex<double>>(images, p.kspace.extent(0), checked), expected);
+}
+double forward_error(const Problem& p, const Array<Complex<float>>& samples) {
+  const auto k = picked<double>(p.trajectory.k, 3, 20);
+  const auto expected =
+      oracle::forward(k, oracle::voxel_positions(p.matrix_size), converted<Complex<double>>(p.images));
+  return metrics::relative_l2(picked<Complex<double>>(samples, p.kspace.extent(0), 20), expected);
+}
+
+}  // namespace
+
+std::vector<BenchRow> run_cpu_bench(bool quick, const ProgressCallback& progress) {
+  std::vector<BenchRow> rows;
+  const int all_threads = omp_get_max_threads();
+  const auto tell = [&](const std::string& what) {
+    if (progress) progress({what, 0, 1, -1});
+  };
+
+  const std::string best = instruction_set();
+  for (const char* set : {"avx512", "avx2", "sse2"}) {
+    limit_instruction_set(set);
+    if (instruction_set() != set) continue;
+    const double fma_rate = measured_fma_rate();
+    for (int threads : {1, all_threads}) {
+      if (threads != 1 && (all_threads == 1 || set != best)) continue;
+      omp_set_num_threads(threads);
+      const auto direct_rows = [&](const Problem& p) {
+        const auto transform = make_direct_transform<float>(p.trajectory, p.matrix_size, Device::cpu());
+        Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
+        const auto add = [&](const char* name, double seconds, double error) {
+          const double rate = p.pairs() / seconds;
+          rows.push_back({std::string(name) + ", " + p.text(), set, threads, seconds, rate,
+                          rate * 2 / (fma_rate * threads), error});
+        };
+        tell("direct F^H, " + p.text());
+        double seconds = median_seconds(3, [&] { transform->adjoint(p.kspace, images); });
+        add("direct F^H", seconds, adjoint_error(p, images));
+        tell("direct F, " + p.text());
+        seconds = median_seconds(3, [&] { transform->forward(p.images, samples); });
+        add("direct F", seconds, forward_error(p, samples));
+      };
+      direct_rows(Problem({64, 64, 64}, quick ? 8192 : 65536, 1));
+      if (set == best) direct_rows(Problem({256, 256, 1}, quick ? 10291 : 102912, 8));
+    }
+  }
+  limit_instruction_set("avx512");
+
+  for (int threads : {1, all_threads}) {
+    if (threads != 1 && all_threads == 1) continue;
+    omp_set_num_threads(threads);
+    for (const auto& p : {Problem({256, 256, 1}, 20000, 8), Problem({64, 64, 64}, 4096, 8),
+                          Problem({128, 128, 128}, 512, 1)}) {
+      if (quick && p.matrix_size[0] == 128) continue;
+      const std::string name = "Toeplitz F^H F, " + p.text();
+      tell(name);
+      const auto q = point_spread_direct<float>(p.trajectory, p.matrix_size, nullptr, Device::cpu());
+      const ToeplitzNormalCpu<float> normal(q, p.images);  // any maps do
+      Array<Complex<float>> in(normal.domain()), out(normal.domain());
+      std::copy_n(p.images.data(), in.size(), in.data());
+      const double seconds = median_seconds(quick ? 3 : 11, [&] { normal.forward(in, out); });
+      rows.push_back({name, best, threads, seconds, 0, normal.fft_seconds() / normal.thread_seconds(), -1});
+    }
+    for (double accuracy : {1e-3, 1e-5})
+      for (const auto& p :
+           {Problem({256, 256, 1}, 102912, 8), Problem({128, 128, 128}, quick ? 40000 : 400000, 1)}) {
+        const auto gridded =
+            make_gridded_transform<float>(p.trajectory, p.matrix_size, accuracy, Device::cpu());
+        Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
+        const std::string name =
+            "gridded to " + std::string(accuracy == 1e-3 ? "1e-3" : "1e-5") + ", " + p.text();
+        tell(name);
+        double seconds = median_seconds(3, [&] { gridded->adjoint(p.kspace, images); });
+        rows.push_back({"F^H " + name, best, threads, seconds, 0, 0, adjoint_error(p, images)});
+        seconds = median_seconds(3, [&] { gridded->forward(p.images, samples); });
+        rows.push_back({"F " + name, best, threads, seconds, 0, 0, forward_error(p, samples)});
+      }
+  }
+  omp_set_num_threads(all_threads);
+  return rows;
+}
+
+}  // namespace fhd

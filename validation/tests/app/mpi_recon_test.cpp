@@ -1,0 +1,82 @@
+// One scan reconstructed by several processes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "io/result/results.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd {
+namespace {
+
+class MpiRecon : public tests::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
+    const auto module = std::filesystem::path(FHD_PROGRAM).parent_path() / "fhd_mpi.so";
+    if (std::system("mpirun --version > /dev/null 2>&1") != 0 || !std::filesystem::exists(module))
+      GTEST_SKIP() << "no MPI: install openmpi-bin and libopenmpi-dev, and build again";
+    setenv("OMP_NUM_THREADS", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  }
+  int mpirun(int processes, const std::string& arguments) const {
+    const int status =
+        std::system(("timeout -k 5 60 mpirun --oversubscribe -n " + std::to_string(processes) + " " +
+                     FHD_PROGRAM + " " + arguments + " > " + path("out") + " 2> " + path("err"))
+                        .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  }
+  /// Relative l2 difference of the images of one process and of several.
+  double difference(int processes, const std::string& scan, const std::string& options) const {
+    EXPECT_EQ(run("recon " + scan + " -o " + path("one") + " " + options), 0) << text("err");
+    EXPECT_EQ(mpirun(processes, "recon " + scan + " -o " + path("many") + " " + options), 0) << text("err");
+    return metrics::relative_l2(
+        converted<Complex<double>>(io::read_image(path("many.h5")).images.front().values),
+        converted<Complex<double>>(io::read_image(path("one.h5")).images.front().values));
+  }
+};
+
+// The issue asks for 1e-5; what differs is the order of sums in single precision.
+constexpr double tolerance = 1e-5;
+
+TEST_F(MpiRecon, gives_the_image_of_one_process) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"), 0) << text("err");
+  const auto scan = path("scan.h5");
+  EXPECT_LE(difference(2, scan, ""), tolerance);
+  EXPECT_LE(difference(5, scan, "--transform gridded --regularizer roughness"), tolerance)
+      << "more processes than coils";
+}
+
+TEST_F(MpiRecon, gives_the_image_of_a_scan_without_maps) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 4 --no-maps"), 0) << text("err");
+  const auto scan = path("scan.h5");
+  // Iterations amplify rounding: single precision is compared where they stop early, double precision to the
+  // end.
+  EXPECT_LE(difference(3, scan, "--coils espirit --tolerance 1e-3"), tolerance);
+  EXPECT_LE(difference(3, scan, "--coils espirit --precision double"), 1e-7)
+      << "the maps are single precision";
+  EXPECT_LE(difference(3, scan, "--coils none"), tolerance);
+  EXPECT_LE(difference(2, scan, "--lambda auto"), tolerance);
+}
+
+TEST_F(MpiRecon, tells_a_failure_once_and_ends_every_process) {
+  EXPECT_NE(mpirun(3, "recon " + path("absent.h5") + " -o " + path("many")), 0);
+  const auto err = text("err");
+  const auto first = err.find("absent.h5");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(err.find("absent.h5: ", first + 1), std::string::npos) << err;
+}
+
+TEST_F(MpiRecon, refuses_what_a_team_cannot_do) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 16 --coils 2"), 0) << text("err");
+  EXPECT_NE(mpirun(2, "recon " + path("scan.h5") + " --method gridded -o " + path("many")), 0);
+  EXPECT_NE(text("err").find("run it as one process"), std::string::npos) << text("err");
+  EXPECT_FALSE(std::filesystem::exists(path("many.h5")));
+}
+
+}  // namespace
+}  // namespace fhd

@@ -1,0 +1,179 @@
+// `fhd simulate` as a user runs it: what it writes, what it says, what it refuses.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "data/simulate.hpp"
+#include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
+#include "validation/metrics.hpp"
+
+namespace {
+
+using namespace fhd;
+namespace fs = std::filesystem;
+
+struct Output {
+  int status = -1;
+  std::string text;  ///< stdout and stderr
+};
+
+class SimulateCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "fhd-simulate-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Runs `fhd simulate -o FOLDER/scan ...`.
+  Output simulate(const std::string& arguments) const { return run("-o " + path("scan") + " " + arguments); }
+  Output run(const std::string& arguments) const {
+    const std::string command = "'" FHD_PROGRAM "' simulate " + arguments + " 2>&1";
+    Output output;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return output;
+    std::array<char, 4096> buffer;
+    while (const auto count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+      output.text.append(buffer.data(), count);
+    const int status = pclose(pipe);
+    output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return output;
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(SimulateCommand, writes_the_scan_its_maps_and_the_true_images) {
+  const auto output = simulate("--matrix 32,30 --coils 3 --trajectory spiral --fov-mm 200,220 --seed 5");
+  ASSERT_EQ(output.status, 0) << output.text;
+  EXPECT_EQ(file_count(), 3u);
+  EXPECT_TRUE(fs::exists(path("scan.truth.png")));
+
+  data::SimulationSettings settings;
+  settings.trajectory.kind = data::TrajectoryKind::spiral;
+  settings.trajectory.matrix_size = {32, 30, 1};
+  settings.trajectory.fov_mm = {200, 220, 5};
+  settings.coil_count = 3;
+  settings.seed = 5;
+  const auto expected = data::simulate(settings);
+
+  const auto file = io::open_scan(path("scan.h5"));
+  EXPECT_EQ(file->summary().readout_length, expected.readout_length);
+  const Scan scan = file->read(0, 0);
+  EXPECT_EQ(scan.geometry.matrix_size, settings.trajectory.matrix_size);
+  EXPECT_NEAR(scan.geometry.fov_mm[1], 220, 1e-3);
+  ASSERT_TRUE(scan.kspace.values.shape() == expected.scan.kspace.values.shape());
+  EXPECT_TRUE(
+      std::equal(scan.kspace.values.begin(), scan.kspace.values.end(), expected.scan.kspace.values.begin()));
+  ASSERT_TRUE(scan.trajectory.k.shape() == expected.scan.trajectory.k.shape());
+  for (std::int64_t i = 0; i < scan.trajectory.k.size(); ++i)
+    ASSERT_LE(std::abs(scan.trajectory.k[i] - expected.scan.trajectory.k[i]),
+              1e-6);  // 16 cycles/FOV in single precision
+  ASSERT_TRUE(scan.sensitivity_maps.has_value());
+  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(scan.sensitivity_maps->values),
+                                 converted<Complex<double>>(expected.scan.sensitivity_maps->values)),
+            1e-7);
+
+  const auto truth = io::read_image(path("scan.truth.h5"));
+  const auto ideal = io::read_image(path("scan.truth.h5"), "/image_ideal");
+  ASSERT_EQ(truth.images.size(), 1u);
+  EXPECT_EQ(truth.images[0].geometry.matrix_size, settings.trajectory.matrix_size);
+  EXPECT_TRUE(std::equal(truth.images[0].values.begin(), truth.images[0].values.end(),
+                         expected.band_limited.values.begin()));
+  EXPECT_TRUE(std::equal(ideal.images.at(0).values.begin(), ideal.images.at(0).values.end(),
+                         expected.ideal.values.begin()));
+}
+
+TEST_F(SimulateCommand, writes_every_trajectory_and_leaves_maps_out_when_asked) {
+  for (auto kind : data::trajectory_kinds) {
+    const std::string matrix = data::dimensions_of(kind) == 3 ? "8,8,4" : "16";
+    const auto output = simulate("--no-maps --snr none --phantom resolution --matrix " + matrix +
+                                 " --trajectory " + std::string(name_of(kind)));
+    ASSERT_EQ(output.status, 0) << output.text;
+    const auto file = io::open_scan(path("scan.h5"));
+    EXPECT_EQ(file->summary().cartesian, kind == data::TrajectoryKind::cartesian);
+    EXPECT_FALSE(file->read(0, 0).sensitivity_maps.has_value());
+  }
+}
+
+TEST_F(SimulateCommand, same_options_give_the_same_scan) {
+  ASSERT_EQ(simulate("--matrix 16 --coils 2").status, 0);
+  const auto first = io::open_scan(path("scan.h5"))->read(0, 0);
+  ASSERT_EQ(simulate("--matrix 16 --coils 2").status, 0);
+  const auto second = io::open_scan(path("scan.h5"))->read(0, 0);
+  EXPECT_TRUE(
+      std::equal(first.kspace.values.begin(), first.kspace.values.end(), second.kspace.values.begin()));
+  ASSERT_EQ(simulate("--matrix 16 --coils 2 --seed 2").status, 0);
+  const auto third = io::open_scan(path("scan.h5"))->read(0, 0);
+  EXPECT_FALSE(
+      std::equal(first.kspace.values.begin(), first.kspace.values.end(), third.kspace.values.begin()));
+}
+
+TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_and_writes_nothing) {
+  for (const char* arguments : {"--coils 0",
+                                "--coils 33",
+                                "--coils -1",
+                                "--matrix 0",
+                                "--matrix 5000",
+                                "--matrix 64,64,0",
+                                "--matrix abc",
+                                "--matrix ''",
+                                "--snr -3",
+                                "--snr nan",
+                                "--snr 0",
+                                "--snr 3dB",
+                                "--undersampling 0.5",
+                                "--undersampling nan",
+                                "--fov-mm -2",
+                                "--fov-mm 0",
+                                "--trajectory zigzag",
+                                "--phantom brain",
+                                "--dimensions 4",
+                                "--dimensions 3 --trajectory spiral",
+                                "--dimensions 2 --matrix 16,16,8",
+                                "--matrix 16,16 --trajectory stack-of-stars",
+                                "--trajectory cartesian --readouts 12",
+                                "--trajectory radial --spokes 12 --undersampling 2",
+                                "--trajectory spiral --readout-samples 3",
+                                "--readouts -4",
+                                "--readouts 99999999999",
+                                "--seed -1",
+                                "--seed x"}) {
+    const auto output = simulate(arguments);
+    EXPECT_EQ(output.status, 2) << arguments << ": " << output.text;
+    EXPECT_FALSE(output.text.empty());
+    EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1)
+        << arguments << ": " << output.text;
+    EXPECT_EQ(file_count(), 0u) << arguments;
+  }
+}
+
+TEST_F(SimulateCommand, reports_an_output_that_cannot_be_written_and_leaves_what_was_there) {
+  const auto missing = run("-o " + path("nowhere/scan") + " --matrix 16");
+  EXPECT_EQ(missing.status, 1) << missing.text;
+  EXPECT_NE(missing.text.find("nowhere"), std::string::npos) << missing.text;
+
+  std::ofstream(path("scan.h5")) << "precious";
+  fs::create_directory(path("scan.truth.h5"));
+  const auto blocked = simulate("--matrix 16");
+  EXPECT_EQ(blocked.status, 1) << blocked.text;
+  std::string content;
+  std::ifstream(path("scan.h5")) >> content;
+  EXPECT_EQ(content, "precious");
+  EXPECT_EQ(file_count(), 2u);
+}
+
+}  // namespace

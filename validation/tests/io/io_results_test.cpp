@@ -1,0 +1,361 @@
+// Result files: what they hold, that they appear whole or not at all, and pictures.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <nifti1_io.h>
+#include <png.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "io/result/atomic_file.hpp"
+#include "io/hdf5.hpp"
+#include "io/result/nifti.hpp"
+#include "io/result/png.hpp"
+#include "io/result/results.hpp"
+#include "validation/tests/io/io_scans.hpp"
+
+namespace fhd::io {
+namespace {
+
+Image random_image(const Geometry& geometry, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Image image{Array<Complex<float>>(geometry.image_shape()), geometry};
+  for (auto& value : image.values) value = {uniform(generator), uniform(generator)};
+  return image;
+}
+
+Geometry oblique_geometry() {
+  Geometry geometry;
+  geometry.matrix_size = {4, 6, 3};
+  geometry.fov_mm = {40, 30, 9};
+  geometry.position_mm = {1, 2, 3};
+  geometry.read_direction = {0, 1, 0};
+  geometry.phase_direction = {0, 0, 1};
+  geometry.slice_direction = {1, 0, 0};
+  return geometry;
+}
+
+ImageSeries random_series(const Geometry& geometry, std::int64_t repetitions, std::int64_t slices) {
+  ImageSeries series{repetitions, slices, {}};
+  for (std::int64_t i = 0; i < repetitions * slices; ++i) {
+    auto own = geometry;
+    own.position_mm[2] += 4.0 * static_cast<double>(i % slices);
+    series.images.push_back(random_image(own, static_cast<unsigned>(i)));
+  }
+  return series;
+}
+
+Provenance some_provenance(std::size_t images) {
+  Provenance provenance{"1.2.3",
+                        "fhd recon scan.h5",
+                        "scan.h5",
+                        std::string(64, 'a'),
+                        "2024-01-01T00:00:00Z",
+                        {{"threads", "2"}},
+                        {}};
+  for (std::size_t i = 0; i < images; ++i) {
+    Report report;
+    report.settings = {{"method", "cg"}};
+    report.stages = {{"FhD", 0.5}};
+    report.notes = {"A note."};
+    report.relative_residuals = {1, 0.1, 0.01 * static_cast<double>(i + 1)};
+    provenance.reports.push_back(report);
+  }
+  return provenance;
+}
+
+std::map<std::string, std::string> contents_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) contents[entry.path().filename()] = bytes_of(entry.path());
+  return contents;
+}
+
+/// While it lives, no file of this process can grow beyond `bytes`: writes fail as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*handler_)(int);
+};
+
+class ResultsTest : public FolderTest {};
+using Results = ResultsTest;
+
+TEST_F(Results, image_is_read_back_exactly) {
+  const auto series = random_series(oblique_geometry(), 2, 3);
+  write_results(path("out"), series, some_provenance(6));
+  const auto read = read_image(path("out.h5"));
+  EXPECT_EQ(read.repetition_count, 2);
+  EXPECT_EQ(read.slice_count, 3);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(largest_difference(read.images[i].values, series.images[i].values), 0);
+    EXPECT_EQ(read.images[i].geometry.fov_mm, series.images[i].geometry.fov_mm);
+    EXPECT_EQ(read.images[i].geometry.position_mm, series.images[i].geometry.position_mm);
+    EXPECT_EQ(read.images[i].geometry.phase_direction, series.images[i].geometry.phase_direction);
+  }
+}
+
+TEST_F(Results, report_is_stored_as_json_and_in_hdf5) {
+  write_results(path("out"), random_series(oblique_geometry(), 2, 1), some_provenance(2));
+  const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
+  EXPECT_EQ(json["version"], "1.2.3");
+  EXPECT_EQ(json["input"]["sha256"], std::string(64, 'a'));
+  EXPECT_EQ(json["environment"]["threads"], "2");
+  ASSERT_EQ(json["images"].size(), 2u);
+  EXPECT_EQ(json["images"][1]["repetition"], 1);
+  EXPECT_EQ(json["images"][1]["settings"]["method"], "cg");
+  EXPECT_EQ(json["images"][1]["relative_residuals"][2], 0.02);
+  EXPECT_EQ(json["images"][0]["stages"][0]["seconds"], 0.5);
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_EQ(file.read_text("/report/json"), bytes_of(path("out.json")));
+  EXPECT_EQ(file.dataset("/report/1_0/relative_residuals").read<double>({3})[2], 0.02);
+  EXPECT_EQ(file.text_attribute("/report", "input_sha256"), std::string(64, 'a'));
+  EXPECT_EQ(file.text_attribute("/image", "axes"), "repetition, slice, z, y, x");
+}
+
+TEST_F(Results, survive_paths_that_are_no_utf8) {
+  auto provenance = some_provenance(1);
+  provenance.input_path = "caf\xe9.h5";
+  EXPECT_NO_THROW(write_results(path("out"), random_series(oblique_geometry(), 1, 1), provenance));
+}
+
+// By hand, in LPS: columns 10 mm * (0,1,0), 5 mm * (0,0,1), 3 mm * (1,0,0); voxel (0,0,0) lies 2, 3 and 1
+// voxels before the centre (1,2,3): (1-3, 2-20, 3-15). RAS turns the signs of the first two rows.
+TEST_F(Results, nifti_affine_is_that_computed_by_hand) {
+  const std::array<std::array<double, 4>, 3> expected{{{0, 0, -3, 2}, {-10, 0, 0, 18}, {0, 5, 0, -12}}};
+  const auto series = random_series(oblique_geometry(), 2, 1);
+  const auto affine = affine_of(series);
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 4; ++column) EXPECT_NEAR(affine[row][column], expected[row][column], 1e-12);
+
+  write_results(path("out"), series, some_provenance(2));
+  const std::unique_ptr<nifti_image, decltype(&nifti_image_free)> image(
+      nifti_image_read(path("out.nii.gz").c_str(), 1), nifti_image_free);
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->ndim, 4);
+  EXPECT_EQ(image->nx, 4);
+  EXPECT_EQ(image->ny, 6);
+  EXPECT_EQ(image->nz, 3);
+  EXPECT_EQ(image->nt, 2);
+  EXPECT_FLOAT_EQ(image->dx, 10);
+  EXPECT_FLOAT_EQ(image->dy, 5);
+  EXPECT_FLOAT_EQ(image->dz, 3);
+  EXPECT_GT(image->sform_code, 0);
+  EXPECT_GT(image->qform_code, 0);
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 4; ++column) {
+      EXPECT_NEAR(image->sto_xyz.m[row][column], expected[row][column], 1e-5);
+      EXPECT_NEAR(image->qto_xyz.m[row][column], expected[row][column], 1e-5);  // single-precision quaternion
+    }
+  const auto* data = static_cast<const float*>(image->data);
+  for (int repetition = 0; repetition < 2; ++repetition)
+    for (int i = 0; i < 72; ++i)
+      EXPECT_EQ(data[72 * repetition + i], abs(series.images[repetition].values[i]));
+}
+
+TEST_F(Results, nifti_slices_are_spaced_by_their_positions) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 7, 1};
+  geometry.fov_mm = {80, 70, 3};
+  geometry.position_mm = {0, 0, -8};
+  const auto series = random_series(geometry, 1, 5);  // 4 mm apart, 3 mm thick
+  const auto affine = affine_of(series);
+  EXPECT_NEAR(affine[2][2], 4, 1e-12);
+  EXPECT_NEAR(affine[2][3], -8, 1e-12);
+  EXPECT_NEAR(affine[0][3], 40, 1e-12);  // 8 voxels: the centre is voxel 4
+  EXPECT_NEAR(affine[1][3], 30, 1e-12);  // 7 voxels: the centre is voxel 3
+}
+
+TEST_F(Results, nifti_voxels_of_unknown_fov_are_1_mm) {
+  Geometry geometry;
+  geometry.matrix_size = {8, 8, 1};
+  EXPECT_NEAR(affine_of(random_series(geometry, 1, 1))[0][0], -1, 1e-12);
+}
+
+TEST_F(Results, montage_shows_small_slices_large_and_upright) {
+  Geometry geometry;
+  geometry.matrix_size = {64, 64, 1};
+  Image image{Array<Complex<float>>(geometry.image_shape()), geometry};
+  for (int x = 0; x < 64; ++x) image.values[x] = {0, 2};  // first y: on top
+  write_results(path("out"), {1, 1, {image}}, some_provenance(1));
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  ASSERT_TRUE(png_image_begin_read_from_file(&header, path("out.png").c_str()));
+  EXPECT_EQ(header.width, 256u);
+  EXPECT_EQ(header.height, 256u);
+  header.format = PNG_FORMAT_GRAY;
+  std::vector<std::uint8_t> pixels(PNG_IMAGE_SIZE(header));
+  ASSERT_TRUE(png_image_finish_read(&header, nullptr, pixels.data(), 0, nullptr));
+  EXPECT_EQ(pixels[0], 255);
+  EXPECT_EQ(pixels[256 * 255], 0);
+}
+
+TEST_F(Results, montage_shows_at_most_64_slices) {
+  Geometry geometry;
+  geometry.matrix_size = {100, 50, 200};
+  const auto picture = montage({Image{Array<Complex<float>>(geometry.image_shape()), geometry}});
+  EXPECT_EQ(picture.width, 8 * 2 * 100 + 7 * 2);  // eight columns, enlarged twice
+  EXPECT_EQ(picture.height, 8 * 2 * 50 + 7 * 2);
+}
+
+TEST_F(Results, gray_values_survive_nan) {
+  const float magnitude[3]{NAN, 1, 5};
+  EXPECT_EQ(gray_of(magnitude, 3, 1, 2).pixels, (std::vector<std::uint8_t>{0, 128, 255}));
+  EXPECT_EQ(quantile({NAN, 3, 1, INFINITY, 2}, 0.5), 2);
+  EXPECT_EQ(quantile({}, 0.5), 0);
+}
+
+TEST_F(Results, captions_are_drawn_and_cut_off_at_the_edge) {
+  auto image = make_gray_image(20, 10);
+  draw_text(image, 0, 0, "I");  // columns 1 ... 3, the stem in column 2
+  for (int row = 0; row < 7; ++row) EXPECT_EQ(image.pixels[row * 20 + 2], 255);
+  EXPECT_EQ(image.pixels[0], 0);
+  EXPECT_NO_THROW(draw_text(image, 15, -3, "cut off \xff", 3));
+  EXPECT_EQ(captioned(image, "caption").height, 10 + 2 * (text_height + 2));
+  EXPECT_EQ(tile({image, image, image}, 2, 4).width, 44);
+}
+
+TEST_F(Results, nothing_appears_and_nothing_changes_when_the_disk_is_full) {
+  const auto old_series = random_series(oblique_geometry(), 1, 1);
+  write_results(path("out"), old_series, some_provenance(1));
+  const auto before = contents_of(folder());
+  ASSERT_EQ(before.size(), 4u);
+  Geometry geometry;
+  geometry.matrix_size = {32, 32, 4};
+  const auto series = random_series(geometry, 1, 2);
+  int failures = 0;
+  // Each limit stops the first and largest file, OUT.h5, at another point.
+  for (const rlim_t bytes : {0, 1, 100, 1000, 3000, 10000, 30000, 60000, 65000, 66000, 68000, 69000}) {
+    std::string line;
+    {
+      const FileSizeLimit limit(bytes);
+      line = error_of([&] { write_results(path("out"), series, some_provenance(2)); });
+    }
+    if (line.empty()) break;
+    ++failures;
+    EXPECT_CONTAINS(line, path("out")) << bytes;
+    EXPECT_EQ(contents_of(folder()), before) << bytes;
+  }
+  EXPECT_GE(failures, 8);
+  write_results(path("out"), series, some_provenance(2));
+  EXPECT_EQ(contents_of(folder()).size(), 4u);
+  EXPECT_EQ(read_image(path("out.h5")).slice_count, 2);
+}
+
+TEST_F(Results, every_writer_notices_a_full_disk) {
+  const auto series = random_series(oblique_geometry(), 1, 1);
+  const std::string full = "/dev/full";
+  EXPECT_CONTAINS(error_of([&] { write_bytes(full, "text", 4, "out.json"); }),
+                  "out.json: expected a file that can be written to its end");
+  EXPECT_CONTAINS(error_of([&] { write_nifti(full, series, "out.nii.gz"); }),
+                  "out.nii.gz: expected a file that can be written to its end");
+  EXPECT_CONTAINS(error_of([&] { write_png(full, montage(series.images), "out.png"); }),
+                  "out.png: expected a file that can be written to its end");
+}
+
+TEST_F(Results, scans_appear_whole_or_not_at_all) {
+  const ScanSeries series{1, 1, 100, {random_scan({16, 16, 1}, 4, 100, 20)}};
+  for (const auto& [name, format] : {std::pair{"scan.h5", ScanFormat::fhd},
+                                     {"scan.mrd", ScanFormat::ismrmrd},
+                                     {"scan.cfl", ScanFormat::bart},
+                                     {"scan", ScanFormat::impatient}})
+    for (const rlim_t bytes : {0, 1000, 10000, 30000}) {
+      std::string line;
+      {
+        const FileSizeLimit limit(bytes);
+        line = error_of([&] { write_scan(path(name), format, series); });
+      }
+      EXPECT_CONTAINS(line, path("scan")) << name << " " << bytes;
+      EXPECT_TRUE(std::filesystem::is_empty(folder())) << name << " " << bytes;
+    }
+}
+
+TEST_F(Results, are_refused_before_the_work_where_they_cannot_be_written) {
+  EXPECT_CONTAINS(error_of([&] { check_writable(path("none/out")); }), "existing folder");
+  EXPECT_CONTAINS(error_of([&] { check_writable("/proc/out"); }), "/proc/out");
+  std::filesystem::create_directory(path("out.png"));
+  EXPECT_CONTAINS(error_of([&] { check_writable(path("out")); }), "out.png: expected the name of a file");
+  EXPECT_NO_THROW(check_writable(path("other")));
+  EXPECT_FALSE(std::filesystem::exists(path("other.h5")));
+}
+
+TEST_F(Results, need_a_name_that_is_not_the_scan) {
+  for (const char* prefix : {"", ".", "..", "folder/"})
+    EXPECT_CONTAINS(error_of([&] { check_writable(prefix); }), "add a name") << prefix;
+  EXPECT_CONTAINS(error_of([&] { check_writable(path(std::string(250, 'x'))); }), "too long");
+  for (const char* ending : {".h5", ".png"}) {
+    const auto scan = path("scan") + ending;
+    write_text(scan, "a scan");
+    EXPECT_CONTAINS(error_of([&] { check_writable(path("scan"), scan); }), "is the scan itself");
+    std::filesystem::remove(scan);
+  }
+}
+
+TEST_F(Results, tell_which_slices_and_repetitions_they_are) {
+  auto provenance = some_provenance(4);
+  provenance.repetitions = {5, 1};
+  provenance.slices = {3, 7};
+  write_results(path("out"), random_series(oblique_geometry(), 2, 2), provenance);
+  const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
+  EXPECT_EQ(json["images"][1]["repetition"], 5);
+  EXPECT_EQ(json["images"][1]["slice"], 7);
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_EQ(file.number_attribute("/image", "slices"), (std::vector<double>{3, 7}));
+  EXPECT_EQ(file.number_attribute("/image", "repetitions"), (std::vector<double>{5, 1}));
+}
+
+TEST_F(Results, know_whether_slices_are_equally_spaced) {
+  auto series = random_series(oblique_geometry(), 1, 4);
+  EXPECT_TRUE(lie_on_affine(series));
+  series.images[2].geometry.position_mm[2] += 1;
+  EXPECT_FALSE(lie_on_affine(series));
+}
+
+TEST_F(Results, images_of_another_shape_are_refused) {
+  auto series = random_series(oblique_geometry(), 1, 2);
+  series.images[1].geometry.matrix_size = {3, 8, 3};
+  EXPECT_NE(error_of([&] { write_results(path("out"), series, some_provenance(2)); }), "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder()));
+}
+
+TEST_F(Results, truth_files_hold_several_series) {
+  const auto first = random_series(oblique_geometry(), 1, 1),
+             second = random_series(oblique_geometry(), 1, 2);
+  std::vector<AtomicFile> files;
+  write_image_file(files, path("truth.h5"), {{"/image", &first}, {"/ideal", &second}});
+  commit_all(files);
+  EXPECT_EQ(read_image(path("truth.h5")).slice_count, 1);
+  EXPECT_EQ(read_image(path("truth.h5"), "/ideal").slice_count, 2);
+  EXPECT_CONTAINS(error_of([&] { read_image(path("truth.h5"), "/other"); }), "truth.h5:/other");
+}
+
+// FIPS 180-2, appendix B: "abc".
+TEST_F(Results, sha256_agrees_with_a_known_vector) {
+  write_text(path("abc"), "abc");
+  constexpr auto expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  EXPECT_EQ(sha256_of(path("abc")), expected);
+  // A directory: its files one after the other, in the order of their names.
+  std::filesystem::create_directory(path("folder"));
+  write_text(path("folder/2"), "c");
+  write_text(path("folder/1"), "ab");
+  EXPECT_EQ(sha256_of(path("folder")), expected);
+  EXPECT_CONTAINS(error_of([&] { sha256_of(path("none")); }), "readable file");
+}
+
+}  // namespace
+}  // namespace fhd::io

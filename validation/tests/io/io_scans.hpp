@@ -1,0 +1,117 @@
+#pragma once
+// Small scans and folders for the tests of io/.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "io/scan/scan_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+/// A folder of its own for each test, removed afterwards.
+class FolderTest : public testing::Test {
+ protected:
+  FolderTest() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    auto name =
+        std::string("fhd-") + info->test_suite_name() + "-" + info->name() + "-" + std::to_string(getpid());
+    std::replace(name.begin(), name.end(), '/', '-');  // of parameterised tests
+    folder_ = std::filesystem::temp_directory_path() / name;
+    std::filesystem::create_directories(folder_);
+  }
+  ~FolderTest() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// The one line of the Error that `action` throws; empty when it throws none.
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    const std::string line = error.what();
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    return line;
+  }
+  return {};
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_TRUE(fhd::io::contains(text, part)) << "'" << (text) << "' lacks '" << (part) << "'"
+
+/// A scan of random values, with maps, field map and times; positions fill k-space of the matrix to its edge.
+inline Scan random_scan(std::array<int, 3> matrix_size, std::int64_t coils, std::int64_t readout,
+                        std::int64_t readouts, unsigned seed = 1) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  const auto complex = [&] { return Complex<float>(float(uniform(generator)), float(uniform(generator))); };
+  const auto samples = readout * readouts;
+  Scan scan;
+  scan.geometry.matrix_size = matrix_size;
+  scan.geometry.fov_mm = {240, 192, 64};
+  scan.geometry.position_mm = {10, -20, 30};
+  scan.geometry.read_direction = {0, 1, 0};
+  scan.geometry.phase_direction = {-1, 0, 0};
+  scan.trajectory.k = Array<double>({3, samples});
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m)
+      scan.trajectory.k[axis * samples + m] =
+          matrix_size[axis] == 1 ? 0 : uniform(generator) * matrix_size[axis] / 2;
+  scan.trajectory.k[0] = matrix_size[0] / 2.0;
+  scan.kspace.values = Array<Complex<float>>({coils, samples});
+  for (auto& value : scan.kspace.values) value = complex();
+  scan.sensitivity_maps =
+      SensitivityMaps{Array<Complex<float>>({coils, matrix_size[2], matrix_size[1], matrix_size[0]})};
+  for (auto& value : scan.sensitivity_maps->values) value = complex();
+  scan.field_map = Array<float>(scan.geometry.image_shape());
+  for (auto& value : *scan.field_map) value = float(100 * uniform(generator));
+  scan.sample_time_s = Array<double>({samples});
+  for (std::int64_t m = 0; m < samples; ++m) (*scan.sample_time_s)[m] = 0.004 + 5e-6 * double(m % readout);
+  return scan;
+}
+
+/// Largest absolute difference of two arrays; NaN when shapes differ.
+template <class T>
+double largest_difference(const Array<T>& a, const Array<T>& b) {
+  if (!(a.shape() == b.shape())) return NAN;
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    double difference;
+    if constexpr (requires { a[i].re; })
+      difference = std::hypot(double(a[i].re) - b[i].re, double(a[i].im) - b[i].im);
+    else
+      difference = std::abs(double(a[i]) - double(b[i]));
+    if (!(difference <= largest)) largest = difference;
+  }
+  return largest;
+}
+
+inline void cut_file(const std::string& path, double share) {
+  std::filesystem::resize_file(
+      path, static_cast<std::uintmax_t>(static_cast<double>(std::filesystem::file_size(path)) * share));
+}
+
+inline std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,338 @@
+// Sensitivity maps found from the scan itself, against the true maps of simulated scans and those of a real
+// one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <ostream>
+
+#include "data/simulate.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/coils/maps.hpp"
+#include "recon/encoding/sense.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace {
+
+using namespace fhd;
+using data::TrajectoryKind;
+using io::error_of;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+struct Case {
+  TrajectoryKind kind;
+  std::array<int, 3> matrix_size;
+  double undersampling;
+  int coil_count;
+  double snr;
+  std::int64_t readout_count = 0;
+
+  data::SimulationSettings settings() const {
+    data::SimulationSettings settings;
+    settings.trajectory.kind = kind;
+    settings.trajectory.matrix_size = matrix_size;
+    settings.trajectory.undersampling = undersampling;
+    settings.trajectory.readout_count = readout_count;
+    settings.coil_count = coil_count;
+    settings.snr = snr;
+    return settings;
+  }
+  std::string text() const {
+    return std::string(data::name_of(kind)) + " " + std::to_string(matrix_size[0]) + "x" +
+           std::to_string(matrix_size[1]) + "x" + std::to_string(matrix_size[2]) + " / " +
+           std::to_string(static_cast<int>(undersampling)) + ", " + std::to_string(coil_count) +
+           " coils, SNR " + std::to_string(static_cast<int>(snr));
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.text(); }
+};
+
+struct Agreement {
+  double mean = 0, least = 1;
+  std::int64_t voxels = 0, missing = 0, below_099 = 0;
+};
+
+/// |<true, estimated>| / (|true| |estimated|) over coils, at the voxels above 1 % of the largest of the
+/// object.
+Agreement agreement(const Array<Complex<float>>& truth, const Array<Complex<float>>& maps,
+                    const Image& ideal) {
+  const std::int64_t coils = truth.extent(0), voxels = ideal.values.size();
+  double largest = 0;
+  for (const auto& v : ideal.values) largest = std::max(largest, double(abs(v)));
+  Agreement result;
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    if (abs(ideal.values[p]) <= 0.01 * largest) continue;
+    Complex<double> product;
+    double a = 0, b = 0;
+    for (std::int64_t coil = 0; coil < coils; ++coil) {
+      const Complex<double> t(truth[coil * voxels + p]), m(maps[coil * voxels + p]);
+      product += conj(t) * m;
+      a += norm(t), b += norm(m);
+    }
+    ++result.voxels;
+    const double cosine = b > 0 ? abs(product) / std::sqrt(a * b) : 0;
+    result.mean += cosine;
+    result.least = std::min(result.least, cosine);
+    if (b == 0) ++result.missing;
+    if (!(cosine >= 0.99)) ++result.below_099;
+  }
+  result.mean /= static_cast<double>(result.voxels);
+  return result;
+}
+
+class Espirit : public testing::TestWithParam<Case> {};
+
+TEST_P(Espirit, spans_the_true_maps_inside_the_object) {
+  const auto simulation = data::simulate(GetParam().settings());
+  const auto& truth = simulation.scan.sensitivity_maps->values;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto estimate = estimate_maps(simulation.scan, MapMethod::espirit);
+  const double seconds = seconds_since(begin);
+  const auto& maps = estimate.maps.values;
+  ASSERT_TRUE(maps.shape() == truth.shape());
+  const auto found = agreement(truth, maps, simulation.ideal);
+  std::printf("%s: %.3f s, radius %d%s, cosine mean %.5f, least %.4f, below 0.99: %ld of %ld voxels\n",
+              GetParam().text().c_str(), seconds, estimate.calibration_radius[0],
+              estimate.calibration_sampled ? "" : " (joint)", found.mean, found.least,
+              static_cast<long>(found.below_099), static_cast<long>(found.voxels));
+  EXPECT_GE(found.mean, 0.999);
+  EXPECT_EQ(found.missing, 0);
+  // At the very edge of the FOV, which is periodic for the maps and not for the coils, single voxels may
+  // deviate.
+  EXPECT_LE(static_cast<double>(found.below_099), 1e-3 * static_cast<double>(found.voxels));
+
+  // Normalised to one, or zero.
+  const std::int64_t coils = maps.extent(0), voxels = maps.size() / coils;
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    double square = 0;
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      square += norm(Complex<double>(maps[coil * voxels + p]));
+    if (square != 0) {
+      ASSERT_NEAR(square, 1, 1e-5) << p;  // sums of a few coils in float
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Trajectories, Espirit,
+    testing::Values(Case{TrajectoryKind::radial, {128, 128, 1}, 1, 8, 30},
+                    Case{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
+                    Case{TrajectoryKind::radial, {97, 128, 1}, 2, 5, 30},
+                    Case{TrajectoryKind::radial, {128, 128, 1}, 2, 32, 30},
+                    Case{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 5},
+                    Case{TrajectoryKind::cartesian, {64, 64, 1}, 1, 8, 30},
+                    Case{TrajectoryKind::spiral, {128, 128, 1}, 1, 8, 30},
+                    Case{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
+                    Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
+                    Case{TrajectoryKind::variable_density_spiral, {128, 128, 1}, 3, 8, 30},
+                    Case{TrajectoryKind::golden_means_radial_3d, {48, 48, 48}, 1, 8, 30, 900},
+                    Case{TrajectoryKind::stack_of_stars, {48, 48, 16}, 2, 8, 30}));
+
+/// Error of the magnitudes against the band-limited truth times the coils' root of the sum of squares, which
+/// is what maps normalised to one show.
+struct Errors {
+  double true_maps, espirit, adaptive;
+};
+Errors errors_of(const Case& c) {
+  const auto simulation = data::simulate(c.settings());
+  Scan scan = simulation.scan;
+  const auto sensitivity = root_sum_of_squares(scan.sensitivity_maps->values);
+  const std::int64_t voxels = sensitivity.size();
+  Array<Complex<double>> truth(sensitivity.shape());
+  for (std::int64_t p = 0; p < voxels; ++p)
+    truth[p] = double(abs(simulation.band_limited.values[p])) * sensitivity[p].re;
+  for (std::int64_t i = 0; i < scan.sensitivity_maps->values.size(); ++i)
+    scan.sensitivity_maps->values[i] *= 1 / sensitivity[i % voxels].re;
+  const auto error = [&](CoilMaps maps) {
+    Settings settings;
+    settings.coils.maps = maps;
+    const auto image = reconstruct(scan, settings).image;
+    Array<Complex<double>> magnitude(sensitivity.shape());
+    for (std::int64_t p = 0; p < voxels; ++p) magnitude[p] = double(abs(image.values[p]));
+    return metrics::nrmse_best_scale(magnitude, truth);
+  };
+  return {error(CoilMaps::file), error(CoilMaps::espirit), error(CoilMaps::adaptive)};
+}
+
+class SelfMadeMaps : public testing::TestWithParam<Case> {};
+
+TEST_P(SelfMadeMaps, reconstruct_as_well_as_the_true_maps) {
+  const auto errors = errors_of(GetParam());
+  std::printf("%s: error with true maps %.4f, ESPIRiT %.4f (%.3f), adaptive %.4f (%.3f)\n",
+              GetParam().text().c_str(), errors.true_maps, errors.espirit, errors.espirit / errors.true_maps,
+              errors.adaptive, errors.adaptive / errors.true_maps);
+  EXPECT_LE(errors.espirit, 1.15 * errors.true_maps);
+  EXPECT_LE(errors.adaptive, 1.5 * errors.true_maps);  // the simpler choice
+}
+
+INSTANTIATE_TEST_SUITE_P(Undersampled, SelfMadeMaps,
+                         testing::Values(Case{TrajectoryKind::radial, {128, 128, 1}, 2, 8, 30},
+                                         Case{TrajectoryKind::radial, {128, 128, 1}, 3, 8, 30},
+                                         Case{TrajectoryKind::radial, {128, 128, 1}, 4, 8, 30},
+                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 2, 8, 30},
+                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 3, 8, 30},
+                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 8, 30},
+                                         Case{TrajectoryKind::radial, {128, 128, 1}, 4, 32, 30},
+                                         Case{TrajectoryKind::spiral, {128, 128, 1}, 4, 32, 30},
+                                         Case{TrajectoryKind::stack_of_stars, {48, 48, 6}, 2, 8, 30}));
+
+const Case small_case{TrajectoryKind::radial, {64, 64, 1}, 2, 6, 30};
+
+TEST(SensitivityMaps, do_not_depend_on_the_size_of_the_data_and_come_out_the_same_twice) {
+  Scan scan = data::simulate(small_case.settings()).scan;
+  for (const auto method : {MapMethod::espirit, MapMethod::adaptive}) {
+    const auto first = estimate_maps(scan, method).maps.values;
+    EXPECT_EQ(io::largest_difference(estimate_maps(scan, method).maps.values, first), 0);
+    Scan larger = scan;
+    for (auto& d : larger.kspace.values) d *= 0x1p66f;  // a power of two: no other rounding
+    EXPECT_EQ(io::largest_difference(estimate_maps(larger, method).maps.values, first), 0);
+  }
+}
+
+TEST(SensitivityMaps, are_zero_in_the_corners_that_hold_nothing) {
+  const auto simulation = data::simulate(small_case.settings());
+  const auto maps = estimate_maps(simulation.scan, MapMethod::espirit).maps.values;
+  for (std::int64_t coil = 0; coil < 6; ++coil)
+    for (const std::int64_t corner : {0, 63, 63 * 64, 64 * 64 - 1})
+      EXPECT_EQ(norm(maps[coil * 4096 + corner]), 0);
+}
+
+TEST(SensitivityMaps, of_tiny_matrices_are_made_without_fail) {
+  for (const std::array<int, 3> matrix :
+       {std::array{1, 1, 1}, {2, 2, 1}, {3, 1, 1}, {1, 9, 1}, {5, 4, 3}, {12, 11, 10}}) {
+    Scan scan;
+    scan.geometry.matrix_size = matrix;
+    scan.trajectory = tests::random_trajectory(matrix, 500, 1);
+    scan.kspace.values = tests::random_values<float>({3, 500}, 2);
+    for (const auto method : {MapMethod::espirit, MapMethod::adaptive}) {
+      const auto maps = estimate_maps(scan, method).maps.values;
+      for (const auto& s : maps)
+        ASSERT_LE(norm(s), 1.00001f) << matrix[0] << "x" << matrix[1] << "x" << matrix[2];
+    }
+  }
+}
+
+TEST(SensitivityMaps, refuse_zeros_and_nan) {
+  Scan scan = data::simulate(small_case.settings()).scan;
+  Scan bad = scan;
+  bad.kspace.values[2 * scan.kspace.sample_count() + 32].im = std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m)
+    bad.kspace.values[2 * scan.kspace.sample_count() + m].re = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "coil 2");
+  for (auto& d : bad.kspace.values) d = {};
+  EXPECT_CONTAINS(error_of([&] { estimate_maps(bad, MapMethod::espirit); }), "signal near the centre");
+}
+
+TEST(CoilPreparation, finds_maps_when_there_are_none_and_says_so) {
+  Scan scan = data::simulate(small_case.settings()).scan;
+  Settings settings;
+  const auto with_file = reconstruct(scan, settings);
+  scan.sensitivity_maps.reset();
+  const auto without = reconstruct(scan, settings);
+  const auto says = [](const Reconstruction& r, const std::string& value) {
+    return std::any_of(r.report.settings.begin(), r.report.settings.end(),
+                       [&](const auto& item) { return item.first == "coils" && item.second == value; });
+  };
+  EXPECT_TRUE(says(with_file, "maps of the scan"));
+  EXPECT_TRUE(says(without, "espirit"));
+  EXPECT_TRUE(std::any_of(without.report.stages.begin(), without.report.stages.end(),
+                          [](const Stage& stage) { return stage.name == "sensitivity maps"; }));
+  settings.coils.maps = CoilMaps::none;
+  EXPECT_TRUE(says(reconstruct(scan, settings), "no maps"));
+  // The gridded image of many coils stays the root of the sum of squares.
+  settings = {};
+  settings.method = Method::gridded;
+  EXPECT_TRUE(says(reconstruct(scan, settings), "no maps"));
+}
+
+TEST(CoilPreparation, leaves_dead_coils_out) {
+  const Scan scan = data::simulate(small_case.settings()).scan;
+  const std::int64_t samples = scan.kspace.sample_count();
+  Scan dead = scan;
+  std::fill_n(dead.kspace.values.data() + 2 * samples, samples, Complex<float>());
+  Scan five = scan;  // the same without that coil
+  five.kspace.values = Array<Complex<float>>({5, samples});
+  five.sensitivity_maps->values = Array<Complex<float>>({5, 1, 64, 64});
+  for (std::int64_t coil = 0, from = 0; coil < 5; ++coil, ++from) {
+    if (from == 2) ++from;
+    std::copy_n(scan.kspace.values.data() + from * samples, samples,
+                five.kspace.values.data() + coil * samples);
+    std::copy_n(scan.sensitivity_maps->values.data() + from * 4096, 4096,
+                five.sensitivity_maps->values.data() + coil * 4096);
+  }
+  for (const auto maps : {CoilMaps::file, CoilMaps::espirit}) {
+    Settings settings;
+    settings.coils.maps = maps;
+    const auto with = reconstruct(dead, settings), without = reconstruct(five, settings);
+    EXPECT_EQ(io::largest_difference(with.image.values, without.image.values), 0);
+    EXPECT_TRUE(std::any_of(with.report.notes.begin(), with.report.notes.end(), [](const std::string& note) {
+      return note.find("left out: 2") != std::string::npos;
+    }));
+  }
+}
+
+TEST(CoilPreparation, of_zeros_gives_a_zero_image) {
+  Scan scan = data::simulate(small_case.settings()).scan;
+  scan.sensitivity_maps.reset();
+  for (auto& d : scan.kspace.values) d = {};
+  for (const auto& v : reconstruct(scan, {}).image.values) ASSERT_EQ(norm(v), 0);
+}
+
+TEST(CoilPreparation, refuses_what_the_scan_cannot_give) {
+  Scan scan = data::simulate(small_case.settings()).scan;
+  scan.sensitivity_maps.reset();
+  Settings settings;
+  settings.coils.maps = CoilMaps::file;
+  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "--coils espirit");
+  const std::int64_t samples = scan.kspace.sample_count();
+  Array<Complex<float>> one({1, samples});
+  std::copy_n(scan.kspace.values.data(), samples, one.data());
+  scan.kspace.values = one;
+  settings.coils.maps = CoilMaps::adaptive;
+  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "more than one coil");
+}
+
+TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
+  const std::string directory = std::string(FHD_SCANS) + "/impatient_brain_spiral/64x64x16-4coils";
+  if (!std::filesystem::exists(directory)) GTEST_SKIP() << directory << " is absent";
+  const Scan scan = io::open_scan(directory)->read(0, 0);
+  const auto magnitude = [&](CoilMaps maps) {
+    // Both stopped at 1e-3: the maps of the file fit the data less well (|F rho - d| / |d| = 0.068, maps
+    // found here 0.028, each coil on its own 0.020), and their image alone goes on to change afterwards.
+    Settings settings;
+    settings.tolerance = 1e-3;
+    settings.coils.maps = maps;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto result = reconstruct(scan, settings);
+    std::printf("%s: %.2f s, |F rho - d| / |d| = %.4f\n", result.report.settings.front().second.c_str(),
+                seconds_since(begin), result.report.data_residual);
+    Array<Complex<double>> values(result.image.values.shape());
+    for (std::int64_t p = 0; p < values.size(); ++p) values[p] = double(abs(result.image.values[p]));
+    return values;
+  };
+  const auto reference = magnitude(CoilMaps::file);
+  // The head: above a tenth of the 99th percentile.
+  std::vector<double> sorted;
+  for (const auto& v : reference) sorted.push_back(v.re);
+  std::sort(sorted.begin(), sorted.end());
+  metrics::Mask head(reference.shape());
+  for (std::int64_t p = 0; p < head.size(); ++p)
+    head[p] = reference[p].re > 0.1 * sorted[sorted.size() * 99 / 100];
+  for (const auto maps : {CoilMaps::espirit, CoilMaps::adaptive}) {
+    const auto image = magnitude(maps);
+    const auto scaled = metrics::scaled(image, metrics::best_scale(image, reference, head));
+    const double ssim = metrics::ssim(scaled, reference, scan.geometry.matrix_size, head);
+    std::printf("  SSIM %.4f, NRMSE %.4f\n", ssim, metrics::relative_l2(scaled, reference, head));
+    EXPECT_GE(ssim, 0.95);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,155 @@
+// What the anatomical prior and the field map buy, from scan to image.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/metrics.hpp"
+#include "validation/oracle.hpp"
+
+namespace fhd {
+namespace {
+
+double error_of(const Image& image, const Array<Complex<float>>& truth) {
+  return metrics::nrmse_best_scale(converted<Complex<double>>(image.values),
+                                   converted<Complex<double>>(truth));
+}
+
+/// A sodium-like scan: 3D radial, undersampled, one coil, low signal; and the proton image of the same head,
+/// finer.
+struct SodiumCase {
+  SodiumCase() {
+    data::SimulationSettings settings;
+    settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
+    settings.trajectory.matrix_size = {32, 32, 32};
+    settings.trajectory.fov_mm = {240, 240, 240};
+    settings.trajectory.undersampling = 2;
+    settings.coil_count = 1;
+    settings.snr = 4;
+    simulation = data::simulate(settings);
+
+    settings.trajectory.matrix_size = {64, 64, 64};
+    Geometry fine = simulation.scan.geometry;
+    fine.matrix_size = {64, 64, 64};
+    proton.voxel_to_lps_mm = voxel_to_lps_mm(fine);
+    const auto head = data::ideal_image(data::Phantom::shepp_logan(3), fine.matrix_size);
+    proton.values = Array<float>(head.shape());
+    // Another contrast than sodium's: brighter where the head is darker.
+    for (std::int64_t p = 0; p < head.size(); ++p)
+      proton.values[p] = static_cast<float>(100 * std::sqrt(std::abs(head[p])));
+  }
+  data::Simulation simulation;
+  Volume proton;
+};
+
+TEST(AnatomicalPrior, lowers_the_error_of_a_sodium_like_scan_by_a_quarter) {
+  const SodiumCase sodium;
+  const auto best = [&](const Settings& base) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (double lambda : {3e-5, 1e-4, 3e-4, 1e-3, 3e-3}) {
+      Settings settings = base;
+      settings.lambda = lambda;
+      settings.iterations = 25;
+      lowest = std::min(lowest, error_of(reconstruct(sodium.simulation.scan, settings).image,
+                                         sodium.simulation.ideal.values));
+    }
+    return lowest;
+  };
+  Settings identity, anatomical;
+  anatomical.regularizer = RegularizerKind::roughness;
+  anatomical.prior = sodium.proton;
+  const double without = best(identity), with = best(anatomical);
+  RecordProperty("identity", std::to_string(without));
+  RecordProperty("prior", std::to_string(with));
+  EXPECT_LE(with, 0.75 * without);
+}
+
+TEST(AnatomicalPrior, needs_the_roughness_that_it_weights) {
+  Settings settings;
+  settings.prior = SodiumCase().proton;
+  EXPECT_THROW(Reconstructor{settings}, Error);
+}
+
+/// A two-coil spiral of 40 x 40 voxels whose readouts last 12 ms, with and without off-resonance of +-70 Hz.
+struct FieldMapCase {
+  FieldMapCase() {
+    data::SimulationSettings settings;
+    settings.trajectory.kind = data::TrajectoryKind::spiral;
+    settings.trajectory.matrix_size = {40, 40, 1};
+    settings.trajectory.dwell_s = 1e-5;
+    settings.trajectory.readout_count = 4;
+    settings.trajectory.undersampling = 1;
+    settings.coil_count = 2;
+    settings.snr = {};
+    simulation = data::simulate(settings);
+    Scan& scan = simulation.scan;
+    field_map = Array<float>(scan.geometry.image_shape());
+    for (int y = 0; y < 40; ++y)
+      for (int x = 0; x < 40; ++x)
+        field_map[y * 40 + x] =
+            static_cast<float>(2 * 3.14159265 * 70 * std::sin(4.0 * x / 40) * std::cos(3.0 * y / 40));
+
+    const auto positions = oracle::voxel_positions(scan.geometry.matrix_size);
+    Array<double> omega(Shape{field_map.size()});
+    for (std::int64_t p = 0; p < field_map.size(); ++p) omega[p] = field_map[p];
+    const auto image = converted<Complex<double>>(simulation.band_limited.values);
+    const auto maps = converted<Complex<double>>(scan.sensitivity_maps->values);
+    resonant = scan;
+    resonant.kspace.values = with_noise(oracle::sense_forward(scan.trajectory.k, positions, image, maps));
+    shifted = scan;
+    shifted.kspace.values = with_noise(oracle::sense_forward(
+        scan.trajectory.k, positions, image, maps, oracle::OffResonance{omega, *scan.sample_time_s}));
+  }
+  static Array<Complex<float>> with_noise(const Array<Complex<double>>& samples) {
+    Array<Complex<float>> noisy = converted<Complex<float>>(samples);
+    data::add_noise(noisy, 0.05, 3);
+    return noisy;
+  }
+  data::Simulation simulation;
+  Array<float> field_map;
+  Scan resonant, shifted;
+};
+
+TEST(FieldMap, corrected_error_is_near_that_of_the_field_free_scan) {
+  const FieldMapCase c;
+  const auto error = [&](Scan scan, bool map, NormalKind normal) {
+    if (map) scan.field_map = c.field_map;
+    Settings settings;
+    settings.iterations = 60;
+    settings.lambda = 1e-5;
+    settings.normal = normal;
+    return error_of(reconstruct(scan, settings).image, c.simulation.band_limited.values);
+  };
+  const double resonant = error(c.resonant, false, NormalKind::toeplitz);
+  const double corrected = error(c.shifted, true, NormalKind::toeplitz);
+  const double uncorrected = error(c.shifted, false, NormalKind::toeplitz);
+  RecordProperty("field_free", std::to_string(resonant));
+  RecordProperty("corrected", std::to_string(corrected));
+  RecordProperty("uncorrected", std::to_string(uncorrected));
+  EXPECT_LE(corrected, 1.2 * resonant);
+  EXPECT_GE(uncorrected, 2 * corrected) << "the map does not matter in this scan";
+  EXPECT_NEAR(error(c.shifted, true, NormalKind::explicit_product), corrected, 1e-3);
+}
+
+TEST(FieldMap, is_said_to_be_unused_without_sample_times_or_another_method) {
+  const FieldMapCase c;
+  Scan scan = c.shifted;
+  scan.field_map = c.field_map;
+  const auto mentions = [](const Report& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
+      return note.starts_with("the field map of the scan is not used");
+    });
+  };
+  EXPECT_FALSE(mentions(reconstruct(scan, Settings{}).report));
+  Settings gridded;
+  gridded.method = Method::gridded;
+  EXPECT_TRUE(mentions(reconstruct(scan, gridded).report));
+  scan.sample_time_s.reset();
+  EXPECT_TRUE(mentions(reconstruct(scan, Settings{}).report));
+}
+
+}  // namespace
+}  // namespace fhd

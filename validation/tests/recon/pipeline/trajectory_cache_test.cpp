@@ -1,0 +1,171 @@
+// Q and density compensation kept between reconstructions.
+#include "io/result/trajectory_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace fhd {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrajectoryCacheTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (fs::temp_directory_path() / "fhd_cache_XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path());
+    return found;
+  }
+  std::string folder_;
+  Trajectory trajectory_ = tests::random_trajectory({8, 8, 1}, 50, 1);
+  std::vector<double> values_ = std::vector<double>(1000, 0.25);
+  const std::size_t bytes_ = 1000 * sizeof(double);
+};
+
+TEST_F(TrajectoryCacheTest, gives_back_what_it_was_given) {
+  const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q, single"};
+  {
+    io::DiskTrajectoryCache cache(folder_, "1.0");
+    std::vector<double> read(1000);
+    EXPECT_FALSE(cache.load(product, read.data(), bytes_));
+    cache.store(product, values_.data(), bytes_);
+  }
+  io::DiskTrajectoryCache later(folder_, "1.0");
+  std::vector<double> read(1000);
+  EXPECT_TRUE(later.load(product, read.data(), bytes_));
+  EXPECT_EQ(read, values_);
+  EXPECT_EQ(later.hits(), 1);
+  EXPECT_EQ(files().size(), 1U) << "no temporary file is left";
+}
+
+TEST_F(TrajectoryCacheTest, tells_apart_what_is_different) {
+  io::DiskTrajectoryCache cache(folder_, "1.0");
+  cache.store({trajectory_, {8, 8, 1}, "Q, single"}, values_.data(), bytes_);
+  Trajectory other(trajectory_);
+  other.k[7] += 1e-9;
+  std::vector<double> read(1000);
+  EXPECT_FALSE(cache.load({other, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
+  EXPECT_FALSE(cache.load({trajectory_, {8, 9, 1}, "Q, single"}, read.data(), bytes_));
+  EXPECT_FALSE(cache.load({trajectory_, {8, 8, 1}, "Q, double"}, read.data(), bytes_));
+  io::DiskTrajectoryCache newer(folder_, "1.1");
+  EXPECT_FALSE(newer.load({trajectory_, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
+  EXPECT_TRUE(cache.load({trajectory_, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
+}
+
+TEST_F(TrajectoryCacheTest, removes_a_damaged_file) {
+  const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q"};
+  std::vector<double> read(1000);
+  const auto damage = [&](auto how) {
+    io::DiskTrajectoryCache cache(folder_, "1.0");
+    cache.store(product, values_.data(), bytes_);
+    ASSERT_EQ(files().size(), 1U);
+    how(files().front());
+    EXPECT_FALSE(cache.load(product, read.data(), bytes_));
+    EXPECT_TRUE(files().empty());
+  };
+  damage([](const fs::path& path) { fs::resize_file(path, fs::file_size(path) - 1); });
+  damage([](const fs::path& path) { fs::resize_file(path, 10); });
+  damage([](const fs::path& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-5, std::ios::end);
+    file.put('x');
+  });
+}
+
+TEST_F(TrajectoryCacheTest, stays_below_its_bound_and_keeps_what_was_used_last) {
+  io::DiskTrajectoryCache cache(folder_, "1.0", 3 * (bytes_ + 200));
+  const auto product = [&](const std::string& name) {
+    return TrajectoryProduct{trajectory_, {8, 8, 1}, name};
+  };
+  std::vector<double> read(1000);
+  for (const char* name : {"a", "b", "c"}) cache.store(product(name), values_.data(), bytes_);
+  // File times may be coarse: the order is made certain.
+  const auto hour = std::chrono::hours(1);
+  for (const auto& path : files()) fs::last_write_time(path, fs::last_write_time(path) - hour);
+  EXPECT_TRUE(cache.load(product("a"), read.data(), bytes_));
+  cache.store(product("d"), values_.data(), bytes_);
+  EXPECT_EQ(files().size(), 3U);
+  EXPECT_TRUE(cache.load(product("a"), read.data(), bytes_));
+  EXPECT_TRUE(cache.load(product("d"), read.data(), bytes_));
+}
+
+TEST_F(TrajectoryCacheTest, that_cannot_be_written_only_misses) {
+  io::DiskTrajectoryCache cache("/proc/no/such/folder", "1.0");
+  const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q"};
+  cache.store(product, values_.data(), bytes_);
+  std::vector<double> read(1000);
+  EXPECT_FALSE(cache.load(product, read.data(), bytes_));
+  EXPECT_EQ(cache.misses(), 1);
+}
+
+Scan small_scan() {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {24, 24, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = 2;
+  return data::simulate(settings).scan;
+}
+
+bool equal(const Image& a, const Image& b) {
+  return a.values.size() == b.values.size() &&
+         std::memcmp(a.values.data(), b.values.data(),
+                     static_cast<std::size_t>(a.values.size()) * sizeof(Complex<float>)) == 0;
+}
+
+TEST_F(TrajectoryCacheTest, leaves_the_image_as_it_is) {
+  const Scan scan = small_scan();
+  Settings settings;
+  const Image without = reconstruct(scan, settings).image;
+  const auto cache = std::make_shared<io::DiskTrajectoryCache>(folder_, "1.0");
+  settings.trajectory_cache = cache;
+  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_EQ(cache->hits(), 0);
+  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_EQ(cache->hits(), 1);
+  settings.method = Method::gridded;
+  const Image gridded = reconstruct(scan, settings).image;
+  EXPECT_TRUE(equal(reconstruct(scan, settings).image, gridded));
+  EXPECT_EQ(cache->hits(), 2);
+}
+
+/// Gives every Q another one: what a collision of names, or a bug, would do.
+class Lying final : public TrajectoryCache {
+ public:
+  bool load(const TrajectoryProduct&, void* values, std::size_t bytes) override {
+    auto* q = static_cast<Complex<float>*>(values);
+    for (std::size_t i = 0; i < bytes / sizeof *q; ++i) q[i] = {1.0F / static_cast<float>(i + 1), 0};
+    return true;
+  }
+  void store(const TrajectoryProduct&, const void*, std::size_t) override { ++stored; }
+  void forget(const TrajectoryProduct&) override { ++forgotten; }
+  int stored = 0, forgotten = 0;
+};
+
+TEST_F(TrajectoryCacheTest, is_checked_against_the_direct_sum) {
+  const Scan scan = small_scan();
+  Settings settings;
+  const Image without = reconstruct(scan, settings).image;
+  const auto lying = std::make_shared<Lying>();
+  settings.trajectory_cache = lying;
+  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_EQ(lying->forgotten, 1);
+  EXPECT_EQ(lying->stored, 1);
+}
+
+}  // namespace
+}  // namespace fhd

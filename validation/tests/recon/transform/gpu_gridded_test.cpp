@@ -1,0 +1,301 @@
+// The gridded transform and density compensation on the device, at the accuracy that was asked for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "recon/array/device.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/gridded/gridded_cuda.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/recon/transform/gridded_problems.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace fhd {
+namespace {
+
+using tests::random_values;
+using tests::trajectories;
+
+template <class T>
+Array<Complex<double>> as_double(const Array<Complex<T>>& values) {
+  return converted<Complex<double>>(values);
+}
+
+template <class T>
+bool same_bits(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
+  const auto x = a.to(Device::cpu()), y = b.to(Device::cpu());
+  return std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(Complex<T>)) == 0;
+}
+
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto inventory = device::inventory();
+    if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
+    device::select(inventory.devices.front().ordinal);
+  }
+};
+
+template <class T>
+class GpuGridded : public OnDevice {
+ protected:
+  static std::vector<double> accuracies() {
+    if (sizeof(T) == 4) return {1e-2, 1e-3, 1e-4, 1e-5};
+    return {1e-3, 1e-5, 1e-8, 1e-11};
+  }
+};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(GpuGridded, Precisions);
+using GpuPointSpread = OnDevice;
+using GpuDensityCompensation = OnDevice;
+
+TYPED_TEST(GpuGridded, is_as_close_to_the_direct_transform_as_requested) {
+  unsigned seed = 1001;
+  for (const auto& c : trajectories()) {
+    const auto direct = make_direct_transform<double>(c.trajectory, c.matrix_size, Device::cpu());
+    const auto images = random_values<TypeParam>(direct->images_shape(c.coils), seed++);
+    const auto samples = random_values<TypeParam>(direct->samples_shape(c.coils), seed++);
+    Array<Complex<double>> exact_samples(samples.shape()), exact_images(images.shape());
+    direct->forward(as_double(images), exact_samples);
+    direct->adjoint(as_double(samples), exact_images);
+    for (const double accuracy : this->accuracies()) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto gridded =
+          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cuda());
+      // What is in the output before must not matter.
+      auto found_samples = samples.to(Device::cuda()), found_images = images.to(Device::cuda());
+      gridded->forward(images.to(Device::cuda()), found_samples);
+      gridded->adjoint(samples.to(Device::cuda()), found_images);
+      EXPECT_LE(metrics::relative_l2(as_double(found_samples), exact_samples), accuracy);
+      EXPECT_LE(metrics::relative_l2(as_double(found_images), exact_images), accuracy);
+    }
+  }
+}
+
+TYPED_TEST(GpuGridded, adjoint_is_conjugate_transpose) {
+  // Transposes to rounding whatever the requested accuracy: 6e-8 (1e-16) times the root of the number of
+  // operations per output, times up to 10 by which 1 / phi^ amplifies it.
+  unsigned seed = 2001;
+  for (const auto& c : trajectories())
+    for (const double accuracy : {1e-2, 1e-5}) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto gridded =
+          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cuda());
+      const auto x = random_values<TypeParam>(gridded->images_shape(c.coils), seed++);
+      const auto y = random_values<TypeParam>(gridded->samples_shape(c.coils), seed++);
+      Array<Complex<TypeParam>> ax(y.shape(), Device::cuda()), ahy(x.shape(), Device::cuda());
+      gridded->forward(x.to(Device::cuda()), ax);
+      gridded->adjoint(y.to(Device::cuda()), ahy);
+      EXPECT_LE(tests::adjointness_error(as_double(x), as_double(ax), as_double(y), as_double(ahy)),
+                sizeof(TypeParam) == 4 ? 3e-6 : 1e-13);
+    }
+}
+
+TYPED_TEST(GpuGridded, takes_samples_slightly_beyond_the_edge) {
+  // Files round k: |k| up to N/2 x 1.005 is accepted by Scan::validate, and must not fall off the grid.
+  const std::array<int, 3> matrix{12, 11, 1};
+  Trajectory trajectory{Array<double>({3, 4})};
+  for (int m = 0; m < 4; ++m) {
+    trajectory.k[m] = (m % 2 ? 1 : -1) * 6 * 1.005;
+    trajectory.k[4 + m] = (m / 2 ? 1 : -1) * 5.5 * 1.005;
+  }
+  const auto direct = make_direct_transform<double>(trajectory, matrix, Device::cpu());
+  const auto gridded = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cuda());
+  const auto samples = random_values<TypeParam>({1, 4}, 1);
+  Array<Complex<double>> exact(direct->images_shape(1));
+  Array<Complex<TypeParam>> image(exact.shape(), Device::cuda());
+  direct->adjoint(as_double(samples), exact);
+  gridded->adjoint(samples.to(Device::cuda()), image);
+  EXPECT_LE(metrics::relative_l2(as_double(image), exact), 1e-5);
+}
+
+/// A trajectory with a dense centre: two thirds of the samples within one grid point of k = 0.
+Trajectory dense_centre(std::array<int, 3> matrix, std::int64_t samples) {
+  auto trajectory = tests::random_trajectory(matrix, samples, 5);
+  for (std::int64_t m = 0; m < samples; ++m)
+    if (m % 3 != 0)
+      for (int axis = 0; axis < 3; ++axis)
+        trajectory.k[axis * samples + m] *= 1.0 / matrix[static_cast<std::size_t>(axis)];
+  return trajectory;
+}
+
+TYPED_TEST(GpuGridded, two_runs_give_the_same_bits) {
+  const std::array<int, 3> matrix{30, 28, 26};
+  const auto trajectory = dense_centre(matrix, 60000);
+  const auto x = random_values<TypeParam>({5, 26, 28, 30}, 1).to(Device::cuda());
+  const auto y = random_values<TypeParam>({5, 60000}, 2).to(Device::cuda());
+  std::vector<Array<Complex<TypeParam>>> samples, images;
+  for (int plan = 0; plan < 2; ++plan) {
+    const auto transform = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cuda());
+    for (int run = 0; run < 2; ++run) {
+      transform->forward(x, samples.emplace_back(y.shape(), Device::cuda()));
+      transform->adjoint(y, images.emplace_back(x.shape(), Device::cuda()));
+    }
+  }
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    EXPECT_TRUE(same_bits(samples[0], samples[i]));
+    EXPECT_TRUE(same_bits(images[0], images[i]));
+  }
+}
+
+TYPED_TEST(GpuGridded, a_dense_centre_is_as_accurate_as_the_rest) {
+  const std::array<int, 3> matrix{16, 15, 14};
+  const auto trajectory = dense_centre(matrix, 20000);
+  const auto direct = make_direct_transform<double>(trajectory, matrix, Device::cpu());
+  const auto images = random_values<TypeParam>(direct->images_shape(1), 7);
+  const auto samples = random_values<TypeParam>(direct->samples_shape(1), 8);
+  Array<Complex<double>> exact_samples(samples.shape()), exact_images(images.shape());
+  direct->forward(as_double(images), exact_samples);
+  direct->adjoint(as_double(samples), exact_images);
+  const auto gridded = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cuda());
+  Array<Complex<TypeParam>> found_samples(samples.shape(), Device::cuda()),
+      found_images(images.shape(), Device::cuda());
+  gridded->forward(images.to(Device::cuda()), found_samples);
+  gridded->adjoint(samples.to(Device::cuda()), found_images);
+  EXPECT_LE(metrics::relative_l2(as_double(found_samples), exact_samples), 1e-5);
+  EXPECT_LE(metrics::relative_l2(as_double(found_images), exact_images), 1e-5);
+}
+
+TYPED_TEST(GpuGridded, coils_are_transformed_each_on_its_own_in_any_number) {
+  // The number of coils changes their grouping and the order in which cuFFT adds: equal to rounding, 6e-8
+  // (1e-16) times a hundred terms.
+  const double tolerance = sizeof(TypeParam) == 4 ? 1e-6 : 1e-14;
+  const std::array<int, 3> matrix{14, 12, 10};
+  const auto trajectory = tests::random_trajectory(matrix, 3000, 3);
+  const auto transform = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-3, Device::cuda());
+  const auto first_coils = [](const auto& all, Shape shape) {
+    Array<Complex<TypeParam>> few(shape);
+    std::copy_n(all.begin(), few.size(), few.begin());
+    return few;
+  };
+  const auto samples = random_values<TypeParam>({21, 3000}, 4);
+  const auto images = random_values<TypeParam>(transform->images_shape(21), 5);
+  Array<Complex<double>> expected_images, expected_samples;
+  for (const std::int64_t coils : {21, 20, 17, 16, 7, 2, 1}) {
+    SCOPED_TRACE(coils);
+    const Shape images_shape = transform->images_shape(coils), samples_shape{coils, 3000};
+    Array<Complex<TypeParam>> image(images_shape, Device::cuda()), sample(samples_shape, Device::cuda());
+    transform->adjoint(first_coils(samples, samples_shape).to(Device::cuda()), image);
+    transform->forward(first_coils(images, images_shape).to(Device::cuda()), sample);
+    const auto found_images = as_double(image), found_samples = as_double(sample);
+    if (coils == 21) expected_images = found_images, expected_samples = found_samples;
+    Array<Complex<double>> some_images(images_shape), some_samples(samples_shape);
+    std::copy_n(expected_images.begin(), some_images.size(), some_images.begin());
+    std::copy_n(expected_samples.begin(), some_samples.size(), some_samples.begin());
+    EXPECT_LE(metrics::relative_l2(found_images, some_images), tolerance);
+    EXPECT_LE(metrics::relative_l2(found_samples, some_samples), tolerance);
+  }
+}
+
+TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
+  // Rows of a few lines of tiles at once, one coil at once: sums in another order, so equal to rounding only,
+  // 6e-8 (1e-16) times a hundred terms.
+  const std::array<int, 3> matrix{24, 33, 20};
+  const std::int64_t sample_count = 20000, coils = 5;
+  const auto trajectory = tests::random_trajectory(matrix, sample_count, 3);
+  const auto samples = random_values<TypeParam>({coils, sample_count}, 4).to(Device::cuda());
+  Array<Complex<double>> images[2], found_samples[2];
+  for (int little = 0; little < 2; ++little) {
+    const auto before = device::memory_use().used_bytes;
+    const auto transform = make_gridded_transform_cuda<TypeParam>(
+        trajectory, matrix, 1e-5, little ? std::size_t{8} << 20 : default_gridding_bytes);
+    Array<Complex<TypeParam>> image(transform->images_shape(coils), Device::cuda()),
+        back(samples.shape(), Device::cuda());
+    transform->adjoint(samples, image);
+    transform->forward(image, back);
+    if (little) {
+      EXPECT_LE(device::memory_use().used_bytes - before, std::size_t{32} << 20);
+    }
+    images[little] = as_double(image);
+    found_samples[little] = as_double(back);
+  }
+  const double tolerance = sizeof(TypeParam) == 4 ? 1e-6 : 1e-14;
+  EXPECT_LE(metrics::relative_l2(images[1], images[0]), tolerance);
+  EXPECT_LE(metrics::relative_l2(found_samples[1], found_samples[0]), tolerance);
+}
+
+TYPED_TEST(GpuGridded, refuses_host_arrays_wrong_shapes_and_accuracies_beyond_reach) {
+  const std::array<int, 3> matrix{8, 8, 1};
+  const auto trajectory = tests::random_trajectory(matrix, 20, 1);
+  const auto transform = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-3, Device::cuda());
+  Array<Complex<TypeParam>> images({1, 1, 8, 8}), samples({1, 20});
+  EXPECT_THROW(transform->adjoint(samples, images), Error);
+  auto device_images = images.to(Device::cuda());
+  EXPECT_THROW(transform->adjoint(samples, device_images), Error);
+  EXPECT_THROW(transform->adjoint(Array<Complex<TypeParam>>({1, 21}, Device::cuda()), device_images), Error);
+  for (const double accuracy : {0.0, -1.0, 1e-16, 2.0, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(make_gridded_transform<TypeParam>(trajectory, matrix, accuracy, Device::cuda()), Error)
+        << accuracy;
+}
+
+TYPED_TEST(GpuGridded, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {
+  const std::array<int, 3> matrix{32, 32, 32};
+  const auto trajectory = tests::random_trajectory(matrix, 50000, 1);
+  const auto samples = random_values<TypeParam>({2, 50000}, 2).to(Device::cuda());
+  Array<Complex<TypeParam>> images({2, 32, 32, 32}, Device::cuda());
+  const auto before = device::memory_use().used_bytes;
+  int refused = 0, done = 0;
+  for (std::size_t mebibytes = 1; mebibytes < 512; mebibytes *= 2) {
+    device::limit_memory(before + (mebibytes << 20));
+    try {
+      make_gridded_transform<TypeParam>(trajectory, matrix, 1e-3, Device::cuda())->adjoint(samples, images);
+      ++done;
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
+    }
+    EXPECT_EQ(device::memory_use().used_bytes, before);
+  }
+  device::limit_memory(0);
+  EXPECT_GE(refused, 2);
+  EXPECT_GE(done, 1);
+}
+
+TEST_F(GpuPointSpread, is_as_close_to_the_direct_one_as_requested) {
+  for (const auto& c : trajectories()) {
+    Array<double> weights({c.trajectory.sample_count()});
+    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
+    const auto exact = point_spread_direct<double>(c.trajectory, c.matrix_size, &weights, Device::cpu());
+    for (const double accuracy : {1e-3, 1e-5}) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto q =
+          point_spread_gridded<float>(c.trajectory, c.matrix_size, &weights, accuracy, Device::cuda());
+      ASSERT_EQ(q.shape(), exact.shape());
+      EXPECT_EQ(q.device(), Device::cuda());
+      EXPECT_LE(metrics::relative_l2(as_double(q), exact), accuracy);
+    }
+  }
+}
+
+TEST_F(GpuDensityCompensation, equals_the_weights_of_the_cpu) {
+  // The same fixed point in single precision. Sums are taken in another order, 1e-7 of each, and an iteration
+  // passes such a difference on without enlarging the large ones: 1e-4 of the weights as a whole.
+  for (const auto& c : trajectories()) {
+    SCOPED_TRACE(c.name);
+    const auto expected = density_compensation(c.trajectory, c.matrix_size),
+               found = density_compensation(c.trajectory, c.matrix_size, Device::cuda());
+    ASSERT_EQ(found.shape(), expected.shape());
+    EXPECT_EQ(found.device(), Device::cpu());
+    double difference = 0, length = 0;
+    for (std::int64_t m = 0; m < found.size(); ++m) {
+      difference += (found[m] - expected[m]) * (found[m] - expected[m]);
+      length += expected[m] * expected[m];
+    }
+    EXPECT_LE(std::sqrt(difference / length), 1e-4);
+  }
+}
+
+TEST_F(GpuDensityCompensation, two_runs_give_the_same_bits) {
+  const std::array<int, 3> matrix{20, 20, 20};
+  const auto trajectory = dense_centre(matrix, 30000);
+  const auto first = density_compensation(trajectory, matrix, Device::cuda()),
+             second = density_compensation(trajectory, matrix, Device::cuda());
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), second.begin()));
+}
+
+}  // namespace
+}  // namespace fhd

@@ -1,0 +1,285 @@
+// The gridded transform against the direct one, at the accuracy that was asked for; its kernel, Q, and
+// density compensation.
+#include "recon/transform/gridded/gridded.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "data/trajectory.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/transform.hpp"
+#include "recon/transform/gridded/kaiser_bessel.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/recon/transform/gridded_problems.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace {
+
+using namespace fhd;
+using tests::random_values;
+using tests::trajectories;
+
+template <class T>
+class GriddedTransform : public ::testing::Test {
+ protected:
+  /// Accuracies that a user may ask for: those of the contract within reach of the tests' direct transform.
+  static std::vector<double> accuracies() {
+    if (sizeof(T) == 4) return {1e-2, 1e-3, 1e-5};
+    return {1e-3, 1e-5, 1e-8, 1e-11};
+  }
+};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(GriddedTransform, Precisions);
+
+TYPED_TEST(GriddedTransform, is_as_close_to_the_direct_transform_as_requested) {
+  unsigned seed = 1001;
+  for (const auto& c : trajectories()) {
+    const auto direct = make_direct_transform<double>(c.trajectory, c.matrix_size, Device::cpu());
+    const auto images = random_values<TypeParam>(direct->images_shape(c.coils), seed++);
+    const auto samples = random_values<TypeParam>(direct->samples_shape(c.coils), seed++);
+    Array<Complex<double>> exact_samples(samples.shape()), exact_images(images.shape());
+    direct->forward(converted<Complex<double>>(images), exact_samples);
+    direct->adjoint(converted<Complex<double>>(samples), exact_images);
+    for (const double accuracy : this->accuracies()) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto gridded =
+          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cpu());
+      Array<Complex<TypeParam>> gridded_samples(samples.shape()), gridded_images(images.shape());
+      gridded->forward(images, gridded_samples);
+      gridded->adjoint(samples, gridded_images);
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(gridded_samples), exact_samples), accuracy);
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(gridded_images), exact_images), accuracy);
+    }
+  }
+}
+
+TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
+  // From 162 voxels per axis on, the grid is oversampled less; rounding errors must not grow beyond the
+  // request.
+  const std::array<int, 3> matrix{162, 162, 162};
+  const auto trajectory = tests::random_trajectory(matrix, 300, 1);
+  const auto samples = random_values<float>({1, 300}, 2);
+  const auto direct = make_direct_transform<float>(trajectory, matrix, Device::cpu());  // its error: 1e-6
+  Array<Complex<float>> exact(direct->images_shape(1)), found(exact.shape());
+  direct->adjoint(samples, exact);
+  const auto expected = converted<Complex<double>>(exact);
+  for (const double accuracy : {1e-3, 1e-4, 1e-5}) {
+    make_gridded_transform<float>(trajectory, matrix, accuracy, Device::cpu())->adjoint(samples, found);
+    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(found), expected), accuracy);
+  }
+}
+
+TYPED_TEST(GriddedTransform, adjoint_is_conjugate_transpose) {
+  // Forward and adjoint share kernel, roll-off and FFT, so that they are transposes to rounding whatever the
+  // requested accuracy: 6e-8 (1e-16) times the root of the number of operations per output.
+  unsigned seed = 2001;
+  for (const auto& c : trajectories())
+    for (const double accuracy : {1e-2, 1e-5}) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto gridded =
+          make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cpu());
+      const auto x = random_values<TypeParam>(gridded->images_shape(c.coils), seed++);
+      const auto y = random_values<TypeParam>(gridded->samples_shape(c.coils), seed++);
+      Array<Complex<TypeParam>> ax(y.shape()), ahy(x.shape());
+      gridded->forward(x, ax);
+      gridded->adjoint(y, ahy);
+      EXPECT_LE(tests::adjointness_error(x, ax, y, ahy), sizeof(TypeParam) == 4 ? 1e-6 : 1e-13);
+    }
+}
+
+TYPED_TEST(GriddedTransform, takes_samples_slightly_beyond_the_edge) {
+  // Files round k: |k| up to N/2 x 1.005 is accepted by Scan::validate, and must not fall off the grid.
+  const std::array<int, 3> matrix{12, 11, 1};
+  Trajectory trajectory{Array<double>({3, 4})};
+  for (int m = 0; m < 4; ++m) {
+    trajectory.k[m] = (m % 2 ? 1 : -1) * 6 * 1.005;
+    trajectory.k[4 + m] = (m / 2 ? 1 : -1) * 5.5 * 1.005;
+  }
+  const auto direct = make_direct_transform<double>(trajectory, matrix, Device::cpu());
+  const auto gridded = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cpu());
+  const auto samples = random_values<TypeParam>({1, 4}, 1);
+  Array<Complex<double>> exact(direct->images_shape(1));
+  Array<Complex<TypeParam>> image(exact.shape());
+  direct->adjoint(converted<Complex<double>>(samples), exact);
+  gridded->adjoint(samples, image);
+  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(image), exact), 1e-5);
+}
+
+TYPED_TEST(GriddedTransform, overwrites_what_was_in_the_output) {
+  const std::array<int, 3> matrix{10, 9, 4};
+  const auto gridded =
+      make_gridded_transform<TypeParam>(tests::random_trajectory(matrix, 300, 1), matrix, 1e-5, Device::cpu());
+  const auto images = random_values<TypeParam>(gridded->images_shape(2), 2);
+  auto fresh = Array<Complex<TypeParam>>(gridded->samples_shape(2)),
+       used = random_values<TypeParam>(fresh.shape(), 3);
+  gridded->forward(images, fresh);
+  gridded->forward(images, used);
+  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), used.begin()));
+  auto fresh_images = Array<Complex<TypeParam>>(images.shape()), used_images = images;
+  gridded->adjoint(fresh, fresh_images);
+  gridded->adjoint(fresh, used_images);
+  EXPECT_TRUE(std::equal(fresh_images.begin(), fresh_images.end(), used_images.begin()));
+}
+
+TYPED_TEST(GriddedTransform, refuses_accuracies_that_it_cannot_reach) {
+  const std::array<int, 3> matrix{8, 8, 1};
+  const auto trajectory = tests::random_trajectory(matrix, 20, 1);
+  for (const double accuracy : {0.0, -1.0, 1e-16, 2.0, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(make_gridded_transform<TypeParam>(trajectory, matrix, accuracy, Device::cpu()), Error)
+        << accuracy;
+}
+
+TYPED_TEST(GriddedTransform, point_spread_is_as_close_to_the_direct_one_as_requested) {
+  for (const auto& c : trajectories()) {
+    Array<double> weights({c.trajectory.sample_count()});
+    for (std::int64_t m = 0; m < weights.size(); ++m) weights[m] = 0.5 + static_cast<double>(m % 7);
+    const auto exact = point_spread_direct<double>(c.trajectory, c.matrix_size, &weights, Device::cpu());
+    for (const double accuracy : this->accuracies()) {
+      SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
+      const auto q =
+          point_spread_gridded<TypeParam>(c.trajectory, c.matrix_size, &weights, accuracy, Device::cpu());
+      ASSERT_EQ(q.shape(), exact.shape());
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(q), exact), accuracy);
+    }
+  }
+}
+
+TEST(KaiserBessel, bessel_function_has_its_tabulated_values) {
+  // Abramowitz and Stegun, table 9.8, and its defining series.
+  EXPECT_EQ(bessel_i0(0), 1);
+  EXPECT_NEAR(bessel_i0(1), 1.2660658777520084, 1e-15);
+  EXPECT_NEAR(bessel_i0(10) / 2815.7166284662544, 1, 1e-14);
+}
+
+TEST(KaiserBessel, polynomials_reproduce_the_kernel_to_the_requested_accuracy) {
+  for (const double accuracy : {1e-2, 1e-3, 1e-5, 1e-8}) {
+    const KaiserBessel kernel(accuracy, 2);
+    for (int i = 0; i < kernel.width; ++i)
+      for (double z = -1; z < 1; z += 0.05) {
+        double sum = 0, power = 1;
+        for (const auto& coefficients : kernel.coefficients) sum += coefficients[i] * power, power *= z;
+        EXPECT_LE(std::abs(sum - kernel.value(-kernel.width / 2.0 + i + (z + 1) / 2)), accuracy);
+      }
+  }
+}
+
+TEST(KaiserBessel, transform_is_the_integral_of_the_kernel) {
+  const KaiserBessel kernel(1e-5, 2);
+  for (const double xi : {0.0, 0.1, 0.25, 0.3}) {
+    // The kernel jumps by 1 / I0(beta) at its ends and is smooth between: the midpoint rule is good to h^2.
+    const int steps = 20000;
+    const double h = static_cast<double>(kernel.width) / steps;
+    double integral = 0;
+    for (int i = 0; i < steps; ++i) {
+      const double u = -kernel.width / 2.0 + (i + 0.5) * h;
+      integral += h * kernel.value(u) * std::cos(2 * std::numbers::pi * xi * u);
+    }
+    EXPECT_NEAR(kernel.transform(xi), integral, 1e-6 * kernel.transform(0)) << xi;
+  }
+}
+
+TEST(KaiserBessel, width_grows_with_accuracy_and_is_refused_beyond_reach) {
+  EXPECT_LT(KaiserBessel(1e-2, 2).width, KaiserBessel(1e-5, 2).width);
+  EXPECT_LT(KaiserBessel(1e-5, 2).width, KaiserBessel(1e-5, 1.25).width);
+  EXPECT_THROW(KaiserBessel(1e-15, 1.1), Error);
+  EXPECT_THROW(KaiserBessel(0, 2), Error);
+}
+
+/// 2D image with no detail finer than about three voxels: k-space corners, which a radial scan never visits,
+/// are empty.
+Array<Complex<double>> smooth_image(std::array<int, 3> matrix) {
+  Array<Complex<double>> image({1, matrix[2], matrix[1], matrix[0]});
+  const auto r = [&](int axis, std::int64_t n) {
+    return static_cast<double>(n - matrix[axis] / 2) / matrix[axis];
+  };
+  const double width =
+      3.0 / matrix[0];  // standard deviation: exp(-2 (pi 3 / 2)^2) = 5e-20 at the edge of k-space
+  std::int64_t p = 0;
+  for (int z = 0; z < matrix[2]; ++z)
+    for (int y = 0; y < matrix[1]; ++y)
+      for (int x = 0; x < matrix[0]; ++x, ++p)
+        for (const auto& [cx, cy, height] :
+             {std::array{0.1, -0.2, 1.0}, std::array{-0.2, 0.05, 0.7}, std::array{0.0, 0.25, -0.4}})
+          image[p] +=
+              height * Complex<double>(std::exp(-(std::pow(r(0, x) - cx, 2) + std::pow(r(1, y) - cy, 2)) /
+                                                (2 * width * width)));
+  return image;
+}
+
+/// The gridded image of `image` as seen by `trajectory`: adjoint of the compensated samples.
+double error_of_compensated_adjoint(const Trajectory& trajectory, std::array<int, 3> matrix) {
+  const auto image = smooth_image(matrix);
+  const auto weights = density_compensation(trajectory, matrix);
+  const auto direct = make_direct_transform<double>(trajectory, matrix, Device::cpu());
+  Array<Complex<double>> samples(direct->samples_shape(1)), result(image.shape());
+  direct->forward(image, samples);
+  for (std::int64_t m = 0; m < samples.size(); ++m) samples[m] *= weights[m];
+  direct->adjoint(samples, result);
+  return metrics::relative_l2(result, image);
+}
+
+data::DesignedTrajectory designed(data::TrajectoryKind kind, std::array<int, 3> matrix) {
+  data::TrajectorySettings settings;
+  settings.kind = kind;
+  settings.matrix_size = matrix;
+  settings.fov_mm = {240, 240, 5};
+  return data::design_trajectory(settings);
+}
+
+TEST(DensityCompensation, makes_the_adjoint_an_image_of_the_right_intensity) {
+  // Nyquist-sampled scans: what is left, some per cent, is the ripple of the weights and not a scale (a wrong
+  // scale would be 100 %).
+  for (const auto kind :
+       {data::TrajectoryKind::cartesian, data::TrajectoryKind::radial, data::TrajectoryKind::spiral})
+    for (const int n : {48, 51}) {
+      SCOPED_TRACE(std::string(data::name_of(kind)) + " " + std::to_string(n));
+      EXPECT_LE(error_of_compensated_adjoint(designed(kind, {n, n, 1}).trajectory, {n, n, 1}), 0.1);
+    }
+}
+
+TEST(DensityCompensation, of_radial_samples_is_the_ramp) {
+  const int n = 64;
+  const auto design = designed(data::TrajectoryKind::radial, {n, n, 1});
+  const auto weights = density_compensation(design.trajectory, {n, n, 1});
+  const auto samples = design.trajectory.sample_count();
+  double sum = 0, expected_sum = 0, squared_difference = 0, squared = 0;
+  std::vector<double> radii;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    EXPECT_GE(weights[m], 0);
+    const double radius = std::hypot(design.trajectory.k[m], design.trajectory.k[samples + m]);
+    radii.push_back(radius);
+    if (radius > 4 && radius < n / 2.0 - 4) sum += weights[m], expected_sum += radius;
+  }
+  for (std::int64_t m = 0; m < samples; ++m)
+    if (radii[m] > 4 && radii[m] < n / 2.0 - 4) {
+      const double ramp = radii[m] * sum / expected_sum;
+      squared_difference += (weights[m] - ramp) * (weights[m] - ramp), squared += ramp * ramp;
+    }
+  EXPECT_LE(std::sqrt(squared_difference / squared), 0.1);  // the fixed point is the ramp up to ripple
+}
+
+TEST(DensityCompensation, shares_a_weight_among_repeated_samples) {
+  const int n = 16;
+  const auto design = designed(data::TrajectoryKind::cartesian, {n, n, 1});
+  const auto samples = design.trajectory.sample_count();
+  Trajectory doubled{Array<double>({3, 2 * samples})};
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < 2 * samples; ++m)
+      doubled.k[axis * 2 * samples + m] = design.trajectory.k[axis * samples + m % samples];
+  const auto once = density_compensation(design.trajectory, {n, n, 1}),
+             twice = density_compensation(doubled, {n, n, 1});
+  for (std::int64_t m = 0; m < samples; ++m) {
+    EXPECT_NEAR(twice[m], once[m] / 2, 1e-3 * once[m]);
+    EXPECT_NEAR(twice[m], twice[m + samples], 1e-6 * once[m]);
+  }
+}
+
+TEST(DensityCompensation, of_a_single_sample_is_finite) {
+  const auto weights = density_compensation({Array<double>({3, 1})}, {8, 8, 1});
+  ASSERT_EQ(weights.size(), 1);
+  EXPECT_TRUE(std::isfinite(weights[0]));
+  EXPECT_GT(weights[0], 0);
+}
+
+}  // namespace

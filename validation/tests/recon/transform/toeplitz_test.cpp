@@ -1,0 +1,270 @@
+// The Toeplitz form of E^H E, the explicit one, sensitivity maps and regularisers, against the direct
+// transform and the oracle.
+#include "recon/transform/toeplitz/toeplitz.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "recon/encoding/sense.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/terms/regularizer.hpp"
+#include "validation/metrics.hpp"
+#include "validation/oracle.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace {
+
+using namespace fhd;
+using tests::random_trajectory;
+using tests::random_values;
+
+template <class T>
+Array<Complex<double>> in_double(const Array<Complex<T>>& values) {
+  return converted<Complex<double>>(values);
+}
+
+template <class T>
+std::shared_ptr<const FourierTransform<T>> direct(const Trajectory& trajectory,
+                                                  std::array<int, 3> matrix_size) {
+  return make_direct_transform<T>(trajectory, matrix_size, Device::cpu());
+}
+
+template <class T>
+class Toeplitz : public ::testing::Test {
+ protected:
+  // Q, FFT(q) and the products carry the rounding of T through two FFTs of a few hundred points per axis:
+  // some 10 units in the last place (6e-8, 1e-16), and single-precision Q that of the direct sum, 3e-6 for N
+  // <= 64.
+  static constexpr double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-12;
+  static constexpr double symmetry = sizeof(T) == 4 ? 1e-6 : 1e-13;
+};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Toeplitz, Precisions);
+
+const std::vector<tests::TransformCase> cases{
+    {{1, 1, 1}, 3, 2},     {{7, 1, 1}, 30, 1},    {{1, 9, 1}, 12, 3},  {{1, 1, 6}, 20, 2},
+    {{32, 32, 1}, 700, 1}, {{31, 33, 1}, 511, 3}, {{8, 8, 8}, 400, 2}, {{5, 9, 7}, 300, 4},
+    {{12, 1, 10}, 150, 2}, {{1, 6, 5}, 64, 2},    {{2, 2, 2}, 1, 1},   {{64, 64, 1}, 1, 5},
+    {{16, 3, 17}, 333, 1}};
+
+TYPED_TEST(Toeplitz, equals_forward_then_adjoint) {
+  unsigned seed = 1;
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text());
+    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
+    const auto transform = direct<double>(trajectory, c.matrix_size);
+    const auto maps = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
+    const auto toeplitz = make_toeplitz_normal(
+        point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cpu()), maps);
+    const auto image = random_values<TypeParam>(toeplitz->domain(), seed++);
+    auto result = random_values<TypeParam>(image.shape(), seed++);  // to be overwritten
+    toeplitz->forward(image, result);
+
+    const ExplicitNormal<double> exact(std::make_shared<SenseEncoding<double>>(transform, in_double(maps)));
+    Array<Complex<double>> expected(image.shape());
+    exact.forward(in_double(image), expected);
+    EXPECT_LE(metrics::relative_l2(in_double(result), expected), this->tolerance);
+  }
+}
+
+TYPED_TEST(Toeplitz, is_hermitian) {
+  unsigned seed = 101;
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text());
+    const auto q = point_spread_direct<TypeParam>(random_trajectory(c.matrix_size, c.samples, seed++),
+                                                  c.matrix_size, nullptr, Device::cpu());
+    const auto toeplitz = make_toeplitz_normal(
+        q, random_values<TypeParam>({c.coils, c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]}, seed++));
+    const auto x = random_values<TypeParam>(toeplitz->domain(), seed++),
+               y = random_values<TypeParam>(toeplitz->domain(), seed++);
+    Array<Complex<TypeParam>> ax(x.shape()), ay(x.shape());
+    toeplitz->forward(x, ax);
+    toeplitz->forward(y, ay);
+    EXPECT_LE(tests::adjointness_error(x, ax, y, ay), this->symmetry);
+  }
+}
+
+TYPED_TEST(Toeplitz, carries_the_weights_of_its_point_spread) {
+  // F^H W F of the oracle, sample by sample.
+  const std::array<int, 3> matrix{9, 8, 1};
+  const auto trajectory = random_trajectory(matrix, 100, 1);
+  Array<double> weights({100});
+  for (int m = 0; m < 100; ++m) weights[m] = 0.1 + m % 5;
+  const auto q = point_spread_direct<TypeParam>(trajectory, matrix, &weights, Device::cpu());
+  Array<Complex<TypeParam>> ones({1, 1, 8, 9});
+  for (auto& value : ones) value = TypeParam(1);
+  const auto image = random_values<TypeParam>({1, 8, 9}, 2);
+  Array<Complex<TypeParam>> result(image.shape());
+  make_toeplitz_normal(q, ones)->forward(image, result);
+  const auto r = oracle::voxel_positions(matrix);
+  auto samples = oracle::forward(trajectory.k, r, in_double(image));
+  for (int m = 0; m < 100; ++m) samples[m] *= weights[m];
+  EXPECT_LE(metrics::relative_l2(in_double(result), oracle::adjoint(trajectory.k, r, samples)),
+            this->tolerance);
+}
+
+TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
+  const std::array<int, 3> matrix{12, 11, 1};
+  const auto q =
+      point_spread_direct<TypeParam>(random_trajectory(matrix, 200, 1), matrix, nullptr, Device::cpu());
+  Array<Complex<TypeParam>> ones({1, 1, 11, 12});
+  for (auto& value : ones) value = TypeParam(1);
+  const auto toeplitz = make_toeplitz_normal(q, ones);
+  const auto transfer = transfer_function(q);
+  const double bound =
+      *std::max_element(transfer.begin(), transfer.end()) * static_cast<double>(transfer.size());
+  const double largest = largest_eigenvalue(*toeplitz, 132);
+  EXPECT_LE(largest, bound);
+  EXPECT_GE(largest, 0.3 * bound);  // measured 0.6; a lost factor of the grid size would be 4 or 1/4
+}
+
+TYPED_TEST(Toeplitz, refuses_arrays_that_do_not_agree) {
+  const std::array<int, 3> matrix{6, 6, 1};
+  const auto q =
+      point_spread_direct<TypeParam>(random_trajectory(matrix, 20, 1), matrix, nullptr, Device::cpu());
+  EXPECT_THROW(make_toeplitz_normal(q, Array<Complex<TypeParam>>({6, 6})), Error);
+  EXPECT_THROW(make_toeplitz_normal(q, Array<Complex<TypeParam>>({1, 1, 7, 6})), Error);
+  const auto toeplitz = make_toeplitz_normal(q, Array<Complex<TypeParam>>({1, 1, 6, 6}));
+  Array<Complex<TypeParam>> image({1, 6, 6}), other({1, 6, 5});
+  EXPECT_THROW(toeplitz->forward(image, other), Error);
+  EXPECT_THROW(toeplitz->forward(other, image), Error);
+}
+
+template <class T>
+class Sense : public Toeplitz<T> {};
+TYPED_TEST_SUITE(Sense, Precisions);
+
+TYPED_TEST(Sense, encoding_equals_the_oracle) {
+  unsigned seed = 201;
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text());
+    const auto trajectory = random_trajectory(c.matrix_size, c.samples, seed++);
+    const auto transform = direct<TypeParam>(trajectory, c.matrix_size);
+    const auto maps = random_values<TypeParam>(transform->images_shape(c.coils), seed++);
+    const SenseEncoding<TypeParam> encoding(transform, maps);
+    const auto image = random_values<TypeParam>(encoding.domain(), seed++);
+    const auto samples = random_values<TypeParam>(encoding.range(), seed++);
+    Array<Complex<TypeParam>> encoded(samples.shape()), combined(image.shape());
+    encoding.forward(image, encoded);
+    encoding.adjoint(samples, combined);
+    const auto r = oracle::voxel_positions(c.matrix_size);
+    EXPECT_LE(metrics::relative_l2(in_double(encoded),
+                                   oracle::sense_forward(trajectory.k, r, in_double(image), in_double(maps))),
+              this->tolerance);
+    EXPECT_LE(
+        metrics::relative_l2(in_double(combined),
+                             oracle::sense_adjoint(trajectory.k, r, in_double(samples), in_double(maps))),
+        this->tolerance);
+    EXPECT_LE(tests::adjointness_error(image, encoded, samples, combined), this->symmetry);
+  }
+}
+
+TYPED_TEST(Sense, refuses_maps_of_another_shape) {
+  const std::array<int, 3> matrix{6, 5, 1};
+  const auto transform = direct<TypeParam>(random_trajectory(matrix, 20, 1), matrix);
+  EXPECT_THROW(SenseEncoding<TypeParam>(transform, Array<Complex<TypeParam>>({2, 1, 6, 5})), Error);
+  EXPECT_THROW(SenseEncoding<TypeParam>(transform, Array<Complex<TypeParam>>({5, 6})), Error);
+}
+
+TEST(RootSumOfSquares, of_two_coils) {
+  Array<Complex<float>> coils({2, 1, 1, 2});
+  coils[0] = {3, 0}, coils[2] = {0, 4}, coils[1] = {0, 0}, coils[3] = {-2, 0};
+  const auto image = root_sum_of_squares(coils);
+  ASSERT_EQ(image.shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(image[0], Complex<float>(5));
+  EXPECT_EQ(image[1], Complex<float>(2));
+}
+
+template <class T>
+class Roughness : public ::testing::Test {};
+TYPED_TEST_SUITE(Roughness, Precisions);
+
+TYPED_TEST(Roughness, equals_finite_differences_of_the_oracle) {
+  for (const auto matrix : {std::array{5, 4, 3}, std::array{7, 1, 1}, std::array{1, 6, 2},
+                            std::array{1, 1, 1}, std::array{2, 2, 1}}) {
+    const auto image = random_values<TypeParam>({matrix[2], matrix[1], matrix[0]}, 1);
+    const auto start = random_values<TypeParam>(image.shape(), 2);
+    auto result = start;
+    add_roughness(image, TypeParam(0.5), {}, result);
+    const auto w = oracle::finite_difference_matrix(matrix);
+    auto expected = in_double(start);
+    for (std::int64_t row = 0; row < w.extent(0); ++row) {
+      Complex<double> difference;
+      for (std::int64_t p = 0; p < image.size(); ++p)
+        difference += w[row * image.size() + p] * Complex<double>(image[p]);
+      for (std::int64_t p = 0; p < image.size(); ++p)
+        expected[p] += 0.5 * conj(w[row * image.size() + p]) * difference;
+    }
+    // At most 6 differences per voxel.
+    EXPECT_LE(metrics::relative_l2(in_double(result), expected), sizeof(TypeParam) == 4 ? 5e-7 : 1e-15);
+  }
+}
+
+TYPED_TEST(Roughness, weights_each_pair_of_neighbours) {
+  // Three voxels in x: w(0) |rho1 - rho0|^2 + w(1) |rho2 - rho1|^2; the weight of the last voxel has no pair.
+  Array<Complex<TypeParam>> image({1, 1, 3}), result({1, 1, 3});
+  image[0] = TypeParam(1), image[1] = TypeParam(3), image[2] = {TypeParam(3), TypeParam(4)};
+  Array<TypeParam> weights({3, 1, 1, 3});
+  for (auto& w : weights) w = TypeParam(100);
+  weights[0] = TypeParam(2), weights[1] = TypeParam(0.5);
+  add_roughness(image, TypeParam(1), weights, result);
+  EXPECT_EQ(result[0], Complex<TypeParam>(-4));
+  EXPECT_EQ(result[1], Complex<TypeParam>(4, -2));
+  EXPECT_EQ(result[2], Complex<TypeParam>(0, 2));
+}
+
+/// The whole chain against the oracle's least squares: undersampled, several coils, so that lambda matters.
+template <class T>
+class RegularizedSolution : public ::testing::Test {
+ protected:
+  static double error(bool roughness, bool toeplitz_normal) {
+    const std::array<int, 3> matrix{7, 6, 2};
+    const Shape image{2, 6, 7};
+    const std::int64_t samples = 40, coils = 3;
+    const double lambda = 5;
+    const auto trajectory = random_trajectory(matrix, samples, 1);
+    const auto transform = direct<T>(trajectory, matrix);
+    const auto maps = random_values<T>(transform->images_shape(coils), 2);
+    const auto data = random_values<T>({coils, samples}, 3);
+
+    const auto encoding = std::make_shared<SenseEncoding<T>>(transform, maps);
+    std::shared_ptr<const HermitianOperator<T>> normal;
+    if (toeplitz_normal)
+      normal = make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, Device::cpu()), maps);
+    else
+      normal = std::make_shared<ExplicitNormal<T>>(encoding);
+    std::shared_ptr<const HermitianOperator<T>> regularized;
+    if (roughness)
+      regularized = std::make_shared<RoughnessRegularized<T>>(normal, lambda);
+    else
+      regularized = std::make_shared<IdentityRegularized<T>>(normal, lambda);
+    Array<Complex<T>> b(image), x(image);
+    encoding->adjoint(data, b);
+    conjugate_gradient(*regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
+
+    const auto matrix_of_encoding =
+        oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));
+    const auto expected = oracle::least_squares(
+        matrix_of_encoding, in_double(data), lambda,
+        roughness ? oracle::finite_difference_matrix(matrix) : oracle::identity_matrix(matrix));
+    return metrics::relative_l2(in_double(x), expected);
+  }
+  // The largest eigenvalue is about 500, lambda 5: condition number 100 (identity), some 1000 (differences,
+  // whose smallest eigenvalues are near 0 but filled by the data); times the operator's error of some 1e-7
+  // (1e-15).
+  static constexpr double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-11;
+};
+TYPED_TEST_SUITE(RegularizedSolution, Precisions);
+
+TYPED_TEST(RegularizedSolution, with_identity_equals_dense_least_squares) {
+  EXPECT_LE(this->error(false, true), this->tolerance);
+  EXPECT_LE(this->error(false, false), this->tolerance);
+}
+TYPED_TEST(RegularizedSolution, with_roughness_equals_dense_least_squares) {
+  EXPECT_LE(this->error(true, true), this->tolerance);
+  EXPECT_LE(this->error(true, false), this->tolerance);
+}
+
+}  // namespace

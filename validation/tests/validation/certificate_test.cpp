@@ -1,0 +1,217 @@
+// The accuracy certificate: that it passes what is right, and finds what is wrong.
+#include "validation/certificate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+
+namespace fhd {
+namespace {
+
+Scan scan_of(std::array<int, 3> matrix_size, int coils) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = matrix_size;
+  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
+  if (matrix_size[2] > 1) settings.trajectory.kind = data::TrajectoryKind::stack_of_stars;
+  settings.coil_count = coils;
+  return data::simulate(settings).scan;
+}
+
+Settings inspected() {
+  Settings settings;
+  settings.verifier = validation::make_verifier();
+  return settings;
+}
+
+Certificate certificate_of(const Scan& scan, const Settings& settings) {
+  return reconstruct(scan, settings).report.certificate.value();
+}
+
+TEST(Certificate, passes_exact_and_gridded_transforms_in_both_precisions) {
+  for (const auto matrix_size : {std::array{33, 28, 1}, std::array{16, 17, 9}}) {
+    const Scan scan = scan_of(matrix_size, 3);
+    for (const auto transform : {TransformKind::direct, TransformKind::gridded})
+      for (const auto precision : {Precision::single_precision, Precision::double_precision}) {
+        Settings settings = inspected();
+        settings.transform = transform;
+        settings.precision = precision;
+        const Certificate c = certificate_of(scan, settings);
+        EXPECT_TRUE(c.passed);
+        EXPECT_GE(c.voxels, 16);
+        EXPECT_GE(c.samples, 16);
+        // The largest of three errors, none of which may be missing.
+        EXPECT_GE(std::min({c.forward_error, c.adjoint_error, c.normal_error}), 0);
+        EXPECT_LE(c.error(), c.requested);
+        // Rounding of T in F, F^H and the two products: a few eps each.
+        const double eps = precision == Precision::single_precision ? 0x1p-23 : 0x1p-52;
+        EXPECT_LE(c.adjointness, 100 * eps);
+        EXPECT_LE(c.true_residual, 2 * c.solver_residual + 3 * c.requested);
+      }
+  }
+}
+
+TEST(Certificate, covers_every_method_and_the_scan_without_maps) {
+  Scan scan = scan_of({24, 24, 1}, 4);
+  for (const auto method : {Method::gridded, Method::adjoint}) {
+    Settings settings = inspected();
+    settings.method = method;
+    const Certificate c = certificate_of(scan, settings);
+    EXPECT_TRUE(c.passed);
+    EXPECT_LE(c.adjoint_error, c.requested);
+    EXPECT_GE(c.adjoint_error, 0);
+    EXPECT_LT(c.forward_error, 0) << "nothing is transformed forward";
+  }
+  scan.sensitivity_maps.reset();
+  Settings settings = inspected();
+  settings.coils.maps = CoilMaps::none;
+  EXPECT_TRUE(certificate_of(scan, settings).passed);
+}
+
+TEST(Certificate, covers_a_cartesian_scan_with_repeated_positions) {
+  constexpr int n = 12;
+  Scan scan;
+  scan.geometry.matrix_size = {n, n, 1};
+  scan.trajectory.k = Array<double>({3, n * n + 5});
+  scan.kspace.values = Array<Complex<float>>({2, n * n + 5});
+  for (int m = 0; m < n * n + 5; ++m) {
+    scan.trajectory.k[m] = m % n - n / 2;
+    scan.trajectory.k[n * n + 5 + m] = m / n % n - n / 2;
+    for (int coil = 0; coil < 2; ++coil)
+      scan.kspace.values[coil * (n * n + 5) + m] = {std::sin(1.0F + m), std::cos(3.0F * m + coil)};
+  }
+  Settings settings = inspected();
+  settings.method = Method::fft;
+  const Certificate c = certificate_of(scan, settings);
+  EXPECT_TRUE(c.passed);
+  EXPECT_GE(c.adjoint_error, 0);
+}
+
+TEST(Certificate, covers_off_resonance) {
+  Scan scan = scan_of({24, 24, 1}, 2);
+  scan.field_map = Array<float>(scan.geometry.image_shape());
+  for (std::int64_t p = 0; p < scan.field_map->size(); ++p)
+    (*scan.field_map)[p] = 300 * std::sin(0.01F * static_cast<float>(p));
+  scan.sample_time_s = Array<double>({scan.kspace.sample_count()});
+  for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m)
+    (*scan.sample_time_s)[m] =
+        10e-3 * static_cast<double>(m) / static_cast<double>(scan.kspace.sample_count());
+  const Certificate c = certificate_of(scan, inspected());
+  EXPECT_TRUE(c.passed);
+  EXPECT_LE(c.error(), c.requested);
+}
+
+/// Hands on input that `change` has falsified.
+template <class Change>
+class Falsified final : public Verifier {
+ public:
+  explicit Falsified(Change change) : change_(change) {}
+  Certificate verify(const VerifierInput<float>& input) const override {
+    VerifierInput<float> changed(input);
+    change_(changed);
+    return validation::make_verifier()->verify(changed);
+  }
+  Certificate verify(const VerifierInput<double>&) const override { return {}; }
+
+ private:
+  Change change_;
+};
+
+template <class Change>
+Certificate falsified(const Scan& scan, Change change) {
+  Settings settings;
+  settings.verifier = std::make_shared<Falsified<Change>>(change);
+  return certificate_of(scan, settings);
+}
+
+TEST(Certificate, finds_an_operator_that_is_off_by_a_thousandth) {
+  const Scan scan = scan_of({32, 32, 1}, 3);
+  const auto stretch = [](Array<Complex<float>>& values) {
+    for (auto& v : values) v *= 1.001F;
+  };
+  // A factor of 1.001 is a relative error of 1e-3; a sample of 100 voxels of an image with a bright object
+  // tells the root mean square within a factor of two.
+  const auto near_a_thousandth = [](double error) {
+    EXPECT_GE(error, 0.5e-3);
+    EXPECT_LE(error, 2e-3);
+  };
+  const Certificate forward = falsified(scan, [&](auto& e) { stretch(e.predicted); });
+  EXPECT_FALSE(forward.passed);
+  near_a_thousandth(forward.forward_error);
+  const Certificate adjoint = falsified(scan, [&](auto& e) { stretch(e.adjoint); });
+  EXPECT_FALSE(adjoint.passed);
+  near_a_thousandth(adjoint.adjoint_error);
+  near_a_thousandth(adjoint.adjointness);
+  const Certificate normal = falsified(scan, [&](auto& e) { stretch(e.normal); });
+  EXPECT_FALSE(normal.passed);
+  near_a_thousandth(normal.normal_error);
+}
+
+TEST(Certificate, finds_an_image_that_does_not_solve_the_system) {
+  const Scan scan = scan_of({32, 32, 1}, 3);
+  // The image and everything made of it, consistently: a solution of another system.
+  const Certificate c = falsified(scan, [](auto& e) {
+    for (auto* values : {&e.image, &e.predicted, &e.normal, &e.regularized})
+      for (auto& v : *values) v *= 0.9F;
+  });
+  EXPECT_FALSE(c.passed);
+  EXPECT_LE(c.error(), c.requested) << "the operators are right";
+  // E^H d - 0.9 (E^H E + lambda) rho is a tenth of E^H d.
+  EXPECT_GE(c.true_residual, 0.05);
+  EXPECT_LE(c.true_residual, 0.2);
+}
+
+TEST(Certificate, never_passes_a_nan) {
+  const Scan scan = scan_of({16, 16, 1}, 2);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(falsified(scan, [&](auto& e) {
+                 std::fill(e.adjoint.begin(), e.adjoint.end(), Complex<float>(nan));
+               }).passed);
+  EXPECT_FALSE(falsified(scan, [&](auto& e) { e.predicted[0] = {nan, nan}; }).passed);
+  EXPECT_FALSE(falsified(scan, [&](auto& e) {
+                 std::fill(e.regularized.begin(), e.regularized.end(), Complex<float>(nan));
+               }).passed);
+}
+
+TEST(Certificate, never_passes_a_nan_of_a_method_without_a_system) {
+  const Scan scan = scan_of({16, 16, 1}, 2);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto falsify = [&](auto& e) { std::fill(e.adjoint.begin(), e.adjoint.end(), Complex<float>(nan)); };
+  Settings settings;
+  settings.method = Method::gridded;
+  settings.verifier = std::make_shared<Falsified<decltype(falsify)>>(falsify);
+  EXPECT_FALSE(certificate_of(scan, settings).passed);
+}
+
+TEST(Certificate, the_largest_error_is_a_nan_wherever_it_stands) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double Certificate::*error :
+       {&Certificate::forward_error, &Certificate::adjoint_error, &Certificate::normal_error}) {
+    Certificate c;
+    c.forward_error = c.adjoint_error = c.normal_error = 1e-6;
+    EXPECT_EQ(c.error(), 1e-6);
+    c.*error = nan;
+    EXPECT_TRUE(std::isnan(c.error()));
+  }
+}
+
+TEST(Certificate, is_the_same_in_every_run) {
+  const Scan scan = scan_of({20, 20, 1}, 2);
+  const Certificate a = certificate_of(scan, inspected()), b = certificate_of(scan, inspected());
+  if (a.voxels == b.voxels && a.samples == b.samples) {  // the budget follows the time that the run took
+    EXPECT_EQ(a.forward_error, b.forward_error);
+    EXPECT_EQ(a.true_residual, b.true_residual);
+  }
+}
+
+TEST(Certificate, of_an_image_of_zeros_passes) {
+  Scan scan = scan_of({16, 16, 1}, 2);
+  scan.kspace.values.fill_zero();
+  EXPECT_TRUE(certificate_of(scan, inspected()).passed);
+}
+
+}  // namespace
+}  // namespace fhd
