@@ -106,10 +106,15 @@ void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<
 }
 
 template <class T>
-double norm_l2(const Array<Complex<T>>& a) {
+double real_dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
   Array<double> result(Shape{1}, a.device());
-  dot(a, a, result, 0);
-  return std::sqrt(result.to(Device::cpu())[0]);
+  dot(a, b, result, 0);
+  return result.to(Device::cpu())[0];
+}
+
+template <class T>
+double norm_l2(const Array<Complex<T>>& a) {
+  return std::sqrt(real_dot(a, a));
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \
@@ -121,6 +126,7 @@ double norm_l2(const Array<Complex<T>>& a) {
   template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                    \
   template void copy_range<T>(const Array<Complex<T>>&, std::int64_t, Array<Complex<T>>&, std::int64_t,   \
                               std::int64_t);                                                              \
+  template double real_dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);                        \
   template double norm_l2<T>(const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
