@@ -64,7 +64,8 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
                         use.free_bytes + use.used_bytes);
   for (const auto& item : plan.items()) context.journal.report.device_memory.push_back({item.what, item.bytes});
   context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes()});
-  if (scan.sensitivity_maps && how.coils_at_once < scan.kspace.coil_count())
+  if (scan.sensitivity_maps && least_squares(context.settings) &&
+      how.coils_at_once < scan.kspace.coil_count())
     context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +
                          std::to_string(scan.kspace.coil_count()) + " coils at a time");
   return how.coils_at_once;
