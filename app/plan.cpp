@@ -95,11 +95,11 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, bool gridded_i
   settings.device = Device::cuda();
   const auto gridded = settings_beside(settings, gridded_image);
   DevicePlan plan;
-  plan.name = fmt::format("GPU {}: {}", gpu.ordinal, gpu.name);
+  plan.name = fmt::format("GPU {}: {}", gpu.device.number(), gpu.name);
   MachineRates rates;
   try {
-    device::select(gpu.ordinal);
-    plan.available_bytes = device::memory_use().free_bytes;
+    device::start(gpu.device);
+    plan.available_bytes = device::memory_use(gpu.device).free_bytes;
     rates = machine_rates(Device::cuda(), gpu.name);
   } catch (const Error& error) {
     rates = assumed_gpu_rates(machine_rates(Device::cpu()));
@@ -174,7 +174,7 @@ int PlanCommand::run() {
   plans.push_back(plan_on_cpu(sizes, settings, !no_gridded_image));
   if (settings.method != Method::fft)
     for (const auto& gpu : device::inventory().devices)
-      if (chosen.automatic || (chosen.device.is_cuda() && chosen.description.ordinal == gpu.ordinal))
+      if (chosen.automatic || chosen.device == gpu.device)
         plans.push_back(plan_on_gpu(sizes, settings, !no_gridded_image, gpu));
 
   const std::int64_t images = summary.slice_count * summary.repetition_count;

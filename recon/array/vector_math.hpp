@@ -43,4 +43,11 @@ void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<
 template <class T>
 double norm_l2(const Array<Complex<T>>& a);
 
+namespace device {
+
+/// The CUDA side, in vector_math_cuda.cu: *result, on the device of a and b, is their dot product.
+template <class T>
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result);
+
+}  // namespace device
 }  // namespace fhd

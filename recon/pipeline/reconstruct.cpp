@@ -222,7 +222,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     scale(image, static_cast<T>((data_unit_ == 0 ? 1 : data_unit_) * map_scale));
     if (settings_.device.is_cuda())
       stage("copy from the device", [&] { image = image.to(Device::cpu()); });
-    if (settings_.device.is_cuda()) report_.device_peak_bytes = device::memory_use().peak_bytes;
+    if (settings_.device.is_cuda()) report_.device_peak_bytes = device::memory_use(settings_.device).peak_bytes;
     if (!point_spread_.empty() && !q_is_new_) ++report_.trajectory_hits;
     Image cropped = crop(image, scan);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -296,8 +296,8 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (settings_.device.is_cpu()) return;
     const bool gridded = settings_.method == Method::gridded || kind_ == TransformKind::gridded;
     // What is kept from the scan before is part of the plan.
-    device::reset_peak_memory();
-    const auto use = device::memory_use();
+    device::reset_peak_memory(settings_.device);
+    const auto use = device::memory_use(settings_.device);
     const MemoryPlan plan = plan_device_memory(
         {matrix_size_, trajectory_.sample_count(), scan.kspace.coil_count(),
          scan.sensitivity_maps.has_value(), gridded ? TransformKind::gridded : TransformKind::direct},
@@ -888,7 +888,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (progress_) progress_({name, 0, 1, -1});
     const auto begin = std::chrono::steady_clock::now();
     work();
-    if (settings_.device.is_cuda()) device::synchronize();
+    device::synchronize(settings_.device);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const auto known = std::find_if(report_.stages.begin(), report_.stages.end(),
                                     [&](const Stage& s) { return s.name == name; });

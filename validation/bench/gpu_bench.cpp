@@ -37,11 +37,15 @@ double median_ms(Work work) {
   work();
   std::vector<double> ms;
   for (int i = 0; i < repetitions; ++i) {
-    device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
-    start.record();
-    work();
-    stop.record();
-    ms.push_back(stop.ms_since(start));
+    if constexpr (built_with_cuda) {
+      device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
+      start.record();
+      work();
+      stop.record();
+      ms.push_back(stop.ms_since(start));
+    } else {
+      refuse_cuda();
+    }
   }
   std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
   return ms[repetitions / 2];

@@ -1,7 +1,6 @@
 #include "recon/solve/terms/regularizer.hpp"
 
 #include "recon/array/vector_math.hpp"
-#include "recon/solve/terms/regularizer_cuda.hpp"
 #include "recon/solve/terms/roughness_at.hpp"
 
 namespace fhd {
@@ -29,11 +28,16 @@ template <class T>
 void add_roughness(const Array<Complex<T>>& in, T factor, const Array<T>& weights, Array<Complex<T>>& out) {
   if (in.shape().rank() != 3) throw Error("image", "[z][y][x]", in.shape().text());
   require_shape(out, in.shape(), "image");
-  if (in.device().is_cuda()) return device::add_roughness(in, factor, weights, out);
-  const std::int64_t n[3] = {in.extent(2), in.extent(1), in.extent(0)};
-  const T* w = weights.empty() ? nullptr : weights.data();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < in.size(); ++p) out.data()[p] += factor * roughness_at(in.data(), w, n, p);
+  if (out.device() != in.device() || (!weights.empty() && weights.device() != in.device()))
+    throw Error("regularizer", "arrays on one device", "arrays on two");
+  constexpr std::int64_t worth_threads = 1024;
+  for_each_index(in.device(), in.size(),
+                 AddRoughness<T>{in.data(),
+                                 factor,
+                                 weights.empty() ? nullptr : weights.data(),
+                                 {in.extent(2), in.extent(1), in.extent(0)},
+                                 out.data()},
+                 worth_threads);
 }
 
 #define FHD_INSTANTIATE(T)                \

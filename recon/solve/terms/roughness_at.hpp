@@ -1,8 +1,6 @@
 #pragma once
 // (W^H W rho)(p) of one voxel, compiled for host and device.
-#include <cstdint>
-
-#include "recon/array/complex.hpp"
+#include "recon/array/pointwise.hpp"
 
 namespace fhd {
 
@@ -26,5 +24,19 @@ FHD_HOST_DEVICE inline Complex<T> roughness_at(const Complex<T>* rho, const T* w
   }
   return sum;
 }
+
+/// out(p) += factor (W^H W in)(p). Floor: in and out once; the neighbours come from the caches.
+template <class T>
+struct AddRoughness {
+  static constexpr const char* name = "adding the roughness";
+  const Complex<T>* in;
+  T factor;
+  const T* weights;
+  std::int64_t n[3];  // x, y, z
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    out[p] += factor * roughness_at(in, weights, n, p);
+  }
+};
 
 }  // namespace fhd

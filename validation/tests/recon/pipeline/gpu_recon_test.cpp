@@ -141,11 +141,11 @@ TEST_F(GpuRecon, memory_stays_within_the_plan) {
             Settings s = settings(Device::cuda());
             s.method = method, s.transform = transform, s.normal = normal, s.precision = precision;
             s.iterations = 3;
-            const auto before = device::memory_use().used_bytes;
-            device::reset_peak_memory();
+            const auto before = device::memory_use(Device::cuda()).used_bytes;
+            device::reset_peak_memory(Device::cuda());
             const auto report = reconstruct(scan, s).report;
             ASSERT_FALSE(report.device_memory.empty());
-            EXPECT_LE(device::memory_use().peak_bytes - before, report.device_memory.back().bytes)
+            EXPECT_LE(device::memory_use(Device::cuda()).peak_bytes - before, report.device_memory.back().bytes)
                 << scan.geometry.matrix_size[2] << " planes, method " << static_cast<int>(method)
                 << ", transform " << static_cast<int>(transform) << ", normal " << static_cast<int>(normal);
           }
@@ -157,7 +157,7 @@ TEST_F(GpuRecon, coils_are_tiled_where_memory_is_short) {
   few.iterations = 8;  // before a stack's eigenvalues show, see above
   const auto all = reconstruct(scan, few);
   const auto needed = all.report.device_memory.back().bytes;
-  device::limit_memory(device::memory_use().used_bytes + needed - (std::size_t{1} << 20));
+  device::limit_memory(Device::cuda(), device::memory_use(Device::cuda()).used_bytes + needed - (std::size_t{1} << 20));
   const auto tiled = reconstruct(scan, few);
   EXPECT_LT(tiled.report.device_memory.back().bytes, needed);
   EXPECT_NE(tiled.report.notes.back().find("of 8 coils at a time"), std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(GpuRecon, coils_are_tiled_where_memory_is_short) {
 }
 
 TEST_F(GpuRecon, what_cannot_fit_is_refused_with_the_figure_before_the_work) {
-  device::limit_memory(device::memory_use().used_bytes + (std::size_t{8} << 20));
+  device::limit_memory(Device::cuda(), device::memory_use(Device::cuda()).used_bytes + (std::size_t{8} << 20));
   bool started = false;
   try {
     reconstruct(simulated({48, 48, 1}, 4), settings(Device::cuda()), [&](const Progress&) { started = true; });
@@ -182,14 +182,14 @@ TEST_F(GpuRecon, memory_that_others_take_on_the_way_is_one_error_and_the_device_
   for (const std::string stage : {"Q", "FhD", "conjugate gradient", "data residual"}) {
     try {
       reconstruct(scan, settings(Device::cuda()), [&](const Progress& progress) {
-        if (progress.stage == stage) device::limit_memory(device::memory_use().used_bytes + 1);
+        if (progress.stage == stage) device::limit_memory(Device::cuda(), device::memory_use(Device::cuda()).used_bytes + 1);
       });
       // FhD takes no memory while it runs.
       EXPECT_EQ(stage, "FhD");
     } catch (const DeviceError& error) {
       EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
     }
-    device::limit_memory(0);
+    device::limit_memory(Device::cuda(), 0);
   }
   EXPECT_LE(difference_to_cpu(scan, settings(Device::cuda())), tolerance);
 }
