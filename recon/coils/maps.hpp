@@ -8,9 +8,10 @@
 
 namespace fhd {
 
-/// espirit    Eigenvectors of what neighbours in k-space predict of each other: Uecker et al., MRM 71:990
-/// (2014). adaptive   Eigenvectors of the local covariance of low-resolution coil images: Walsh et al., MRM
-/// 43:682 (2000).
+/// espirit    eigenvectors of what neighbours in k-space predict of each other: Uecker et al.,
+///            MRM 71:990 (2014)
+/// adaptive   eigenvectors of the local covariance of low-resolution coil images: Walsh et al.,
+///            MRM 43:682 (2000)
 enum class MapMethod { espirit, adaptive };
 
 struct MapSettings {
@@ -39,8 +40,16 @@ struct MapEstimate {
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
 };
 
-/// Maps of all coils of k-space [coil][sample] on a matrix, on the CPU. A matrix of 2 ... 9 voxels along z is
-/// calibrated slice by slice, after an inverse FFT along z. Throws Error when k-space is zero or has no
+/// A matrix of 2 ... 9 voxels along z is calibrated slice by slice, after an inverse FFT along z: its
+/// neighbourhoods cannot extend along z.
+inline bool calibrates_by_plane(const std::array<int, 3>& matrix_size) {
+  return matrix_size[2] > 1 && matrix_size[2] < 10;
+}
+inline int largest_calibration_radius(const MapSettings& settings, const std::array<int, 3>& matrix_size) {
+  return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
+}
+
+/// Maps of all coils of k-space [coil][sample] on a matrix, on the CPU. Throws Error when k-space is zero or has no
 /// sample near its centre.
 MapEstimate estimate_maps(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                           std::array<int, 3> matrix_size, MapMethod method, const MapSettings& settings = {},
