@@ -11,6 +11,7 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
 
@@ -28,6 +29,8 @@ class FourierTransform {
   virtual void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const = 0;
   /// samples [coil][sample] -> images [coil][z][y][x], overwritten.
   virtual void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const = 0;
+  /// Of this transform, known from its sizes.
+  virtual const TransformCost& cost() const = 0;
 
   std::array<int, 3> matrix_size() const { return matrix_size_; }
   std::int64_t sample_count() const { return sample_count_; }
