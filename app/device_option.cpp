@@ -70,7 +70,7 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   return device;
 }
 
-std::vector<std::pair<std::string, std::string>> Device::environment() const {
+std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
   if (device.is_cpu()) return {{"device", text}};
   const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
   return {
