@@ -31,7 +31,7 @@ struct DiagnosisSettings {
 };
 
 /// Findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: readouts
-/// are then not looked at one by one. Thresholds stand beside each check in diagnosis.cpp.
+/// are then not looked at one by one.
 std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length);
 
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
