@@ -13,7 +13,9 @@ namespace fhd::validation {
 /// One way to reconstruct.
 struct ComparisonCase {
   std::string name;   ///< of the table and the picture: "CPU.DP"
-  Settings settings;  ///< its transform says how F^H d and Q are computed
+  Settings settings;
+  TransformSettings sums;  ///< how F^H d and Q are computed
+  Device device{};
   bool pictured = true;
 };
 

@@ -12,7 +12,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/joint_estimation.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/transform.hpp"
@@ -130,7 +130,7 @@ Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal,
   const std::int64_t coils = images.extent(0), voxels = images.size() / coils;
 #pragma omp parallel
   {
-    const IdentityRegularized<float> regularized(make_normal(), lambda);
+    const RegularizedNormal<float> regularized(make_normal(), {{identity_term<float>(), lambda}});
     Array<Complex<float>> b(regularized.domain()), image(regularized.domain());
 #pragma omp for schedule(static)
     for (std::int64_t coil = 0; coil < coils; ++coil) {

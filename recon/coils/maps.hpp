@@ -5,6 +5,7 @@
 
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
 
 namespace fhd {
 
@@ -13,23 +14,6 @@ namespace fhd {
 /// adaptive   eigenvectors of the local covariance of low-resolution coil images: Walsh et al.,
 ///            MRM 43:682 (2000)
 enum class MapMethod { espirit, adaptive };
-
-struct MapSettings {
-  /// Of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
-  int calibration_radius = 16, calibration_radius_3d = 12;
-  /// Of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
-  /// cycles/FOV.
-  double kernel_radius = 3, kernel_radius_3d = 2.5;
-  /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
-  /// twice their median, where that is more: noise reaches up to there.
-  double signal_threshold = 0.04;
-  /// espirit: maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is
-  /// below.
-  double eigenvalue_mask = 0.8;
-  /// Maps are zero where the low-resolution image (root of the sum of squares) is below this share of the
-  /// root mean square of its signal, but not within 1/16 FOV of it and not where it is surrounded by it.
-  double signal_mask = 0.05;
-};
 
 struct MapEstimate {
   /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum

@@ -24,7 +24,7 @@ class Journal {
     if (progress_) progress_({name, 0, 1, -1});
     const auto begin = Clock::now();
     work();
-    if (device_.is_cuda()) device::synchronize();
+    device::synchronize(device_);
     const double seconds = since(begin);
     const auto known = std::find_if(report.stages.begin(), report.stages.end(),
                                     [&](const Stage& s) { return s.name == name; });

@@ -38,7 +38,7 @@ class Timing {
     const auto begin = now();
     const auto run = [&] {
       work();
-      if (device_.is_cuda()) device::synchronize();
+      device::synchronize(device_);
     };
     if (next_ == best_.size()) {
       if (budget > 0) run();  // warms up

@@ -142,7 +142,7 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   result.image = least_squares(context.settings) ? least_squares_image(data, transform, context, kept)
                                                  : conventional_image(data, transform, context, kept);
-  if (context.device().is_cuda()) journal.report.device_peak_bytes = device::memory_use().peak_bytes;
+  journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
   journal.report.seconds = journal.elapsed_s();
   result.report = std::move(journal.report);
   result.diagnostic_images = std::move(journal.diagnostic_images);

@@ -11,6 +11,7 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
 #include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
@@ -57,11 +58,6 @@ class FourierTransform {
   std::int64_t sample_count_;
   Device device_;
 };
-
-/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
-/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
-/// effect.
-enum class SinCos { fast, accurate };
 
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.

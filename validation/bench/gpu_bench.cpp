@@ -66,14 +66,12 @@ using Rows = std::vector<GpuBenchRow>;
 
 /// Twice: the first run of all comes with the loading of kernels and of cuFFT.
 void add_reconstructions(const Scan& scan, const std::string& sizes, Rows& rows) {
-  Settings settings;
-  settings.device = Device::cuda();
-  settings.transform = TransformKind::direct;
-  settings.iterations = 30;
-  settings.tolerance = 0;
+  LeastSquares method;
+  method.transform.kind = TransformKind::direct;
+  method.tolerance = 0;
   for (const char* run : {"first", "second"}) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto reconstruction = reconstruct(scan, settings);
+    const auto reconstruction = reconstruct(scan, {method}, {Device::cuda()});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rows.push_back(
         {"recon, " + sizes + "1 coil, 30 iterations, " + run + " run in this process", seconds * 1e3});

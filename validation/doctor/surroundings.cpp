@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "recon/error.hpp"
-#include "recon/pipeline/memory_plan.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "recon/solve/terms/anatomical_prior.hpp"
 #include "validation/doctor/checks.hpp"
 
@@ -42,17 +42,17 @@ void check_prior(const Volume& prior, const Geometry& geometry, Findings& findin
 
 void check_memory(const io::ScanSummary& summary, std::size_t memory_bytes, Findings& findings) {
   if (memory_bytes == 0) return;
-  const MemoryDemand demand{summary.geometry.matrix_size, summary.samples_per_scan, summary.coil_count,
-                            summary.has_sensitivity_maps || summary.coil_count > 1, TransformKind::gridded};
-  const auto plan = plan_device_memory(demand, {}, std::size_t{1} << 60);
-  // On the processor the scan itself is held beside what a GPU would hold: as read, and as prepared.
-  const double scan_bytes =
-      static_cast<double>(summary.samples_per_scan) *
-          (32.0 + 16.0 * static_cast<double>(summary.coil_count)) +
-      16.0 * static_cast<double>(summary.coil_count) * static_cast<double>(summary.geometry.voxel_count());
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples.all = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  LeastSquares gridded;
+  gridded.transform.kind = TransformKind::gridded;
+  const auto plan = estimate(sizes, {Settings{gridded}}).host;
   const double images = 8.0 * static_cast<double>(summary.geometry.voxel_count()) *
                         static_cast<double>(summary.slice_count * summary.repetition_count);
-  const double needed = static_cast<double>(plan.peak_bytes()) + scan_bytes + images;
+  const double needed = static_cast<double>(plan.peak_bytes()) + images;
   const auto available = static_cast<double>(memory_bytes);
   const auto text = fmt::format("about {} of the machine's {}", gibibytes(needed), gibibytes(available));
   if (needed > available)
