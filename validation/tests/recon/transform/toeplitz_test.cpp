@@ -235,14 +235,11 @@ class RegularizedSolution : public ::testing::Test {
       normal = make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, Device::cpu()), maps);
     else
       normal = std::make_shared<ExplicitNormal<T>>(encoding);
-    std::shared_ptr<const HermitianOperator<T>> regularized;
-    if (roughness)
-      regularized = std::make_shared<RoughnessRegularized<T>>(normal, lambda);
-    else
-      regularized = std::make_shared<IdentityRegularized<T>>(normal, lambda);
+    const RegularizedNormal<T> regularized(normal,
+                                           {{roughness ? roughness_term<T>() : identity_term<T>(), lambda}});
     Array<Complex<T>> b(image), x(image);
     encoding->adjoint(data, b);
-    conjugate_gradient(*regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
+    conjugate_gradient(regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
 
     const auto matrix_of_encoding =
         oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));
