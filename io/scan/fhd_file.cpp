@@ -237,7 +237,9 @@ std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::st
 
   write_geometry(file, "/", geometries_of_slices(series.scans, series.slice_count));
   if (first.cropped_matrix_size != std::array<int, 3>{})
-    file.write_attribute("/", "cropped_matrix_size", std::vector<int>(first.cropped_matrix_size.begin(), first.cropped_matrix_size.end()));
+    file.write_attribute(
+        "/", "cropped_matrix_size",
+        std::vector<int>(first.cropped_matrix_size.begin(), first.cropped_matrix_size.end()));
   if (series.readout_length > 0)
     file.write_attribute("/", "readout_length", std::vector<int>{static_cast<int>(series.readout_length)});
   file.close();

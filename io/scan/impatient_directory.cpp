@@ -157,8 +157,8 @@ class ImpatientDirectory final : public ScanFile {
     choose_matrix(options, k[0].matrix_size);
     const auto unit = options.trajectory_unit;
     const bool told = unit != TrajectoryUnit::automatic;
-    summary_.inferred.push_back(
-        told ? unit_of_options(unit) : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
+    summary_.inferred.push_back(told ? unit_of_options(unit)
+                                     : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
     if (told) convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
     summary_.cartesian = lies_on_grid(trajectory_);
     look_at_contents();
@@ -250,7 +250,8 @@ class ImpatientDirectory final : public ScanFile {
                     fmt::format("{}", position));
       axis.index.push_back(index);
     }
-    axis.first_change = std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin();
+    axis.first_change =
+        std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin();
     return axis;
   }
 

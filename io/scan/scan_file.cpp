@@ -6,9 +6,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "io/hdf5.hpp"
 #include "io/scan/bart_file.hpp"
 #include "io/scan/fhd_file.hpp"
-#include "io/hdf5.hpp"
 #include "io/scan/impatient_directory.hpp"
 #include "io/scan/mrd/ismrmrd_file.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -38,8 +38,7 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, std::vector
   for (int axis = 0; axis < 3; ++axis)
     if (std::isfinite(largest_k[axis]))
       n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
-  inferred.push_back(
-      fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
+  inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
   return n;
 }
 
