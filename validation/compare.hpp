@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/result/png.hpp"
+#include "io/result/montage.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::validation {
