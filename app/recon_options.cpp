@@ -109,7 +109,7 @@ Settings ReconOptions::settings() const {
       precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
 
   s.direct_variant =
-      chosen<DirectVariant>(sin_cos_, {{"fast", DirectVariant::fast}, {"accurate", DirectVariant::accurate}});
+      chosen<SinCos>(sin_cos_, {{"fast", SinCos::fast}, {"accurate", SinCos::accurate}});
 
   s.coils.maps = chosen<CoilMaps>(coils_, {{"auto", CoilMaps::automatic},
                                            {"file", CoilMaps::file},

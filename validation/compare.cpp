@@ -96,7 +96,7 @@ std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device de
     changed.device = Device::cpu();
     return changed;
   };
-  const auto on_gpu = [&](DirectVariant variant) {
+  const auto on_gpu = [&](SinCos variant) {
     Settings changed = with(Method::cg, TransformKind::direct, Precision::single_precision);
     changed.device = Device::cuda(), changed.direct_variant = variant;
     return changed;
@@ -106,8 +106,8 @@ std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device de
       {"CPU.DP", with(Method::cg, TransformKind::direct, Precision::double_precision)},
       {"CPU.SP", with(Method::cg, TransformKind::direct, Precision::single_precision)}};
   if (device.is_cuda()) {
-    cases.push_back({"GPU.accurate", on_gpu(DirectVariant::accurate), false});
-    cases.push_back({"GPU.fast", on_gpu(DirectVariant::fast)});
+    cases.push_back({"GPU.accurate", on_gpu(SinCos::accurate), false});
+    cases.push_back({"GPU.fast", on_gpu(SinCos::fast)});
   }
   return cases;
 }

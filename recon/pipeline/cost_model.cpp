@@ -23,7 +23,6 @@
 #include "recon/transform/transform.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/kaiser_bessel.hpp"
-#include "recon/transform/direct/sample_groups.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/residual_basis.hpp"
@@ -281,11 +280,6 @@ ScanSizes sizes_of(const Scan& scan) {
 SampleCount ScanSizes::sample_count() const {
   return samples_x == 0 ? SampleCount{samples, samples, samples}
                         : SampleCount{samples, samples_x, samples_xy};
-}
-
-SampleCount count_samples(const Trajectory& trajectory) {
-  const SampleGroups groups(trajectory);
-  return {trajectory.sample_count(), groups.group_count(), groups.place_count()};
 }
 
 double direct_pairs(const Settings& settings, std::array<int, 3> matrix_size, const SampleCount& samples,

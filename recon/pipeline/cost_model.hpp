@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recon/pipeline/reconstruct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
 
@@ -24,13 +25,6 @@ inline bool predicts_by_gridding(const Settings& settings) {
   return settings.precision == Precision::single_precision && settings.normal == NormalKind::toeplitz;
 }
 inline constexpr double prediction_accuracy = 1e-6;
-
-/// Samples of a trajectory, and how many of their positions along x, and along x and y, differ: the direct
-/// adjoint on the CPU takes those that agree together (fourier/sample_groups.hpp).
-struct SampleCount {
-  std::int64_t all = 0, x = 0, xy = 0;
-};
-SampleCount count_samples(const Trajectory& trajectory);
 
 /// Pairs of samples and voxels that direct sums take for one image: F^H d of every coil, Q on half of the
 /// difference grid, and the data residual; both transforms in every iteration where there is no Q. On the CPU

@@ -404,7 +404,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
       std::snprintf(text, sizeof text, ", gridded %.17g", settings_.accuracy);
       return words + text;
     }
-    return words + (settings_.direct_variant == DirectVariant::fast ? ", direct" : ", direct accurate");
+    return words + (settings_.direct_variant == SinCos::fast ? ", direct" : ", direct accurate");
   }
 
   /// What a direct transform promises (fourier_transform.hpp), or what was asked of a gridded one.
@@ -911,7 +911,7 @@ class Reconstructor::ImplementationOf final : public Reconstructor::Implementati
     if (s.method != Method::fft && !(kind_ == TransformKind::direct && s.method != Method::gridded))
       list.emplace_back("accuracy", number(s.accuracy));
     if (s.device.is_cuda() && kind_ == TransformKind::direct && s.method != Method::gridded)
-      list.emplace_back("sin and cos", s.direct_variant == DirectVariant::fast ? "fast" : "accurate");
+      list.emplace_back("sin and cos", s.direct_variant == SinCos::fast ? "fast" : "accurate");
     if (s.method == Method::cg) {
       list.emplace_back("normal", s.normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
       list.emplace_back("regularizer", s.regularizer == RegularizerKind::identity ? "identity" : "roughness");

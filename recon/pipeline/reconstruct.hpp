@@ -44,7 +44,7 @@ struct Settings {
   std::optional<Volume> prior;     ///< an image of the same anatomy, whose edges weight the roughness
   double prior_strength = 1;       ///< see edge_weights
   Device device = Device::cpu();  ///< cuda: started with device::start
-  DirectVariant direct_variant = DirectVariant::fast;
+  SinCos direct_variant = SinCos::fast;
   std::shared_ptr<TrajectoryCache> trajectory_cache;  ///< null: what depends on the trajectory lives as long
                                                       ///< as the Reconstructor
   std::shared_ptr<const Verifier> verifier;         ///< null: results carry no certificate

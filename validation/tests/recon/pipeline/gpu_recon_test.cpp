@@ -55,7 +55,7 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
   for (const auto& scan :
        {simulated({48, 48, 1}, 4), simulated({33, 40, 1}, 1), simulated({32, 32, 1}, 3, false)}) {
     for (const auto regularizer : {RegularizerKind::identity, RegularizerKind::roughness})
-      for (const auto variant : {DirectVariant::fast, DirectVariant::accurate}) {
+      for (const auto variant : {SinCos::fast, SinCos::accurate}) {
         Settings s = settings(Device::cuda());
         s.regularizer = regularizer;
         s.direct_variant = variant;
