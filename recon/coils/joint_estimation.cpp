@@ -54,48 +54,46 @@ class SmoothSensitivity {
   void forward(const Complex<float>* s, Complex<float>* c) const {
     std::vector<Complex<float>> weighted(omega_.size());
     for (std::size_t i = 0; i < omega_.size(); ++i) weighted[i] = omega_[i] * s[i];
-    std::vector<Complex<float>> along_x(static_cast<std::size_t>(terms_[2] * terms_[1] * voxels_[0])),
-        along_y(static_cast<std::size_t>(terms_[2] * voxels_[1] * voxels_[0]));
-    expand(0, terms_[2] * terms_[1], 1, weighted.data(), along_x.data());
-    expand(1, terms_[2], voxels_[0], along_x.data(), along_y.data());
+    std::vector<Complex<float>> along_x(terms_[2] * terms_[1] * voxels_[0]),
+        along_y(terms_[2] * voxels_[1] * voxels_[0]);
+    sum<Sum::terms>(0, terms_[2] * terms_[1], 1, weighted.data(), along_x.data());
+    sum<Sum::terms>(1, terms_[2], voxels_[0], along_x.data(), along_y.data());
     std::fill_n(c, voxels_[0] * voxels_[1] * voxels_[2], Complex<float>());
-    expand(2, 1, voxels_[1] * voxels_[0], along_y.data(), c);
+    sum<Sum::terms>(2, 1, voxels_[1] * voxels_[0], along_y.data(), c);
   }
   /// c -> s.
   void adjoint(const Complex<float>* c, Complex<float>* s) const {
-    std::vector<Complex<float>> along_z(static_cast<std::size_t>(terms_[2] * voxels_[1] * voxels_[0])),
-        along_y(static_cast<std::size_t>(terms_[2] * terms_[1] * voxels_[0]));
-    project(2, 1, voxels_[1] * voxels_[0], c, along_z.data());
-    project(1, terms_[2], voxels_[0], along_z.data(), along_y.data());
+    std::vector<Complex<float>> along_z(terms_[2] * voxels_[1] * voxels_[0]),
+        along_y(terms_[2] * terms_[1] * voxels_[0]);
+    sum<Sum::voxels>(2, 1, voxels_[1] * voxels_[0], c, along_z.data());
+    sum<Sum::voxels>(1, terms_[2], voxels_[0], along_z.data(), along_y.data());
     std::fill_n(s, omega_.size(), Complex<float>());
-    project(0, terms_[2] * terms_[1], 1, along_y.data(), s);
+    sum<Sum::voxels>(0, terms_[2] * terms_[1], 1, along_y.data(), s);
     for (std::size_t i = 0; i < omega_.size(); ++i) s[i] = omega_[i] * s[i];
   }
 
  private:
-  /// out[outer][voxel][inner] += sum over terms of exp(+i ...) in[outer][term][inner].
-  void expand(int axis, std::int64_t outer, std::int64_t inner, const Complex<float>* in,
-              Complex<float>* out) const {
+  enum class Sum { terms, voxels };
+  /// out[outer][voxel][inner] += sum over terms of exp(+i ...) in[outer][term][inner], or over voxels the
+  /// other way with exp(-i ...).
+  template <Sum over>
+  void sum(int axis, std::int64_t outer, std::int64_t inner, const Complex<float>* in,
+           Complex<float>* out) const {
+    const std::int64_t voxels = voxels_[axis], terms = terms_[axis];
     for (std::int64_t o = 0; o < outer; ++o)
-      for (std::int64_t t = 0; t < terms_[axis]; ++t)
-        for (std::int64_t n = 0; n < voxels_[axis]; ++n) {
-          const Complex<float> phasor = phasors_[axis][static_cast<std::size_t>(t * voxels_[axis] + n)];
-          const Complex<float>* from = in + (o * terms_[axis] + t) * inner;
-          Complex<float>* to = out + (o * voxels_[axis] + n) * inner;
-          for (std::int64_t i = 0; i < inner; ++i) to[i] += phasor * from[i];
-        }
+      for (std::int64_t i = 0; i < terms * voxels; ++i) {
+        const std::int64_t at_term = (o * terms + i / voxels) * inner,
+                           at_voxel = (o * voxels + i % voxels) * inner;
+        const Complex<float> phasor = phasors_[axis][i];
+        if constexpr (over == Sum::terms)
+          add_scaled_row(phasor, in + at_term, out + at_voxel, inner);
+        else
+          add_scaled_row(conj(phasor), in + at_voxel, out + at_term, inner);
+      }
   }
-  /// out[outer][term][inner] += sum over voxels of exp(-i ...) in[outer][voxel][inner].
-  void project(int axis, std::int64_t outer, std::int64_t inner, const Complex<float>* in,
-               Complex<float>* out) const {
-    for (std::int64_t o = 0; o < outer; ++o)
-      for (std::int64_t t = 0; t < terms_[axis]; ++t)
-        for (std::int64_t n = 0; n < voxels_[axis]; ++n) {
-          const Complex<float> phasor = conj(phasors_[axis][static_cast<std::size_t>(t * voxels_[axis] + n)]);
-          const Complex<float>* from = in + (o * voxels_[axis] + n) * inner;
-          Complex<float>* to = out + (o * terms_[axis] + t) * inner;
-          for (std::int64_t i = 0; i < inner; ++i) to[i] += phasor * from[i];
-        }
+  static void add_scaled_row(Complex<float> factor, const Complex<float>* from, Complex<float>* to,
+                             std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
   }
 
   std::int64_t voxels_[3], terms_[3];

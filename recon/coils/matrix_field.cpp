@@ -49,27 +49,17 @@ class RowsOfField {
     v_real_.resize(field.coils * along_x.stride), v_imag_.resize(field.coils * along_x.stride);
   }
 
-  /// sum over D_z of h(D) exp(-i 2 pi D_z z)
+  /// Sums over D_z at plane z.
   void move_to_plane(int z) {
-    const std::int64_t per_plane = std::int64_t{along_y_.terms} * along_x_.terms;
-    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair)
-      for (std::int64_t i = 0; i < per_plane; ++i) {
-        Complex<float> sum;
-        for (int t = 0; t < along_z_.terms; ++t)
-          sum += along_z_.at(t, z) * field_.coefficients.data()[(pair * along_z_.terms + t) * per_plane + i];
-        plane_[pair * per_plane + i] = sum;
-      }
+    contract(along_z_, z, std::int64_t{along_y_.terms} * along_x_.terms, field_.coefficients.data(),
+             [&](std::int64_t at, Complex<float> sum) { plane_[at] = sum; });
   }
   /// Eigenvectors of the voxels of row y.
   void solve_row(int y, float least) {
-    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair)
-      for (int i = 0; i < along_x_.terms; ++i) {
-        Complex<float> sum;
-        for (int t = 0; t < along_y_.terms; ++t)
-          sum += along_y_.at(t, y) * plane_[(pair * along_y_.terms + t) * along_x_.terms + i];
-        real_[pair * along_x_.terms + i] = sum.re;
-        imag_[pair * along_x_.terms + i] = sum.im;
-      }
+    contract(along_y_, y, along_x_.terms, plane_.data(), [&](std::int64_t at, Complex<float> sum) {
+      real_[at] = sum.re;
+      imag_[at] = sum.im;
+    });
     eigenvector_cpu::dominant_eigenvectors(
         {field_.coils, along_x_.terms, real_.data(), imag_.data(), along_x_.stride, along_x_.cosine.data(),
          along_x_.sine.data(), least},
@@ -82,6 +72,19 @@ class RowsOfField {
   }
 
  private:
+  /// store([pair][rest], sum over the axis's terms of exp(-i 2 pi D r) of [pair][term][rest]) at one voxel.
+  template <class Store>
+  void contract(const AxisPhases& axis, std::int64_t voxel, std::int64_t rest, const Complex<float>* from,
+                Store store) const {
+    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair)
+      for (std::int64_t i = 0; i < rest; ++i) {
+        Complex<float> sum;
+        for (int t = 0; t < axis.terms; ++t)
+          sum += axis.at(t, voxel) * from[(pair * axis.terms + t) * rest + i];
+        store(pair * rest + i, sum);
+      }
+  }
+
   const MatrixField& field_;
   const AxisPhases &along_x_, &along_y_, &along_z_;
   std::vector<Complex<float>> plane_;

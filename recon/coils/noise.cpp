@@ -76,7 +76,7 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   for (std::int64_t i = 0; i < noise.size(); ++i)
     if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
       throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
-                  "leave this coil out of the file, or use --whiten off");
+                  "leave this coil out of the file, or use settings.coils.whitening = off");
   NoiseCovariance covariance{sum_of_outer_products(noise), samples};
   for (auto& value : covariance.values) value *= 1 / static_cast<double>(samples);
   require_shape(covariance.values, {coils, coils}, "noise covariance");

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "recon/encoding/sense.hpp"
-#include "recon/transform/direct/direct.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 
@@ -125,6 +125,49 @@ TEST(OffResonance, toeplitz_form_equals_the_product_of_the_exact_sums) {
   EXPECT_LE(metrics::relative_l2(
                 out, oracle::sense_adjoint(p.trajectory.k, positions, samples, p.maps, p.off_resonance())),
             1.5e-5);
+}
+
+TEST(OffResonance, coil_by_coil_equals_all_coils_at_once) {
+  const OffResonanceProblem p;
+  const std::shared_ptr<const FourierTransform<double>> transform =
+      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu());
+  const auto segments = time_segments(p.field_map, p.time_s, 1e-3);
+  const auto together = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments),
+             one = make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 1);
+  Array<Complex<double>> samples(together->range()), same_samples(samples.shape());
+  together->forward(p.image, samples);
+  one->forward(p.image, same_samples);
+  EXPECT_EQ(metrics::relative_l2(same_samples, samples), 0) << "a coil's samples are a coil's own";
+  Array<Complex<double>> back(p.image.shape()), same_back(p.image.shape());
+  together->adjoint(samples, back);
+  one->adjoint(samples, same_back);
+  EXPECT_LE(metrics::relative_l2(same_back, back), 1e-14) << "the order of the sum over coils and segments";
+  EXPECT_THROW(make_off_resonance_encoding<double>(transform, p.maps, p.field_map, segments, 3), Error);
+}
+
+TEST(OffResonance, encoding_is_adjoint_and_may_share_a_sense_encoding) {
+  const OffResonanceProblem p;
+  const auto sense = std::make_shared<SenseEncoding<double>>(
+      make_direct_transform<double>(p.trajectory, p.matrix, Device::cpu()), p.maps);
+  const auto encoding =
+      make_off_resonance_encoding<double>(sense, p.field_map, time_segments(p.field_map, p.time_s, 1e-3));
+  Array<Complex<double>> samples(encoding->range()), data(encoding->range()), back(encoding->domain());
+  for (std::int64_t i = 0; i < data.size(); ++i) data[i] = {std::cos(1.0 * i * i), std::sin(0.7 * i)};
+  encoding->forward(p.image, samples);
+  encoding->adjoint(data, back);
+  Complex<double> left, right;
+  double size = 0, other = 0;
+  for (std::int64_t i = 0; i < data.size(); ++i)
+    left += conj(data[i]) * samples[i], size += norm(data[i]), other += norm(samples[i]);
+  for (std::int64_t i = 0; i < back.size(); ++i) right += conj(back[i]) * p.image[i];
+  EXPECT_LE(abs(left - right), 1e-12 * std::sqrt(size * other));
+  // Without a field map the shared encoding is what it was.
+  Array<Complex<double>> plain(sense->range());
+  sense->forward(p.image, plain);
+  EXPECT_LE(
+      metrics::relative_l2(
+          plain, oracle::sense_forward(p.trajectory.k, oracle::voxel_positions(p.matrix), p.image, p.maps)),
+      1e-12);
 }
 
 TEST(OffResonance, image_comes_back_through_the_segmented_operators) {
