@@ -13,7 +13,7 @@
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
 #include "io/scan/nifti_volume.hpp"
-#include "validation/diagnosis.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 namespace {

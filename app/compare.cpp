@@ -120,8 +120,8 @@ int CompareCommand::run() {
   fmt::print("device    {}\n", device.text);
   ProgressLine progress(false);
   const Scan one = file->read(slice, repetition);
-  const auto compare_on = [&](Device device) {
-    return validation::compare(one, validation::comparison_cases(settings, device), true_image,
+  const auto compare_on = [&](Device where) {
+    return validation::compare(one, validation::comparison_cases(settings, where), true_image,
                                progress.callback());
   };
   Comparison comparison;

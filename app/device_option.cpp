@@ -22,12 +22,9 @@ int ordinal_of(const std::string& text) {
   return status == std::errc() && stop == end ? ordinal : -1;
 }
 
-ChosenDevice gpu(int ordinal) {
-  ChosenDevice device;
-  device.device = Device::cuda();
-  device.description = device::select(ordinal);
-  device.text = fmt::format("GPU {}: {}", ordinal, device.description.text());
-  return device;
+ChosenDevice gpu(Device device) {
+  const auto description = device::start(device);
+  return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
 }
 
 }  // namespace
@@ -50,7 +47,7 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   device.text = "CPU";
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
-    device = gpu(count > 0 ? preferred % count : 0);
+    device = gpu(Device::cuda(count > 0 ? preferred % count : 0));
   } else if (device_ == "auto") {
     const auto inventory = device::inventory();
     try {
@@ -58,27 +55,26 @@ ChosenDevice DeviceOption::choose(int preferred) const {
         device.text = "CPU, because " + inventory.reason;
       else
         device =
-            gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].ordinal);
+            gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
     } catch (const Error& error) {
       device.text = std::string("CPU, because ") + error.what();
     }
     device.automatic = true;
   } else if (device_ != "cpu") {
-    device = gpu(ordinal_of(device_));
+    device = gpu(Device::cuda(ordinal_of(device_)));
   }
-  if (memory_mib_ > 0) device::limit_memory(memory_mib_ << 20);
+  if (memory_mib_ > 0) device::limit_memory(device.device, memory_mib_ << 20);
   return device;
 }
 
-std::vector<std::pair<std::string, std::string>> Device::environment() const {
+std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
   if (device.is_cpu()) return {{"device", text}};
-  const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
   return {
-      {"device", fmt::format("GPU {}: {}", description.ordinal, description.name)},
+      {"device", fmt::format("GPU {}: {}", device.number(), description.name)},
       {"GPU memory", fmt::format("{} MiB", description.memory_bytes >> 20)},
       {"GPU compute capability", fmt::format("{}.{}", description.compute_major, description.compute_minor)},
-      {"CUDA of the driver", version(description.driver_version)},
-      {"CUDA runtime", version(description.runtime_version)}};
+      {"CUDA of the driver", device::version_text(description.driver_version)},
+      {"CUDA runtime", device::version_text(description.runtime_version)}};
 }
 
 void print_fallback(const std::string& reason) {

@@ -81,11 +81,12 @@ int ReconCommand::run() {
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
-  Settings settings = of_options([&] { return recon_options.settings(); });
-  of_options([&] { Reconstructor{settings}; });
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  Execution execution;
+  of_options([&] { validate(settings); });
   const bool first = !team || team->rank() == 0;
   if (team) {
-    settings.team = team;
+    execution.processes = team;
     if (!first) quiet = true;
     if (!recon_options.threads_are_given()) share_processors(team->local_size());
   }
@@ -101,7 +102,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
   const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
-  ReconEngine engine(settings, device, first && !no_gridded_image);
+  ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(), first && !no_gridded_image);
   ProgressLine progress(quiet);
   const auto on_fallback = [&](const std::string& reason) {
     progress.clear();

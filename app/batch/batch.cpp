@@ -137,7 +137,7 @@ BatchWork BatchCommand::plan(Ranks& ranks, BatchList list) const {
       for (const auto& text : texts) settings.arguments.push_back(name + "=" + text);
     try {
       const JobOptions parsed(settings.arguments);
-      Reconstructor{parsed.recon.settings()};
+      validate(parsed.recon.settings());
     } catch (const Error& error) {
       throw Error(settings.where.empty() ? scan.path : scan.path + " with " + settings.where, "",
                   error.what());

@@ -15,9 +15,7 @@
 #include "io/hdf5.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/trajectory_cache.hpp"
-#include "recon/pipeline/cost_model.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/memory_plan.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -73,7 +71,8 @@ JobSettings::JobSettings(const std::vector<std::string>& arguments)
 JobEngine::JobEngine(std::shared_ptr<const JobSettings> settings)
     : settings_(std::move(settings)),
       device_(settings_->options.device.choose()),
-      engine_(settings_->settings, device_, !settings_->options.no_gridded_image) {}
+      engine_(settings_->settings, {}, device_, settings_->options.recon.trajectory_cache(),
+              !settings_->options.no_gridded_image) {}
 
 ReconResult JobEngine::operator()(const Scan& scan, const ProgressCallback& progress) {
   return engine_(scan, progress, [](const std::string&) {});  // the report of the scan says it
@@ -108,11 +107,10 @@ ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> set
 std::uint64_t ScanJob::planned_bytes() const {
   const auto& summary = file_->summary();
   const ScanSizes sizes = header_sizes(summary);
-  const Settings& settings = settings_->settings;
-  const bool beside = !settings_->options.no_gridded_image && settings.method == Method::cg;
-  const Settings gridded = beside ? gridded_settings(settings) : Settings{};
-  const double one = static_cast<double>(
-      plan_host_memory(workload_of(sizes, settings), settings, beside ? &gridded : nullptr).peak_bytes());
+  EstimateSettings how{settings_->settings};
+  const auto companion = companion_settings(how.settings);
+  if (companion && !settings_->options.no_gridded_image) how.companion = &*companion;
+  const auto one = static_cast<double>(estimate(sizes, how).host.peak_bytes());
   // Images that wait for the last one, and the file of all of them, which is made in memory.
   const double results = static_cast<double>(series_.repetition_count * series_.slice_count) *
                          static_cast<double>(summary.geometry.voxel_count()) * sizeof(Complex<float>) * 4;
@@ -168,7 +166,7 @@ std::vector<std::string> ScanJob::result_names(const std::string& name) {
 ScanSizes header_sizes(const io::ScanSummary& summary) {
   ScanSizes sizes;
   sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples = summary.samples_per_scan;
+  sizes.samples.all = summary.samples_per_scan;
   sizes.coils = summary.coil_count;
   sizes.readout_length = summary.readout_length;
   sizes.has_maps = summary.has_sensitivity_maps;

@@ -15,7 +15,7 @@
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/pipeline/cost_model.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace CLI {

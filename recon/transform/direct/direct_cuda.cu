@@ -63,9 +63,9 @@ struct VoxelRun {
   Complex<T> difference[coils][half_run<coils>];
 };
 
-template <class T, DirectVariant variant>
+template <class T, SinCos variant>
 __device__ inline Complex<T> phasor(Phase<T> phase) {
-  if constexpr (variant == DirectVariant::fast && std::is_same_v<T, float>)
+  if constexpr (variant == SinCos::fast && std::is_same_v<T, float>)
     return unit_phasor_fast(phase);
   else
     return unit_phasor<T>(half_turns<T>(phase));
@@ -126,7 +126,7 @@ __global__ void pack_voxel_runs_kernel(VoxelGrid grid, const Complex<T>* images,
 // One thread owns a run of 2 H voxels along x in `rows` rows, for all coils of the pass, and is their only
 // writer. blockIdx.y takes one part of the tile's scan points and writes images + part x part_stride,
 // [coil][z][y][x]. Floor per run, row and sample: 4 + 4 H multiply-adds per coil and 2 special functions.
-template <class T, int coils, DirectVariant variant>
+template <class T, int coils, SinCos variant>
 __global__ void __launch_bounds__(adjoint_block<T>)
     adjoint_tile_kernel(VoxelGrid grid, int bank_half, int tile_points, int points_per_part, bool first_tile,
                         std::int64_t part_stride, Complex<T>* images) {
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(adjoint_block<T>)
 // only writer. The tile holds the runs first_run ... first_run + tile_runs of the grid; blockIdx.y takes one
 // part of them and writes samples + part x part_stride, [coil][sample]. Floor per run and sample: 4 + 4 H
 // multiply-adds per coil and 2 special functions.
-template <class T, int coils, DirectVariant variant>
+template <class T, int coils, SinCos variant>
 __global__ void __launch_bounds__(forward_block)
     forward_tile_kernel(VoxelGrid grid, const SamplePosition<T>* positions, std::int64_t sample_count,
                         int bank_half, std::int64_t first_run, int tile_runs, int runs_per_part,
@@ -317,7 +317,7 @@ template <class T>
 class DirectSums {
  public:
   DirectSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, VoxelGrid grid,
-             DirectVariant variant)
+             SinCos variant)
       : grid_(grid),
         samples_(trajectory.sample_count()),
         voxels_(std::int64_t{grid.extent[0]} * grid.extent[1] * grid.extent[2]),
@@ -388,7 +388,7 @@ class DirectSums {
     });
   }
 
-  static DirectKernelUse kernel_use(int coils, DirectVariant variant, bool forward) {
+  static DirectKernelUse kernel_use(int coils, SinCos variant, bool forward) {
     const auto use = [&](auto kernel, int block_size) {
       cudaFuncAttributes attributes{};
       device::check(cudaFuncGetAttributes(&attributes, kernel), "reading the properties of a kernel");
@@ -404,14 +404,14 @@ class DirectSums {
 
  private:
   template <int coils>
-  static auto adjoint_kernel(DirectVariant variant) {
-    return variant == DirectVariant::fast ? adjoint_tile_kernel<T, coils, DirectVariant::fast>
-                                          : adjoint_tile_kernel<T, coils, DirectVariant::accurate>;
+  static auto adjoint_kernel(SinCos variant) {
+    return variant == SinCos::fast ? adjoint_tile_kernel<T, coils, SinCos::fast>
+                                          : adjoint_tile_kernel<T, coils, SinCos::accurate>;
   }
   template <int coils>
-  static auto forward_kernel(DirectVariant variant) {
-    return variant == DirectVariant::fast ? forward_tile_kernel<T, coils, DirectVariant::fast>
-                                          : forward_tile_kernel<T, coils, DirectVariant::accurate>;
+  static auto forward_kernel(SinCos variant) {
+    return variant == SinCos::fast ? forward_tile_kernel<T, coils, SinCos::fast>
+                                          : forward_tile_kernel<T, coils, SinCos::accurate>;
   }
   /// Calls f<coils>(first coil) for passes of coils_per_pass coils, and of one coil for the rest.
   template <class F>
@@ -479,7 +479,7 @@ class DirectSums {
 
   VoxelGrid grid_;
   std::int64_t samples_, voxels_;
-  DirectVariant variant_;
+  SinCos variant_;
   std::int64_t full_threads_ = 0;
   Array<SamplePosition<T>> positions_;
   Array<unsigned char> packed_;
@@ -491,7 +491,7 @@ class DirectSums {
 template <class T>
 class DirectTransformCuda final : public FourierTransform<T> {
  public:
-  DirectTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, DirectVariant variant)
+  DirectTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, SinCos variant)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), Device::cuda()),
         sums_(trajectory, matrix_size, image_grid(matrix_size), variant) {}
 
@@ -520,17 +520,17 @@ class DirectTransformCuda final : public FourierTransform<T> {
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size,
-                                                                DirectVariant variant) {
+                                                                SinCos variant) {
   return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, variant);
 }
 
-DirectKernelUse direct_kernel_use(int coils, DirectVariant variant, bool forward) {
+DirectKernelUse direct_kernel_use(int coils, SinCos variant, bool forward) {
   return DirectSums<float>::kernel_use(coils, variant, forward);
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights, DirectVariant variant) {
+                                           const Array<double>* weights, SinCos variant) {
   const std::int64_t samples = trajectory.sample_count();
   Array<Complex<T>> values({samples});
   for (std::int64_t m = 0; m < samples; ++m) values[m] = {weights ? static_cast<T>((*weights)[m]) : T(1)};
@@ -557,9 +557,9 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
 
 #define FHD_INSTANTIATE(T)                                                                      \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda<T>(                  \
-      const Trajectory&, std::array<int, 3>, DirectVariant);                                    \
+      const Trajectory&, std::array<int, 3>, SinCos);                                    \
   template Array<Complex<T>> point_spread_direct_cuda<T>(const Trajectory&, std::array<int, 3>, \
-                                                         const Array<double>*, DirectVariant);
+                                                         const Array<double>*, SinCos);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

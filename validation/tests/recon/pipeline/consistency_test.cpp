@@ -81,12 +81,11 @@ double consistency_error(TrajectoryKind kind, std::array<int, 3> matrix, Precisi
   Array<Complex<double>> samples(direct->samples_shape(1));
   direct->forward(Array<Complex<double>>(image).reshaped(direct->images_shape(1)), samples);
   scan.kspace.values = converted<Complex<float>>(samples);
-  Settings settings;
-  settings.precision = precision;
-  settings.transform = transform;
-  settings.lambda = 0;
-  settings.iterations = 100;
-  settings.tolerance = 1e-6;
+  const Settings settings{LeastSquares{.transform = {transform},
+                                       .lambda = OfLargestEigenvalue{0},
+                                       .iterations = 100,
+                                       .tolerance = 1e-6},
+                          precision};
   return metrics::relative_l2(converted<Complex<double>>(reconstruct(scan, settings).image.values), image);
 }
 
@@ -136,14 +135,12 @@ PhantomErrors phantom_errors(TrajectoryKind kind, std::array<int, 3> matrix, dou
   simulation_settings.trajectory = trajectory_settings(kind, matrix, undersampling);
   simulation_settings.coil_count = coils;
   const auto simulation = data::simulate(simulation_settings);
-  const auto error = [&](Method method) {
-    Settings settings;
-    settings.method = method;
-    const auto image = reconstruct(simulation.scan, settings).image;
+  const auto error = [&](const Method& method) {
+    const auto image = reconstruct(simulation.scan, {method}).image;
     return metrics::nrmse_best_scale(converted<Complex<double>>(image.values),
                                      converted<Complex<double>>(simulation.band_limited.values));
   };
-  return {error(Method::cg), error(Method::gridded)};
+  return {error(LeastSquares{}), error(ConventionalGridding{})};
 }
 
 TEST(Phantom, undersampled_2d_cg_error_is_at_most_half_of_the_gridded_error) {
@@ -178,13 +175,11 @@ TEST(JemrisSpiral, images_correlate_with_the_upstream_pictures) {
     SCOPED_TRACE(name);
     const auto scan = io::open_scan(folder + "raw/signals_spiralout_" + name + "_slc30.h5")->read(0, 0);
     const auto picture = upstream_picture(folder + "recon_by_upstream/reco_spiralout_" + name + "_slc30.h5");
-    for (const auto method : {Method::cg, Method::gridded}) {
-      Settings settings;
-      settings.method = method;
-      const auto image = converted<Complex<double>>(reconstruct(scan, settings).image.values);
+    for (const Method& method : {Method(LeastSquares{}), Method(ConventionalGridding{})}) {
+      const auto image = converted<Complex<double>>(reconstruct(scan, {method}).image.values);
       ASSERT_EQ(image.size(), picture.size());
       EXPECT_GE(metrics::magnitude_correlation(image, picture), 0.97)
-          << (method == Method::cg ? "cg" : "gridded");
+          << "method " << method.index();
     }
   }
 }

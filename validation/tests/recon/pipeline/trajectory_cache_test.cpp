@@ -123,17 +123,15 @@ bool equal(const Image& a, const Image& b) {
 
 TEST_F(TrajectoryCacheTest, leaves_the_image_as_it_is) {
   const Scan scan = small_scan();
-  Settings settings;
-  const Image without = reconstruct(scan, settings).image;
+  const Image without = reconstruct(scan).image;
   const auto cache = std::make_shared<io::DiskTrajectoryCache>(folder(), "1.0");
-  settings.trajectory_cache = cache;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  const auto image = [&](const Method& method) { return reconstruct(scan, {method}, {}, {cache}).image; };
+  EXPECT_TRUE(equal(image(LeastSquares{}), without));
   EXPECT_EQ(cache->hits(), 0);
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_TRUE(equal(image(LeastSquares{}), without));
   EXPECT_EQ(cache->hits(), 1);
-  settings.method = Method::gridded;
-  const Image gridded = reconstruct(scan, settings).image;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, gridded));
+  const Image gridded = image(ConventionalGridding{});
+  EXPECT_TRUE(equal(image(ConventionalGridding{}), gridded));
   EXPECT_EQ(cache->hits(), 2);
 }
 
@@ -152,11 +150,9 @@ class Lying final : public TrajectoryCache {
 
 TEST_F(TrajectoryCacheTest, is_checked_against_the_direct_sum) {
   const Scan scan = small_scan();
-  Settings settings;
-  const Image without = reconstruct(scan, settings).image;
+  const Image without = reconstruct(scan).image;
   const auto lying = std::make_shared<Lying>();
-  settings.trajectory_cache = lying;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_TRUE(equal(reconstruct(scan, {}, {}, {lying}).image, without));
   EXPECT_EQ(lying->forgotten, 1);
   EXPECT_EQ(lying->stored, 1);
 }

@@ -264,12 +264,12 @@ TEST(SampleGroups, partitions_of_a_stack_and_halves_of_a_spoke_are_taken_togethe
   const auto trajectory = data::design_trajectory(settings).trajectory;
   const SampleGroups groups(trajectory);
   // 20 partitions; of the 2 N samples of a spoke all but the first (-N/2) and the centre have a mirror image.
-  EXPECT_LE(groups.place_count(), trajectory.sample_count() / 20);
-  EXPECT_LE(groups.group_count(), groups.place_count() * 34 / 64);
+  EXPECT_LE(groups.count().xy, trajectory.sample_count() / 20);
+  EXPECT_LE(groups.count().x, groups.count().xy * 34 / 64);
   // Nothing is shared: the samples stay in their order.
   const auto random = random_trajectory({32, 32, 1}, 1000, 1);
   const SampleGroups alone(random);
-  EXPECT_EQ(alone.group_count(), 1000);
+  EXPECT_EQ(alone.count().x, 1000);
   EXPECT_TRUE(std::is_sorted(alone.order().begin(), alone.order().end()));
 }
 
