@@ -73,7 +73,7 @@ MemoryPlan plan_with(const MemoryDemand& demand, const Settings& settings, std::
     add("sensitivity maps of the Toeplitz operator", voxels * channels * element, Step::transfer);
     add("transfer function", points * element / 2, Step::transfer);
     const std::int64_t padded_together =
-        extents.flat() ? coils_at_once : std::min(coils_at_once, most_toeplitz_coils);
+        extents.flat() ? coils_at_once : std::min(coils_at_once, ToeplitzBatch::most_coils_3d);
     add("padded grids", static_cast<std::size_t>(padded_together * extents.coil()) * element, Step::transfer);
     // A group of columns and cuFFT's work area: at most the grid each.
     add("FFT work areas", 2 * points * element, Step::transfer);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "recon/array/work.hpp"
 #include "recon/pipeline/prepare_coils.hpp"
 #include "recon/pipeline/verifier.hpp"
 #include "recon/transform/transform.hpp"
@@ -19,7 +20,6 @@ enum class Method { cg, gridded, adjoint, fft };
 enum class TransformKind { automatic, direct, gridded };
 enum class NormalKind { toeplitz, explicit_product };
 enum class RegularizerKind { identity, roughness };
-enum class Precision { single_precision, double_precision };
 
 /// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2), when no lambda is
 /// given.
