@@ -300,7 +300,7 @@ class Check {
   std::array<std::vector<std::int64_t>, 3> index_;
 };
 
-class CertificateInspector final : public Verifier {
+class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
@@ -317,6 +317,6 @@ class CertificateInspector final : public Verifier {
 
 }  // namespace
 
-std::shared_ptr<const Verifier> make_verifier() { return std::make_shared<CertificateInspector>(); }
+std::shared_ptr<const Verifier> make_verifier() { return std::make_shared<CertificateVerifier>(); }
 
 }  // namespace fhd::validation
