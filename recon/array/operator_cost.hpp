@@ -12,6 +12,7 @@ struct OperatorCost {
   std::size_t bytes = 0;          ///< held on its device as long as it lives
   std::size_t making_bytes = 0;   ///< beside these while it is made
   std::size_t scratch_bytes = 0;  ///< beside these while it is applied
+  Work adjoint;                   ///< of one adjoint product, where that is another than forward
 };
 
 /// Sizes beyond any machine count as 2^63 bytes.
