@@ -27,13 +27,13 @@ struct BenchCommand {
   int bench_kernels() const;
 };
 
-void print_environment() {
+void print_environment(const std::vector<std::pair<std::string, std::string>>& environment) {
   fmt::print("fhd {}\n", program_version);
-  for (const auto& [name, value] : ReconOptions::environment()) fmt::print("{}: {}\n", name, value);
+  for (const auto& [name, value] : environment) fmt::print("{}: {}\n", name, value);
 }
 
 int BenchCommand::bench_cpu() const {
-  print_environment();
+  print_environment(ReconOptions::environment());
   fmt::print("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
              measured_fma_rate());
   std::vector<BenchRow> rows;
@@ -89,8 +89,7 @@ int BenchCommand::bench_kernels() const {
   if (device.device.is_cpu())
     throw Error("bench kernels", "a GPU", device.text,
                 "run it where there is one; 'fhd bench' measures the CPU");
-  print_environment();
-  for (const auto& [name, value] : device.environment()) fmt::print("{}: {}\n", name, value);
+  print_environment(device.environment());
 
   std::vector<GpuBenchRow> rows;
   {

@@ -8,8 +8,8 @@
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/prepare.hpp"
 #include "recon/transform/direct/direct.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 
 namespace fhd::validation {
@@ -88,6 +88,29 @@ bool is_reference(const ComparisonCase& way) {
          way.device.is_cpu();
 }
 
+/// Errors of every case against the case `reference`, and of images against the truth where it is known.
+void measure_all(Comparison& comparison, const std::vector<Timed>& fhd, const std::vector<Timed>& q,
+                 std::size_t reference, const std::optional<Image>& truth) {
+  const auto& reference_image = comparison.cases[reference].values;
+  comparison.matrix_size = matrix_of(reference_image);
+  if (truth) {
+    if (!(truth->values.shape() == reference_image.shape()))
+      throw Error("true image", "the matrix " + reference_image.shape().text() + " of the reconstruction",
+                  truth->values.shape().text(), "give the image of this scan with --truth");
+    comparison.truth = converted<Complex<double>>(truth->values);
+  }
+  const auto& target = comparison.truth ? *comparison.truth : reference_image;
+  for (std::size_t i = 0; i < comparison.cases.size(); ++i) {
+    auto& result = comparison.cases[i];
+    result.fhd = measure(fhd[i].values, fhd[reference].values, fhd[reference].values,
+                         matrix_of(fhd[i].values), fhd[i].seconds);
+    result.q =
+        measure(q[i].values, q[reference].values, q[reference].values, matrix_of(q[i].values), q[i].seconds);
+    result.image =
+        measure(result.values, reference_image, target, comparison.matrix_size, result.image.seconds);
+  }
+}
+
 }  // namespace
 
 std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device device) {
@@ -152,24 +175,7 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
     comparison.cases.push_back(std::move(result));
   }
 
-  const auto& reference_image = comparison.cases[reference].values;
-  comparison.matrix_size = matrix_of(reference_image);
-  if (truth) {
-    if (!(truth->values.shape() == reference_image.shape()))
-      throw Error("true image", "the matrix " + reference_image.shape().text() + " of the reconstruction",
-                  truth->values.shape().text(), "give the image of this scan with --truth");
-    comparison.truth = converted<Complex<double>>(truth->values);
-  }
-  const auto& target = comparison.truth ? *comparison.truth : reference_image;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    auto& result = comparison.cases[i];
-    result.fhd = measure(fhd[i].values, fhd[reference].values, fhd[reference].values,
-                         matrix_of(fhd[i].values), fhd[i].seconds);
-    result.q =
-        measure(q[i].values, q[reference].values, q[reference].values, matrix_of(q[i].values), q[i].seconds);
-    result.image =
-        measure(result.values, reference_image, target, comparison.matrix_size, result.image.seconds);
-  }
+  measure_all(comparison, fhd, q, reference, truth);
   return comparison;
 }
 

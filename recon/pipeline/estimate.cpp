@@ -158,7 +158,7 @@ void Walk::prepare() {
       host.hold("coils before mixing", (samples_ + kept_maps) * all * 8);
     host.release(mark);
   }
-  const Work mixing = Work(WorkUnit::mixed_value, all * all * samples_) + touched(5 * all * samples_ * 8);
+  const Work mixing = mixing_work(scan_.coils, scan_.samples.all);
   if (decision.whitens) stage("whitening", mixing, 0, true);
   if (decision.compresses) stage("coil compression", mixing, 0, true);
   if (!decision.finds_maps) return;
@@ -237,11 +237,11 @@ void Walk::make_conventional_image() {
   }
   const auto mark = arrays().mark();
   if (is_method<ConventionalGridding>(how_.settings)) {
-    const OperatorCost density = density_cost(transform_sizes());
+    const DensityCost density = density_cost(transform_sizes());
     out_.host.hold("density compensation", samples_ * 8);
-    arrays().hold("density compensation in the making", static_cast<double>(density.making_bytes));
+    arrays().hold("density compensation in the making", static_cast<double>(density.bytes));
     arrays().release(mark);
-    stage("density compensation", density.making);
+    stage("density compensation", density.work);
   }
   arrays().hold("transform", static_cast<double>(transform->bytes()));
   arrays().hold("sums of the transform", static_cast<double>(transform->scratch_bytes(out_.coils)));
@@ -273,7 +273,7 @@ void Walk::solve(const LeastSquares& method) {
 /// Work of a product with E^H E.
 Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
   const OperatorCost sense =
-      sense_cost(transform, static_cast<std::int64_t>(channels()), together(), how_.settings.precision);
+      sense_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once);
   arrays().hold("coil images", static_cast<double>(sense.bytes));
   if (method.normal == NormalKind::toeplitz) {
     const OperatorCost toeplitz =
@@ -312,8 +312,9 @@ Work Walk::segmented_model(const LeastSquares& method, const TransformCost& tran
     return times * frequencies * count * (count + 1) * phasor_s / threads;
   };
   stage("time segments", {}, fit_s(segments_, 256) + (differences_ > 0 ? fit_s(differences_, 512) : 0), true);
-  const OperatorCost encoding = off_resonance_cost(transform, static_cast<std::int64_t>(channels()), together(),
-                                                   segments_, how_.settings.precision);
+  const OperatorCost encoding =
+      off_resonance_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()),
+                         how_.coils_at_once, segments_);
   arrays().hold("time segments of the encoding", static_cast<double>(encoding.bytes));
   out_.host.hold("weights of the time segments", (segments_ + differences_) * samples_ * 16.0);
   if (method.normal == NormalKind::explicit_product) {
@@ -350,7 +351,7 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();
   arrays().hold("images of the solver", 3 * image);
-  arrays().hold("residuals of the solver", (kept + (gpu_ ? 0 : 0)) * image);
+  arrays().hold("residuals of the solver", kept * image);
   arrays().release(mark);
 
   const double coils_of_a_solve = channels(), before = std::min<double>(out_.iterations, kept);

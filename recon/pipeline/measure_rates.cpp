@@ -15,6 +15,7 @@
 #include "recon/coils/noise.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/solve/residual_basis.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"

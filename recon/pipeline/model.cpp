@@ -28,8 +28,7 @@ template <class T>
 void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
                   TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
   const auto& [segments, differences] = off_resonance;
-  model.encoding =
-      make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
+  model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
   std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
   if (differences.time_s.empty()) {
     model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
@@ -38,7 +37,7 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
     const auto kernel = [&](const Array<double>& weights) { return operators.weighted_point_spread(&weights); };
     context.journal.stage("Q", [&] {
       model.problem.normal = make_off_resonance_normal<T>(kernel, model.maps(), *scan.field_map, differences,
-                                                               coils_at_once);
+                                                          coils_at_once);
     });
   }
   context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));

@@ -295,9 +295,9 @@ class Climber {
     climb(rung, work, [&] { return error_of(images, problem_.checked_voxels, problem_.adjoint_reference); });
   }
 
-  void production(const std::string& name, SinCos variant, int coils, bool forward) {
-    const auto transform =
-        make_direct_transform_cuda<float>(problem_.trajectory, problem_.matrix_size, variant);
+  void production(const std::string& name, SinCos sin_cos, int coils, bool forward) {
+    const auto transform = make_direct_transform<float>(problem_.trajectory, problem_.matrix_size,
+                                                        Device::cuda(), sin_cos);
     const auto first_coils = [coils](const Array<Complex<float>>& all, Shape shape) {
       Array<Complex<float>> some(shape, Device::cuda());
       check(
@@ -306,7 +306,7 @@ class Climber {
           "copying on the device");
       return some;
     };
-    const DirectKernelUse use = direct_kernel_use(coils, variant, forward);
+    const DirectKernelUse use = direct_kernel_use(coils, sin_cos, forward);
     Rung rung{.name = name, .coils = coils, .block_size = use.block_size, .registers = use.registers};
     auto images = first_coils(problem_.images_device, transform->images_shape(coils));
     auto data = first_coils(problem_.data_device, transform->samples_shape(coils));

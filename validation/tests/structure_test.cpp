@@ -98,6 +98,7 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"io/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"data/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"validation/", {"recon/", "io/", "data/"}},
+    {"validation/tests/", {"recon/", "io/", "data/", "validation/", "app/"}},
     {"app/", {"recon/", "io/", "data/", "validation/"}},
 };
 

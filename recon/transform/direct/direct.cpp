@@ -45,7 +45,7 @@ Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<i
 
 #define FHD_INSTANTIATE(T)                                                                 \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                  \
-      const Trajectory&, std::array<int, 3>, Device, SinCos);                      \
+      const Trajectory&, std::array<int, 3>, Device, SinCos);                              \
   template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>, \
                                                     const Array<double>*, Device, SinCos);
 FHD_INSTANTIATE(float)

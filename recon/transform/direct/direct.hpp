@@ -1,8 +1,8 @@
 #pragma once
 // Exact sums over all pairs of voxels and samples. See transform.hpp for the transform itself.
 #include "recon/array/array.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 

@@ -75,8 +75,7 @@ Work DirectCost::forward(std::int64_t coils) const {
 Work DirectCost::point_spread() const {
   const double gx = doubled(nx_), points = gx * doubled(ny_) * doubled(nz_);
   return adjoint_of(std::ceil(points / gx / 2), gx) + making() +
-         Work(WorkUnit::touched_byte, 2 * points * element_) +
-         Work(WorkUnit::copied_byte, points * element_);
+         Work(WorkUnit::touched_byte, 2 * points * element_) + Work(WorkUnit::copied_byte, points * element_);
 }
 
 Work DirectCost::making() const {
@@ -116,7 +115,8 @@ std::size_t DirectCost::bytes() const {
 
 /// AdjointSums and ForwardSums of direct_cpu.cpp: sums of rows or packed images, whichever is larger; the tables
 /// of a step; what each thread has for itself.
-double DirectCost::sums_bytes(double nx, double ny, double nz, double rows, double coils, bool forward) const {
+double DirectCost::sums_bytes(double nx, double ny, double nz, double rows, double coils,
+                              bool forward) const {
   const double value = element_ / 2, blocks = std::ceil(x_ / block), slots_of_block = std::ceil(xy_ / x_),
                slots_at_once = std::clamp(std::floor(0x1p22 / (nz * coils * block * element_)), 1.0,
                                           double{SampleGroups::most_slots}),

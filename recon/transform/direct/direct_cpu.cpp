@@ -337,8 +337,8 @@ class ForwardSums {
 #pragma omp for schedule(static)
     for (std::int64_t row = 0; row < std::int64_t{coils_} * z.count * y.count; ++row) {
       const int in_plane = static_cast<int>(row % y.count);
-      T* tile = packed_ + (row / y.count * tiles_ + in_plane / tile_rows) * tile_size_ +
-                in_plane % tile_rows * 4;
+      T* tile =
+          packed_ + (row / y.count * tiles_ + in_plane / tile_rows) * tile_size_ + in_plane % tile_rows * 4;
       const Complex<T>* image_row = images + row * x.count;
       for (int h = 0; h < half_; ++h) {
         const bool centre = minus - h == plus + h;  // the middle voxel of an odd axis is its own mirror
@@ -357,8 +357,8 @@ class ForwardSums {
     kernels_->fill_forward_panel(k_ + start, used, x, own.panel.data());
     kernels_->fill_axis_table(k_ + samples_ + start, used, positions_of(y, 0, y.count), own.y_real.data(),
                               own.y_imag.data(), block_);
-    kernels_->fill_axis_table(k_ + 2 * samples_ + start, used, positions_of(z, 0, z.count),
-                              own.z_real.data(), own.z_imag.data(), block_);
+    kernels_->fill_axis_table(k_ + 2 * samples_ + start, used, positions_of(z, 0, z.count), own.z_real.data(),
+                              own.z_imag.data(), block_);
     for (int coil = 0; coil < coils_; ++coil) {
       T *sum_real = own.sum_real.data() + coil * block_, *sum_imag = own.sum_imag.data() + coil * block_;
       std::fill_n(sum_real, used, T(0)), std::fill_n(sum_imag, used, T(0));
@@ -485,7 +485,8 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
     Array<T> memory;
     AdjointSums<T>(trajectory, groups, rows)
         .run(
-            1, [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
+            1,
+            [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
             half.data(), memory);
   }
 

@@ -54,8 +54,8 @@ SampleGroups::SampleGroups(const Trajectory& trajectory)
 }
 
 /// Neighbours in `order` that agree; every sample alone unless `shared`.
-SampleGroups::Formed SampleGroups::formed(const Trajectory& trajectory, const std::vector<std::int64_t>& order,
-                                          bool shared) {
+SampleGroups::Formed SampleGroups::formed(const Trajectory& trajectory,
+                                          const std::vector<std::int64_t>& order, bool shared) {
   const double *kx = trajectory.k.data(), *ky = kx + trajectory.sample_count();
   Formed result;
   auto& [places, starts] = result;

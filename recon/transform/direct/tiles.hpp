@@ -8,10 +8,11 @@
 
 namespace fhd {
 
-inline constexpr int tile_bytes = 32768;                // half of the constant bank
-inline constexpr int tiles_per_chunk = 256;             // packed at once: 8 MiB
-inline constexpr int items_per_part = 32;               // at least: the end of a part has its price
-inline constexpr int threads_per_multiprocessor = 512;  // fewer leave it idle: then the work is split in parts
+inline constexpr int tile_bytes = 32768;     // half of the constant bank
+inline constexpr int tiles_per_chunk = 256;  // packed at once: 8 MiB
+inline constexpr int items_per_part = 32;    // at least: the end of a part has its price
+inline constexpr int threads_per_multiprocessor =
+    512;  // fewer leave it idle: then the work is split in parts
 
 // Chosen by measurement on an H100 (validation/results): what is read from constant memory is used as often
 // as the registers allow, with two blocks of 256 threads on a multiprocessor.
@@ -52,7 +53,8 @@ std::int64_t forward_threads(std::int64_t samples) {
 }
 /// How many parts of a tile are computed side by side so that `full_threads` are busy.
 inline int parts_of_tile(std::int64_t full_threads, std::int64_t threads, std::size_t item_bytes) {
-  const auto most = std::max<std::int64_t>(tile_bytes / static_cast<std::int64_t>(item_bytes) / items_per_part, 1);
+  const auto most =
+      std::max<std::int64_t>(tile_bytes / static_cast<std::int64_t>(item_bytes) / items_per_part, 1);
   return static_cast<int>(std::clamp<std::int64_t>(full_threads / threads, 1, most));
 }
 
@@ -60,7 +62,8 @@ inline int parts_of_tile(std::int64_t full_threads, std::int64_t threads, std::s
 template <class T, int coils = coils_per_pass<T>>
 double partial_elements(const VoxelGrid& grid, std::int64_t samples, std::int64_t full_threads) {
   const double voxels = static_cast<double>(grid.extent[0]) * grid.extent[1] * grid.extent[2];
-  const int of_image = parts_of_tile(full_threads, adjoint_threads<T, coils>(grid), sizeof(ScanPoint<T, coils>)),
+  const int of_image =
+                parts_of_tile(full_threads, adjoint_threads<T, coils>(grid), sizeof(ScanPoint<T, coils>)),
             of_samples = parts_of_tile(full_threads, forward_threads<T>(samples), sizeof(VoxelRun<T, coils>));
   const double elements = std::max(of_image > 1 ? of_image * coils * voxels : 0.0,
                                    of_samples > 1 ? of_samples * coils * static_cast<double>(samples) : 0.0);

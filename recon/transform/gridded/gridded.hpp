@@ -1,5 +1,5 @@
 #pragma once
-// The gridded transform beside its factory (fourier_transform.hpp): density compensation, and Q by gridding.
+// The gridded transform beside its factory (transform.hpp): density compensation, and Q by gridding.
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
 

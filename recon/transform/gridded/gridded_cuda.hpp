@@ -1,29 +1,25 @@
 #pragma once
-// The CUDA side of make_gridded_transform and gridded.hpp: gridded_cuda.cu or gridded_no_cuda.cpp.
-#include <cstddef>
+// The CUDA side of gridded.hpp: named only inside `if constexpr (built_with_cuda)`.
 #include <memory>
 
+#include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/transform.hpp"
-#include "recon/transform/gridded/kaiser_bessel.hpp"
 
 namespace fhd {
 
-/// Grids and partial sums of the coils that are computed side by side stay below this many bytes of device
-/// memory, as long as one coil's grid does.
-constexpr std::size_t default_gridding_bytes = std::size_t{3} << 30;
+/// Of a CUDA device; default_multiprocessors where it is not there.
+int multiprocessor_count(Device device);
+inline constexpr int default_multiprocessors = 132;  // NVIDIA H100
 
 template <class T>
-std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(
-    const Trajectory& trajectory, std::array<int, 3> matrix_size, double accuracy,
-    std::size_t gridding_bytes = default_gridding_bytes);
+std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory& trajectory,
+                                                                 const GriddedCost& cost);
 
-/// The weights of density_compensation before they are scaled, [sample] in host memory: `iterations` of
-/// w <- w / (C w) from w = 1, C by `kernel` in single precision.
-Array<float> density_fixed_point_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const KaiserBessel& kernel, int iterations);
+/// As density_fixed_point_cpu; the result lies in host memory.
+Array<float> density_fixed_point_cuda(const Trajectory& trajectory, const GriddedCost& cost, int iterations);
 
 /// q on the periodic difference grid [z][y][x] from the image [1][z][y][x] of that grid with its centre in
-/// the middle; differences that no pair of voxels reaches become zero. Both on the device.
+/// the middle; differences that no pair of voxels reaches become zero. Both on one device.
 template <class T>
 Array<Complex<T>> periodic_point_spread_cuda(const Array<Complex<T>>& centred,
                                              std::array<int, 3> matrix_size);

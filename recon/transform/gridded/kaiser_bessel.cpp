@@ -28,7 +28,7 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
   width = static_cast<int>(std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling))));
   if (width > largest_width)
     throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
-                std::to_string(accuracy), "use --transform direct");
+                std::to_string(accuracy), "use the direct transform");
   const double ratio = width / oversampling * (oversampling - 0.5);
   beta = pi * std::sqrt(ratio * ratio - 0.8);
 
@@ -79,8 +79,8 @@ std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_si
   std::array<std::int64_t, 3> size{1, 1, 1};
   for (int axis = 0; axis < 3; ++axis)
     if (matrix_size[axis] > 1)
-      size[axis] =
-          good_fft_size(std::max(static_cast<int>(std::ceil(oversampling * matrix_size[axis])), 2 * width));
+      size[axis] = good_fft_size(
+          std::max(static_cast<int>(std::min(1e8, std::ceil(oversampling * matrix_size[axis]))), 2 * width));
   return size;
 }
 

@@ -193,6 +193,7 @@ TEST(Certificate, is_the_same_in_every_run) {
   EXPECT_EQ(a.forward_error, b.forward_error);
   EXPECT_EQ(a.adjoint_error, b.adjoint_error);
   EXPECT_EQ(a.normal_error, b.normal_error);
+  EXPECT_EQ(a.adjointness, b.adjointness);
   EXPECT_EQ(a.true_residual, b.true_residual);
 }
 

@@ -11,6 +11,7 @@
 
 #include "data/simulate.hpp"
 #include "io/result/results.hpp"
+#include "validation/tests/program.hpp"
 
 namespace {
 

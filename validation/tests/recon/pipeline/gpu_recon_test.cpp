@@ -34,7 +34,7 @@ double difference(const Image& found, const Image& expected) {
 }
 
 /// A reconstruction by settings, on a device.
-struct Run {
+struct Chain {
   Device device;
   Settings settings{};
 
@@ -47,14 +47,14 @@ struct Run {
 class GpuRecon : public tests::GpuTest {
  protected:
   /// Direct sums, 30 iterations.
-  static Run on(Device device) {
+  static Chain on(Device device) {
     return {device, {LeastSquares{.transform = {TransformKind::direct}, .tolerance = 0}}};
   }
-  static double difference_to_cpu(const Scan& scan, Run run) {
-    run.device = Device::cuda();
-    const auto there = run(scan);
-    run.device = Device::cpu();
-    return difference(there.image, run(scan).image);
+  static double difference_to_cpu(const Scan& scan, Chain chain) {
+    chain.device = Device::cuda();
+    const auto there = chain(scan);
+    chain.device = Device::cpu();
+    return difference(there.image, chain(scan).image);
   }
 };
 
@@ -66,12 +66,12 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
        {simulated({48, 48, 1}, 4), simulated({33, 40, 1}, 1), simulated({32, 32, 1}, 3, false)}) {
     for (const Regularizer& regularizer : {Regularizer(IdentityPenalty{}), Regularizer(RoughnessPenalty{})})
       for (const auto variant : {SinCos::fast, SinCos::accurate}) {
-        Run s = on(Device::cuda());
+        Chain s = on(Device::cuda());
         s.cg().regularizer = regularizer;
         s.cg().transform.sin_cos = variant;
         EXPECT_LE(difference_to_cpu(scan, s), tolerance);
       }
-    Run s = on(Device::cuda());
+    Chain s = on(Device::cuda());
     s.cg().normal = NormalKind::explicit_product;
     EXPECT_LE(difference_to_cpu(scan, s), tolerance);
     s = on(Device::cuda());
@@ -81,7 +81,7 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
 }
 
 TEST_F(GpuRecon, stops_at_the_iteration_at_which_the_cpu_stops) {
-  Run s = on(Device::cuda());
+  Chain s = on(Device::cuda());
   s.cg().tolerance = 3e-3;
   const auto scan = simulated({48, 48, 1}, 4);
   const auto there = s(scan);
@@ -99,7 +99,7 @@ TEST_F(GpuRecon, a_stack_whose_largest_eigenvalues_coincide_is_as_near_as_two_pr
   // and they take until 60 to settle. At 30, single and double precision on the CPU differ by 3e-3, at 10 by
   // 1e-6.
   const auto scan = simulated({32, 28, 12}, 3);
-  Run s = on(Device::cpu());
+  Chain s = on(Device::cpu());
   const auto single = s(scan);
   s.settings.precision = Precision::double_precision;
   const double precisions = difference(single.image, s(scan).image);
@@ -115,7 +115,7 @@ TEST_F(GpuRecon, a_stack_whose_largest_eigenvalues_coincide_is_as_near_as_two_pr
 TEST_F(GpuRecon, other_methods_give_the_cpus_image) {
   for (const auto& scan :
        {simulated({48, 48, 1}, 4), simulated({32, 32, 1}, 3, false), simulated({24, 20, 12}, 2)}) {
-    Run s = on(Device::cuda());
+    Chain s = on(Device::cuda());
     s.settings.method = PlainAdjoint{{TransformKind::direct}};
     EXPECT_LE(difference_to_cpu(scan, s), 1e-5);
     s.settings.method = ConventionalGridding{};
@@ -127,7 +127,7 @@ TEST_F(GpuRecon, other_methods_give_the_cpus_image) {
 TEST_F(GpuRecon, conjugate_gradient_with_gridding_gives_the_cpus_image) {
   for (const auto& scan :
        {simulated({48, 48, 1}, 4), simulated({32, 32, 1}, 3, false), simulated({24, 20, 12}, 2)}) {
-    Run s = on(Device::cuda());
+    Chain s = on(Device::cuda());
     s.cg().transform.kind = TransformKind::gridded;
     s.cg().transform.accuracy = 1e-6;
     // On the CPU, single precision differs from double by 1e-5 after 30 iterations in a plane; in a stack,
@@ -161,7 +161,7 @@ TEST_F(GpuRecon, image_with_a_field_map_equals_the_cpus) {
     const Scan resonant = with_field_map(scan);
     const bool stack = scan.geometry.matrix_size[2] > 1;
     for (const auto normal : {NormalKind::toeplitz, NormalKind::explicit_product}) {
-      Run s = on(Device::cuda());
+      Chain s = on(Device::cuda());
       s.cg().normal = normal;
       if (stack) s.cg().iterations = 10;
       // The segments are the same on both sides; what differs is rounding, and on the CPU single precision
@@ -180,7 +180,7 @@ TEST_F(GpuRecon, memory_is_what_was_planned_also_with_a_field_map) {
   for (const bool resonant : {false, true})
     for (const auto transform : {TransformKind::direct, TransformKind::gridded})
       for (const auto normal : {NormalKind::toeplitz, NormalKind::explicit_product}) {
-        Run s = on(Device::cuda());
+        Chain s = on(Device::cuda());
         s.cg().transform.kind = transform, s.cg().normal = normal, s.cg().iterations = 3;
         const auto report = s(resonant ? with_field_map(scan) : scan).report;
         ASSERT_FALSE(report.device_memory.empty());
@@ -214,19 +214,19 @@ TEST_F(GpuRecon, memory_stays_within_the_plan) {
        {simulated({48, 48, 1}, 4), simulated({32, 28, 12}, 3), simulated({32, 32, 1}, 3, false)})
     for (std::size_t i = 0; i < methods.size(); ++i)
       for (const auto precision : {Precision::single_precision, Precision::double_precision}) {
-        const Run run{Device::cuda(), {methods[i], precision}};
-        const auto before = device::memory_use(run.device).used_bytes;
-        device::reset_peak_memory(run.device);
-        const auto report = run(scan).report;
+        const Chain chain{Device::cuda(), {methods[i], precision}};
+        const auto before = device::memory_use(chain.device).used_bytes;
+        device::reset_peak_memory(chain.device);
+        const auto report = chain(scan).report;
         ASSERT_FALSE(report.device_memory.empty());
-        EXPECT_LE(device::memory_use(run.device).peak_bytes - before, report.device_memory.back().bytes)
+        EXPECT_LE(device::memory_use(chain.device).peak_bytes - before, report.device_memory.back().bytes)
             << scan.geometry.matrix_size[2] << " planes, case " << i;
       }
 }
 
 TEST_F(GpuRecon, coils_are_tiled_where_memory_is_short) {
   const auto scan = simulated({64, 64, 32}, 8);
-  Run few = on(Device::cuda());
+  Chain few = on(Device::cuda());
   few.cg().iterations = 8;  // before a stack's eigenvalues show, see above
   const auto all = few(scan);
   const auto needed = all.report.device_memory.back().bytes;
@@ -275,14 +275,14 @@ TEST_F(GpuRecon, two_devices_in_one_process_make_the_image_of_one) {
   if (devices.size() < 2) GTEST_SKIP() << "one GPU";
   const Scan scan = with_field_map(simulated({48, 48, 1}, 4));
   for (const auto transform : {TransformKind::direct, TransformKind::gridded}) {
-    Run first = on(devices[0].device);
+    Chain first = on(devices[0].device);
     first.cg().transform.kind = transform;
-    Run second = first;
+    Chain second = first;
     second.device = devices[1].device;
     const auto alone = first(scan), other = second(scan);
     // Side by side, each in a thread of its own, several times: what they share would show.
-    const auto thrice = [&](const Run& run) {
-      Reconstructor reconstructor(run.settings, {run.device});
+    const auto thrice = [&](const Chain& chain) {
+      Reconstructor reconstructor(chain.settings, {chain.device});
       std::vector<Image> images;
       for (int i = 0; i < 3; ++i) images.push_back(reconstructor(scan).image);
       return images;

@@ -2,7 +2,6 @@
 #include "io/result/trajectory_cache.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/scratch.hpp"
 
 namespace fhd {
 namespace {

@@ -11,8 +11,8 @@
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/gridded/gridded_cuda.hpp"
 #include "validation/metrics.hpp"
-#include "validation/tests/recon/transform/gridded_problems.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/recon/transform/gridded_problems.hpp"
 
 namespace fhd {
 namespace {
@@ -201,8 +201,10 @@ TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
   Array<Complex<double>> images[2], found_samples[2];
   for (int little = 0; little < 2; ++little) {
     const auto before = device::memory_use(Device::cuda()).used_bytes;
+    const TransformSizes sizes{
+        matrix, {sample_count, sample_count, sample_count}, precision_of<TypeParam>(), Device::cuda()};
     const auto transform = make_gridded_transform_cuda<TypeParam>(
-        trajectory, matrix, 1e-5, little ? std::size_t{8} << 20 : default_gridding_bytes);
+        trajectory, GriddedCost(sizes, 1e-5, little ? std::size_t{8} << 20 : 0));
     Array<Complex<TypeParam>> image(transform->images_shape(coils), Device::cuda()),
         back(samples.shape(), Device::cuda());
     transform->adjoint(samples, image);
@@ -216,6 +218,39 @@ TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
   const double tolerance = sizeof(TypeParam) == 4 ? 1e-6 : 1e-14;
   EXPECT_LE(metrics::relative_l2(images[1], images[0]), tolerance);
   EXPECT_LE(metrics::relative_l2(found_samples[1], found_samples[0]), tolerance);
+}
+
+TYPED_TEST(GpuGridded, holds_the_bytes_that_its_cost_says) {
+  // With the default budget and with a small one, with several coils and with one, dense and sparse.
+  for (const auto& [matrix, samples, coils, budget] :
+       std::vector<std::tuple<std::array<int, 3>, std::int64_t, std::int64_t, std::size_t>>{
+           {{256, 256, 1}, 200000, 8, 0},
+           {{96, 96, 80}, 400000, 2, 0},
+           {{64, 64, 64}, 5000, 1, 0},
+           {{128, 128, 128}, 3000000, 1, 0},
+           {{128, 128, 100}, 500000, 4, std::size_t{200} << 20}}) {
+    SCOPED_TRACE(samples);
+    const auto trajectory = tests::random_trajectory(matrix, samples, 1);
+    const TransformSizes sizes{
+        matrix, {samples, samples, samples}, precision_of<TypeParam>(), Device::cuda()};
+    const Array<Complex<TypeParam>> values(Shape{coils, samples}, Device::cuda());
+    Array<Complex<TypeParam>> images(Shape{coils, matrix[2], matrix[1], matrix[0]}, Device::cuda()),
+        result(values.shape(), Device::cuda());
+    const auto within = [](std::size_t used, std::size_t said) {
+      EXPECT_LE(static_cast<double>(used), 1.15 * static_cast<double>(said));
+      EXPECT_GE(static_cast<double>(used), 0.85 * static_cast<double>(said));
+    };
+    const std::size_t before = device::memory_use().used_bytes;
+    const auto transform =
+        make_gridded_transform_cuda<TypeParam>(trajectory, GriddedCost(sizes, 1e-4, budget));
+    transform->adjoint(values, images);
+    transform->forward(images, result);
+    const std::size_t used = device::memory_use().used_bytes;
+    within(used - before, transform->cost().bytes() + transform->cost().scratch_bytes(coils));
+    transform->adjoint(values, images);
+    transform->forward(images, result);
+    EXPECT_EQ(device::memory_use().used_bytes, used);  // scratch is made once
+  }
 }
 
 TYPED_TEST(GpuGridded, refuses_host_arrays_wrong_shapes_and_accuracies_beyond_reach) {

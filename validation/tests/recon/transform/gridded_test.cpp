@@ -3,16 +3,18 @@
 #include "recon/transform/gridded/gridded.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <limits>
+#include <random>
 
 #include "data/trajectory.hpp"
 #include "recon/transform/direct/direct.hpp"
+#include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/transform.hpp"
-#include "recon/transform/gridded/kaiser_bessel.hpp"
 #include "validation/metrics.hpp"
-#include "validation/tests/recon/transform/gridded_problems.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/recon/transform/gridded_problems.hpp"
 
 namespace {
 
@@ -108,8 +110,8 @@ TYPED_TEST(GriddedTransform, takes_samples_slightly_beyond_the_edge) {
 
 TYPED_TEST(GriddedTransform, overwrites_what_was_in_the_output) {
   const std::array<int, 3> matrix{10, 9, 4};
-  const auto gridded =
-      make_gridded_transform<TypeParam>(tests::random_trajectory(matrix, 300, 1), matrix, 1e-5, Device::cpu());
+  const auto gridded = make_gridded_transform<TypeParam>(tests::random_trajectory(matrix, 300, 1), matrix,
+                                                         1e-5, Device::cpu());
   const auto images = random_values<TypeParam>(gridded->images_shape(2), 2);
   auto fresh = Array<Complex<TypeParam>>(gridded->samples_shape(2)),
        used = random_values<TypeParam>(fresh.shape(), 3);
@@ -184,6 +186,137 @@ TEST(KaiserBessel, width_grows_with_accuracy_and_is_refused_beyond_reach) {
   EXPECT_LT(KaiserBessel(1e-5, 2).width, KaiserBessel(1e-5, 1.25).width);
   EXPECT_THROW(KaiserBessel(1e-15, 1.1), Error);
   EXPECT_THROW(KaiserBessel(0, 2), Error);
+}
+
+TransformSizes sizes(std::array<int, 3> matrix, std::int64_t samples, Precision precision, Device device) {
+  return {matrix, {samples, samples, samples}, precision, device};
+}
+
+TEST(Gridding, oversamples_large_grids_less_on_the_cpu) {
+  const auto oversampling = [](std::array<int, 3> matrix, double accuracy) {
+    return choose_gridding(sizes(matrix, 1000, Precision::single_precision, Device::cpu()), accuracy)
+        .kernel.oversampling;
+  };
+  EXPECT_EQ(oversampling({2896, 2896, 1}, 1e-5), 2);  // 2^25 points of a twofold grid: the last of these
+  EXPECT_EQ(oversampling({161, 161, 161}, 1e-5), 2);
+  EXPECT_EQ(oversampling({162, 162, 162}, 1e-5), 1.5);
+  EXPECT_EQ(oversampling({162, 162, 162}, 1e-4), 1.25);
+  EXPECT_EQ(oversampling({2897, 2897, 1}, 1e-3), 1.25);
+}
+
+TEST(Gridding, grid_and_kernel_have_one_point_on_an_axis_of_one_voxel) {
+  const auto g = choose_gridding(sizes({48, 51, 1}, 1, Precision::single_precision, Device::cpu()), 1e-3);
+  EXPECT_EQ(g.grid, (std::array<std::int64_t, 3>{96, 105, 1}));  // 102 = 2 3 17 is no good size
+  EXPECT_EQ(g.points, (std::array<int, 3>{g.kernel.width, g.kernel.width, 1}));
+  EXPECT_EQ(g.grid_points(), 96 * 105);
+  EXPECT_EQ(g.kernel_points(), g.kernel.width * g.kernel.width);
+}
+
+TEST(Gridding, of_a_gpu_is_a_compiled_width_that_keeps_the_accuracy) {
+  for (const auto precision : {Precision::single_precision, Precision::double_precision})
+    for (const double accuracy : {1e-2, 1e-3, 1e-5})
+      for (const std::int64_t samples : {1000, 100000000}) {
+        const auto g = choose_gridding(sizes({96, 96, 96}, samples, precision, Device::cuda()), accuracy);
+        const auto& single = compiled_widths<float>;
+        const auto& wide = compiled_widths<double>;
+        EXPECT_TRUE(precision == Precision::single_precision
+                        ? std::count(single.begin(), single.end(), g.kernel.width)
+                        : std::count(wide.begin(), wide.end(), g.kernel.width));
+        // kaiser_bessel.hpp: the bound of the aliasing error.
+        const double share = std::sqrt(1 - 1 / g.kernel.oversampling);
+        EXPECT_LE(10 * std::exp(-std::numbers::pi * g.kernel.width * share), accuracy * (1 + 1e-6));
+      }
+  // Few samples on a large matrix take a wide kernel and a small grid, many a narrow kernel.
+  const auto width = [](std::int64_t samples) {
+    return choose_gridding(sizes({96, 96, 96}, samples, Precision::single_precision, Device::cuda()), 1e-3)
+        .kernel.width;
+  };
+  EXPECT_GT(width(1000), width(100000000));
+}
+
+TEST(RunPlan, takes_every_sample_once_and_no_more_rows_than_its_sizes_say) {
+  std::mt19937 generator(5);
+  for (const std::array<int, 3> matrix :
+       {std::array{20, 20, 20}, {33, 20, 1}, {30, 1, 30}, {1, 1, 40}, {50, 6, 9}})
+    for (const std::int64_t samples : {1, 7, 300, 5000, 200000})
+      for (const double spread : {0.01, 0.3, 1.0}) {  // share of the keys that samples fall on
+        const auto shape = grid_shape(
+            choose_gridding(sizes(matrix, samples, Precision::single_precision, Device::cpu()), 1e-3));
+        const std::int64_t columns = std::int64_t{shape.tiles[0]} * shape.tiles[1],
+                           keys = columns * shape.size[2];
+        std::vector<std::int32_t> begins(keys + 1);
+        std::uniform_int_distribution<std::int64_t> key(0, std::int64_t(spread * double(keys - 1)));
+        for (std::int64_t m = 0; m < samples; ++m) ++begins[key(generator) + 1];
+        for (std::int64_t i = 0; i < keys; ++i) begins[i + 1] += begins[i];
+        const RunSizes most(shape, samples, 1);
+        const RunPlan plan(begins.data(), shape, most.length);
+        EXPECT_LE(plan.first_row.back(), most.rows);
+        for (int line = 0; line < shape.tiles[1]; ++line)
+          EXPECT_LE(plan.first_row[line + 1] - plan.first_row[line], most.rows_of_a_line);
+        std::int64_t taken = 0, rows = 0;
+        for (const auto& run : plan.runs) {
+          EXPECT_EQ(run.begin, taken);
+          EXPECT_LE(run.count, most.length);
+          taken += run.count, rows += run.plane_count;
+        }
+        EXPECT_EQ(taken, samples);
+        EXPECT_EQ(rows, plan.first_row.back());
+        auto listed = plan.row_lists;
+        std::sort(listed.begin(), listed.end());
+        for (std::int64_t i = 0; i < rows; ++i) ASSERT_EQ(listed[i], i);  // every row has one writer
+      }
+}
+
+std::size_t bytes_in_use() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
+  using Images = Array<Complex<TypeParam>>;
+  for (const auto& [matrix, samples, coils] :
+       std::vector<std::tuple<std::array<int, 3>, std::int64_t, std::int64_t>>{
+           {{128, 128, 1}, 40000, 6}, {{48, 40, 32}, 60000, 2}, {{64, 64, 1}, 300000, 1}}) {
+    SCOPED_TRACE(samples);
+    const auto trajectory = tests::random_trajectory(matrix, samples, 1);
+    const Images values(Shape{coils, samples});
+    Images images(Shape{coils, matrix[2], matrix[1], matrix[0]}), result(values.shape());
+    const auto within = [](std::size_t used, std::size_t said) {
+      EXPECT_LE(static_cast<double>(used), 1.15 * static_cast<double>(said));
+      EXPECT_GE(static_cast<double>(used), 0.85 * static_cast<double>(said));
+    };
+    const std::size_t before = bytes_in_use();
+    const auto transform = make_gridded_transform<TypeParam>(trajectory, matrix, 1e-5, Device::cpu());
+    within(bytes_in_use() - before, transform->cost().bytes());
+    transform->adjoint(values, images);
+    transform->forward(images, result);
+    const std::size_t used = bytes_in_use();
+    within(used - before, transform->cost().bytes() + transform->cost().scratch_bytes(coils));
+    transform->adjoint(values, images);
+    transform->forward(images, result);
+    EXPECT_EQ(bytes_in_use(), used);  // scratch is made once
+  }
+}
+
+TEST(GriddedCost, counts_samples_and_kernel_points) {
+  const GriddedCost cost(sizes({96, 96, 1}, 5000, Precision::double_precision, Device::cpu()), 1e-5);
+  const auto points = static_cast<double>(cost.gridding().kernel_points());
+  EXPECT_EQ(cost.adjoint(3).at(WorkUnit::spread_2d, Precision::double_precision), 3 * 5000 * points);
+  EXPECT_EQ(cost.forward(3).at(WorkUnit::interpolate_2d, Precision::double_precision), 3 * 5000 * points);
+  EXPECT_EQ(cost.making().at(WorkUnit::sorted_sample, Precision::single_precision), 5000);
+  EXPECT_EQ(cost.accuracy(), 1e-5);
+  EXPECT_GT(cost.point_spread().operations(), cost.adjoint(1).operations());
+  EXPECT_GT(cost.point_spread_scratch_bytes(), cost.bytes());
+  const auto density = density_cost(cost.sizes(), 7);
+  EXPECT_EQ(density.work.at(WorkUnit::spread_2d, Precision::single_precision), 7 * 5000 * 25);  // 5 x 5
+}
+
+TEST(GriddedCost, of_sizes_that_no_machine_holds_is_large_and_no_overflow) {
+  for (const Device device : {Device::cpu(), Device::cuda()}) {
+    const GriddedCost cost(sizes({50000, 50000, 50000}, 1 << 20, Precision::single_precision, device), 1e-4);
+    EXPECT_GT(cost.scratch_bytes(8), std::size_t{1} << 50);
+    EXPECT_GT(cost.point_spread_scratch_bytes(), std::size_t{1} << 50);
+  }
 }
 
 /// 2D image with no detail finer than about three voxels: k-space corners, which a radial scan never visits,

@@ -3,13 +3,14 @@
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 
 #include "recon/encoding/sense.hpp"
-#include "recon/transform/direct/direct.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -118,6 +119,30 @@ TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
   const double largest = largest_eigenvalue(*toeplitz, 132);
   EXPECT_LE(largest, bound);
   EXPECT_GE(largest, 0.3 * bound);  // measured 0.6; a lost factor of the grid size would be 4 or 1/4
+}
+
+TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
+  const auto bytes_in_use = [] {
+    const auto info = mallinfo2();
+    return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+  };
+  for (const auto& c :
+       {tests::TransformCase{{192, 160, 1}, 1, 3}, {{48, 40, 36}, 1, 2}, {{4000, 1, 1}, 1, 1}}) {
+    SCOPED_TRACE(c.text());
+    const auto [nx, ny, nz] = c.matrix_size;
+    const auto grid = difference_grid(c.matrix_size);
+    const Array<Complex<TypeParam>> q({grid[2], grid[1], grid[0]}), maps({c.coils, nz, ny, nx});
+    const double before = bytes_in_use();
+    const auto toeplitz = make_toeplitz_normal(q, maps);
+    const double held = bytes_in_use() - before;
+    const OperatorCost cost = toeplitz_cost(c.matrix_size, c.coils, precision_of<TypeParam>(), Device::cpu());
+    EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
+    EXPECT_EQ(cost.bytes, toeplitz->cost().bytes);
+    Array<Complex<TypeParam>> in(toeplitz->domain()), out(toeplitz->domain());
+    const double used = bytes_in_use();
+    toeplitz->forward(in, out);
+    EXPECT_EQ(bytes_in_use(), used) << "no scratch";
+  }
 }
 
 TYPED_TEST(Toeplitz, refuses_arrays_that_do_not_agree) {

@@ -1,0 +1,196 @@
+#include "recon/transform/gridded/gridded_cost.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "recon/array/fft.hpp"
+#include "recon/array/fft_work.hpp"
+#include "recon/transform/gridded/gridded_cuda.hpp"
+
+namespace fhd {
+namespace {
+
+/// Where there is no GPU to ask, those of an H100.
+int multiprocessors_of(Device device) {
+  if constexpr (built_with_cuda)
+    if (device.is_cuda()) return multiprocessor_count(device);
+  return default_multiprocessors;
+}
+
+std::size_t whole(double bytes) { return static_cast<std::size_t>(std::min(bytes, 9.2e18)); }  // below 2^63
+
+double product(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
+
+}  // namespace
+
+GridTiles::GridTiles(const Gridding& gridding) : grid(gridding.grid), largest_volume(1) {
+  const bool volume = grid[2] > 1;
+  const int width = gridding.kernel.width, wanted[3] = {volume ? 16 : 64, volume ? 16 : 32, 16};
+  for (int axis = 0; axis < 3; ++axis) {
+    count[axis] = std::max<std::int64_t>(1, grid[axis] / (2 * std::max(wanted[axis], width)) * 2);
+    // Lines along x are a kernel wide even where x has one voxel, and their further weights are zero.
+    margin[axis] = (axis == 0 ? width : gridding.points[axis]) - 1;
+    largest_volume *= (grid[axis] + count[axis] - 1) / count[axis] + margin[axis];
+  }
+}
+
+std::int64_t GridTiles::coils_in_cache(std::int64_t coils, std::size_t element) const {
+  constexpr std::int64_t cache_bytes = 1 << 18;
+  return std::clamp<std::int64_t>(cache_bytes / (largest_volume * static_cast<std::int64_t>(element)), 1,
+                                  coils);
+}
+
+GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch,
+                         Gridding gridding)
+    : sizes_(sizes),
+      accuracy_(accuracy),
+      gridding_(std::move(gridding)),
+      most_scratch_(most_scratch > 0         ? most_scratch
+                    : sizes.device.is_cuda() ? default_gridding_bytes
+                                             : default_gridding_bytes_cpu),
+      runs_(grid_shape(gridding_), sizes.samples.all, multiprocessors_of(sizes.device)) {}
+
+GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch)
+    : GriddedCost(sizes, accuracy, most_scratch, choose_gridding(sizes, accuracy)) {}
+
+GriddedCost GriddedCost::of_density(TransformSizes sizes) {
+  sizes.precision = Precision::single_precision;
+  return {sizes, density_accuracy, 0, density_gridding(sizes.matrix_size)};
+}
+
+// --- Work
+
+Work GriddedCost::making() const {
+  return {WorkUnit::sorted_sample, static_cast<double>(sizes_.samples.all)};
+}
+Work GriddedCost::spreading() const {
+  return {sizes_.matrix_size[2] > 1 ? WorkUnit::spread_3d : WorkUnit::spread_2d,
+          static_cast<double>(sizes_.samples.all * gridding_.kernel_points()), sizes_.precision};
+}
+Work GriddedCost::interpolating() const {
+  return {sizes_.matrix_size[2] > 1 ? WorkUnit::interpolate_3d : WorkUnit::interpolate_2d,
+          static_cast<double>(sizes_.samples.all * gridding_.kernel_points()), sizes_.precision};
+}
+/// Zeros are skipped: about 3/4 (2D) or 7/12 (3D) of all rows; and filling the grid.
+Work GriddedCost::grid_fft() const {
+  const auto& g = gridding_.grid;
+  const bool volume = sizes_.matrix_size[2] > 1;
+  const double bytes = static_cast<double>(gridding_.grid_points()) * static_cast<double>(element());
+  const double operations =
+      full_fft_operations({static_cast<double>(g[0]), static_cast<double>(g[1]), static_cast<double>(g[2])});
+  return Work(volume ? WorkUnit::fft_3d : WorkUnit::fft_2d, operations * (volume ? 7.0 / 12 : 0.75),
+              sizes_.precision) +
+         beyond_cache(bytes, sizes_.device) + Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 4);
+}
+Work GriddedCost::forward(std::int64_t coils) const {
+  return static_cast<double>(coils) * (interpolating() + grid_fft());
+}
+Work GriddedCost::adjoint(std::int64_t coils) const {
+  return static_cast<double>(coils) * (spreading() + grid_fft());
+}
+
+/// On the difference grid, which has 2N points per axis.
+GriddedCost GriddedCost::of_difference_grid() const {
+  TransformSizes doubled = sizes_;
+  for (int& n : doubled.matrix_size) n = n == 1 ? 1 : static_cast<int>(std::min(2.0 * n, 1e8));
+  return {doubled, accuracy_, most_scratch_};
+}
+Work GriddedCost::point_spread() const {
+  const GriddedCost doubled = of_difference_grid();
+  const double image = product(doubled.sizes_.matrix_size),
+               grid = static_cast<double>(doubled.gridding_.grid_points()),
+               bytes = static_cast<double>(element());
+  // The copy into the periodic order is one thread's.
+  return doubled.making() + doubled.adjoint(1) + Work(WorkUnit::touched_byte, (grid + 2 * image) * bytes) +
+         Work(WorkUnit::copied_byte, 4 * image * bytes);
+}
+
+// --- Bytes
+
+std::size_t GriddedCost::sorted_bytes() const {
+  const auto samples = static_cast<double>(sizes_.samples.all), real = static_cast<double>(element()) / 2;
+  constexpr double bytes_of_tile = 80;
+  if (sizes_.device.is_cpu())  // index, and first point and offset of each axis
+    return whole(samples * (4 + 3 * (4 + real)) +
+                 static_cast<double>(GridTiles(gridding_).all()) * bytes_of_tile);
+  // Index, and AxisPosition of each axis; runs, their rows, and the first row of every plane of a column.
+  const GridShape shape = grid_shape(gridding_);
+  const double planes = double(shape.tiles[0]) * shape.tiles[1] * (shape.size[2] + shape.points[2] - 1);
+  return whole(samples * (4 + 3 * 2 * real) + static_cast<double>(runs_.runs) * sizeof(SampleRun) +
+               (static_cast<double>(runs_.rows) + planes) * 4);
+}
+
+std::size_t GriddedCost::bytes() const {
+  double bytes = static_cast<double>(sorted_bytes());
+  for (int axis = 0; axis < 3; ++axis) {  // 1 / phi^; on the CPU also where voxels lie on the grid
+    const double n = sizes_.matrix_size[axis], g = static_cast<double>(gridding_.grid[axis]);
+    bytes += n * static_cast<double>(element()) / 2 + (sizes_.device.is_cpu() ? 4 * (n + g) : 0);
+  }
+  return whole(bytes);
+}
+
+std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
+  const std::int64_t points = gridding_.grid_points(), width = gridding_.kernel.width;
+  if (sizes_.device.is_cpu()) return std::clamp<std::int64_t>(most_elements() / points, 1, coils);
+  // Groups of nearly equal size, of as many coils as are best spread together.
+  constexpr std::int64_t most = 64;
+  const std::int64_t fitting =
+      std::clamp<std::int64_t>(most_elements() / (points + runs_.rows * 4 * width * width), 1, most);
+  const std::int64_t groups = (coils + fitting - 1) / fitting;
+  return (coils + groups - 1) / groups;
+}
+
+std::int64_t GriddedCost::row_elements(std::int64_t coils) const {
+  const std::int64_t width = gridding_.kernel.width, row = 4 * width * width * coils,
+                     points = gridding_.grid_points() * coils;
+  const std::int64_t allowed = std::max<std::int64_t>(most_elements() - points, 0) / row;
+  return std::max(std::max(runs_.rows_of_a_line, std::min(allowed, runs_.rows)) * row, points);
+}
+
+std::int64_t GriddedCost::fft_elements() const {
+  const auto& g = gridding_.grid;
+  const auto line = static_cast<std::int64_t>(128 / element());  // Fft1d::wide
+  return std::max((g[0] + line - 1) / line, std::max(g[1], g[2])) * line;
+}
+
+std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
+  if (sizes_.device.is_cuda())
+    return whole(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
+  const GridTiles tiles(gridding_);
+  return static_cast<std::size_t>(omp_get_max_threads() * tiles.coils_in_cache(coils, element()) *
+                                  tiles.largest_volume) *
+         element();
+}
+
+std::size_t GriddedCost::scratch_bytes(std::int64_t coils) const {
+  const std::int64_t together = coils_together(coils);
+  const std::int64_t fft = sizes_.device.is_cpu() ? omp_get_max_threads() * fft_elements() : 0;
+  return sweep_bytes(together) + whole(static_cast<double>(gridding_.grid_points() * together + fft) *
+                                       static_cast<double>(element()));
+}
+
+/// The image with its centre in the middle is there beside the result; before that, with the transform, a
+/// sample of 1 for each, and on the CPU the trajectory of twice the extent.
+std::size_t GriddedCost::point_spread_scratch_bytes() const {
+  const GriddedCost doubled = of_difference_grid();
+  const std::size_t of_a_sample = element() + (sizes_.device.is_cpu() ? 24 : 0);
+  return std::max(whole(product(doubled.sizes_.matrix_size) * static_cast<double>(element())),
+                  doubled.bytes() + doubled.scratch_bytes(1) +
+                      static_cast<std::size_t>(sizes_.samples.all) * of_a_sample);
+}
+
+DensityCost density_cost(const TransformSizes& sizes, int iterations) {
+  const GriddedCost cost = GriddedCost::of_density(sizes);
+  const double samples = static_cast<double>(sizes.samples.all),
+               points = static_cast<double>(cost.gridding().grid_points());
+  const Work iteration = cost.spreading() + cost.interpolating() +
+                         Work(WorkUnit::copied_byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
+  return {
+      cost.making() + Work(WorkUnit::touched_byte, points * 8) + static_cast<double>(iterations) * iteration,
+      cost.sorted_bytes() + cost.sweep_bytes(1) + whole((points + 2 * samples) * 8)};
+}
+
+}  // namespace fhd
