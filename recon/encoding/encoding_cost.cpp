@@ -1,5 +1,7 @@
 #include "recon/encoding/encoding_cost.hpp"
 
+#include <algorithm>
+
 namespace fhd {
 namespace {
 
@@ -19,7 +21,7 @@ Work pass(double bytes) { return Work(WorkUnit::copied_byte, bytes) + Work(WorkU
 
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
                         std::int64_t coils_at_once) {
-  const std::int64_t together = coils_at_once == 0 ? coils : coils_at_once;
+  const std::int64_t together = coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
   const double parts = static_cast<double>(coils / together),
                images = image_bytes(sizes) * static_cast<double>(together);
   OperatorCost cost;
