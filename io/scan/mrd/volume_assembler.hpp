@@ -73,7 +73,7 @@ class VolumeAssembler {
   Entries image_readouts_, noise_readouts_;
   std::map<std::pair<std::int64_t, std::int64_t>, Entries> volumes_;  ///< by repetition and slice
   TrajectoryExtent extent_;
-  std::optional<SamplePositions> positions_;
+  SamplePositions positions_{};
 };
 
 }  // namespace fhd::io::mrd
