@@ -6,8 +6,8 @@
 //                                 or 1 where shared
 //   NAME_sens  sensitivity maps   [x][y][z][coil], slices along axis 13 or shared; optional
 //
-// BART's transform has the signs and the centre of recon/domain/scan.hpp (forward minus, voxel floor(N/2) at 0),
-// and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
+// BART's transform has the signs and the centre of recon/domain/scan.hpp (forward minus, voxel floor(N/2) at
+// 0), and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
 // passed on as they are. The files hold no matrix, FOV, position or directions: the matrix is --matrix, else
 // that of NAME_sens, else twice the largest |k|, rounded up.
 

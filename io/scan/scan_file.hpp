@@ -67,8 +67,8 @@ bool is_bart(const std::string& path);
 /// NAME.
 std::string bart_name(const std::string& path);
 
-/// The files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART scan
-/// (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
+/// The files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART
+/// scan (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
 /// Error when a directory cannot be read.
 std::vector<std::string> files_of_scan(const std::string& path);
 

@@ -9,8 +9,8 @@
 
 namespace fhd::io {
 
-/// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory refers
-/// to: the matrix of the file, with the FOV that results.
+/// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory
+/// refers to: the matrix of the file, with the FOV that results.
 Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 /// One sentence for ScanSummary::inferred: that the unit is the user's.
 std::string unit_of_options(TrajectoryUnit unit);
@@ -42,7 +42,7 @@ void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t
 /// Throws Error unless `series` has [repetition][slice] scans of the same coils and matrix.
 void require_consistent(const ScanSeries& series, const std::string& subject);
 
-/// Whether all volumes have the same trajectory. Throws Error naming `subject` unless they have as many samples.
+/// Whether all volumes have the same trajectory. Throws Error unless they have as many samples.
 bool have_one_trajectory(const ScanSeries& series, const std::string& subject);
 
 using Sentences = std::vector<std::string>;

@@ -2,8 +2,8 @@
 // Where the samples of readouts lie in k-space:
 //   - the trajectory of the readouts where there is one; else, for 'cartesian' and 'epi', from center_sample
 //     and the encoding steps, in cycles/FOV. A third axis counts only for a matrix of several voxels in z
-//     (elsewhere it holds zeros or density weights); a two-dimensional trajectory of a 3D matrix is stacked by
-//     kspace_encode_step_2.
+//     (elsewhere it holds zeros or density weights); a two-dimensional trajectory of a 3D matrix is stacked
+//     by kspace_encode_step_2.
 //   - Unit of the trajectory: --trajectory-unit, else the userParameterString 'trajectory_unit', else
 //     inferred.
 #include <array>
