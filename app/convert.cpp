@@ -8,7 +8,6 @@
 
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
-#include "io/scan/bart_file.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 

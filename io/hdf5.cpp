@@ -85,19 +85,44 @@ void select_block(hid_t space, const Extents& extents, const Extents& leading, c
         "a selectable block");
 }
 
-Handle open_object(hid_t file, const std::string& object, const std::string& subject) {
-  return {H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose, subject, "an existing group or dataset"};
+std::string subject_of(const File& file, const std::string& object, const std::string& name) {
+  return file.subject(object) + " attribute '" + name + "'";
 }
+
+Handle open_attribute(const File& file, const std::string& object, const std::string& name) {
+  return {H5Aopen_by_name(file.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+          subject_of(file, object, name), "an attribute"};
+}
+
+void write_attribute_values(const File& file, const std::string& object, const std::string& name,
+                            hid_t file_type, hid_t memory_type, const Handle& space, const void* values) {
+  const auto where = subject_of(file, object, name);
+  const Handle parent(H5Oopen(file.id(), object.c_str(), H5P_DEFAULT), H5Oclose, where,
+                      "an existing group or dataset");
+  const Handle attribute(
+      H5Acreate2(parent.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      where, "an attribute that can be created");
+  check(H5Awrite(attribute.get(), memory_type, values), where, "an attribute that can be written");
+}
+
+}  // namespace
+
+Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& subject) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, subject, "a string type");
+  check(H5Tset_size(type.get(), size), subject, "a string type");
+  check(H5Tset_cset(type.get(), characters), subject, "a string type");
+  return type;
+}
+
+namespace {
 
 /// Text of a fixed-length or variable-length string attribute or dataset; `read` is H5Aread or H5Dread.
 template <class Read>
 std::string read_string(hid_t type, std::size_t count, const std::string& subject, Read read) {
   if (H5Tget_class(type) != H5T_STRING) throw Error(subject, "text", "another type");
   if (count != 1) throw Error(subject, "one text", std::to_string(count));
-  Handle memory(H5Tcopy(H5T_C_S1), H5Tclose, subject, "a string type");
-  check(H5Tset_cset(memory.get(), H5Tget_cset(type)), subject, "a string type");
   if (H5Tis_variable_str(type) > 0) {
-    check(H5Tset_size(memory.get(), H5T_VARIABLE), subject, "a string type");
+    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type), subject);
     char* text = nullptr;
     check(read(memory.get(), &text), subject, "readable text");
     std::string result = text ? text : "";
@@ -108,7 +133,7 @@ std::string read_string(hid_t type, std::size_t count, const std::string& subjec
   const std::size_t size = H5Tget_size(type);
   if (size > longest) throw Error(subject, "text below 16 MiB", std::to_string(size) + " bytes");
   std::string text(size + 1, '\0');
-  check(H5Tset_size(memory.get(), size + 1), subject, "a string type");
+  const auto memory = text_type(size + 1, H5Tget_cset(type), subject);
   check(read(memory.get(), text.data()), subject, "readable text");
   text.resize(std::strlen(text.c_str()));
   return text;
@@ -309,20 +334,26 @@ void File::create_group(const std::string& name) {
                      subject(name), "a group that can be created");
 }
 
+Handle File::open_dataset(const std::string& name) const {
+  return {H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, subject(name), "a dataset"};
+}
+
+Handle File::create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties) {
+  return {H5Dcreate2(id(), name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+          subject(name), "a dataset that can be created"};
+}
+
 template <class T>
 void File::create(const std::string& name, const Extents& extents) {
   const auto type = memory_type<T>(subject(name));
-  const auto space = space_of(extents, subject(name));
-  const Handle dataset(
-      H5Dcreate2(id(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-      H5Dclose, subject(name), "a dataset that can be created");
+  create_dataset(name, type.get(), space_of(extents, subject(name)).get());
 }
 
 template <class T>
 void File::write(const std::string& name, const T* values, const Extents& extents) {
   create<T>(name, extents);
   const auto type = memory_type<T>(subject(name));
-  Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, subject(name), "a dataset");
+  Handle dataset = open_dataset(name);
   check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values), subject(name),
         "a file that can be written");
   dataset.close(subject(name));
@@ -330,14 +361,10 @@ void File::write(const std::string& name, const T* values, const Extents& extent
 
 void File::write(const std::string& name, std::string_view text) {
   const auto where = subject(name);
-  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, where, "a string type");
-  check(H5Tset_size(type.get(), std::max<std::size_t>(text.size(), 1)), where, "a string type");
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where, "a string type");
+  const auto type = text_type(std::max<std::size_t>(text.size(), 1), H5T_CSET_UTF8, where);
   check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
-  Handle dataset(
-      H5Dcreate2(id(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-      H5Dclose, where, "a dataset that can be created");
+  Handle dataset = create_dataset(name, type.get(), space.get());
   const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
   check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), where,
         "a file that can be written");
@@ -348,7 +375,7 @@ template <class T>
 void File::write_block(const std::string& name, const Array<T>& block, const Extents& leading) {
   const auto where = subject(name);
   const auto type = memory_type<T>(where);
-  Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, where, "a dataset");
+  Handle dataset = open_dataset(name);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a dataspace");
   select_block(space.get(), extents_of(space.get(), where), leading, where);
   const auto memory_space = space_of({block.size()}, where);
@@ -359,7 +386,7 @@ void File::write_block(const std::string& name, const Array<T>& block, const Ext
 
 std::string File::read_text(const std::string& name) const {
   const auto where = subject(name);
-  const Handle dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, where, "a dataset");
+  const Handle dataset = open_dataset(name);
   const Handle type(H5Dget_type(dataset.get()), H5Tclose, where, "a readable type");
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a readable dataspace");
   const auto count = H5Sget_simple_extent_npoints(space.get());
@@ -373,9 +400,8 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
 }
 
 std::string File::text_attribute(const std::string& object, const std::string& name) const {
-  const auto where = subject(object) + " attribute '" + name + "'";
-  const Handle attribute(H5Aopen_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-                         H5Aclose, where, "an attribute");
+  const auto where = subject_of(*this, object, name);
+  const auto attribute = open_attribute(*this, object, name);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
   const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
   const auto count = H5Sget_simple_extent_npoints(space.get());
@@ -384,9 +410,8 @@ std::string File::text_attribute(const std::string& object, const std::string& n
 }
 
 std::vector<double> File::number_attribute(const std::string& object, const std::string& name) const {
-  const auto where = subject(object) + " attribute '" + name + "'";
-  const Handle attribute(H5Aopen_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-                         H5Aclose, where, "an attribute");
+  const auto where = subject_of(*this, object, name);
+  const auto attribute = open_attribute(*this, object, name);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
   const auto number_class = H5Tget_class(type.get());
   if (number_class != H5T_FLOAT && number_class != H5T_INTEGER) throw Error(where, "numbers", "another type");
@@ -400,40 +425,20 @@ std::vector<double> File::number_attribute(const std::string& object, const std:
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, std::string_view text) {
-  const auto where = subject(object) + " attribute '" + name + "'";
-  const auto parent = open_object(id(), object, where);
-  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, where, "a string type");
-  check(H5Tset_size(type.get(), text.size() + 1), where, "a string type");
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where, "a string type");
+  const auto where = subject_of(*this, object, name);
+  const auto type = text_type(text.size() + 1, H5T_CSET_UTF8, where);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
-  const Handle attribute(
-      H5Acreate2(parent.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-      where, "an attribute that can be created");
-  check(H5Awrite(attribute.get(), type.get(), std::string(text).c_str()), where,
-        "an attribute that can be written");
+  write_attribute_values(*this, object, name, type.get(), type.get(), space, std::string(text).c_str());
 }
-
-namespace {
-template <class T>
-void write_numbers(const File& file, const std::string& object, const std::string& name,
-                   const std::vector<T>& numbers, hid_t file_type, hid_t memory_type) {
-  const auto where = file.subject(object) + " attribute '" + name + "'";
-  const auto parent = open_object(file.id(), object, where);
-  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, where);
-  const Handle attribute(
-      H5Acreate2(parent.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-      where, "an attribute that can be created");
-  check(H5Awrite(attribute.get(), memory_type, numbers.data()), where, "an attribute that can be written");
-}
-}  // namespace
-
 void File::write_attribute(const std::string& object, const std::string& name,
                            const std::vector<double>& numbers) {
-  write_numbers(*this, object, name, numbers, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, subject_of(*this, object, name));
+  write_attribute_values(*this, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, numbers.data());
 }
 void File::write_attribute(const std::string& object, const std::string& name,
                            const std::vector<int>& numbers) {
-  write_numbers(*this, object, name, numbers, H5T_STD_I32LE, H5T_NATIVE_INT);
+  const auto space = space_of({static_cast<std::int64_t>(numbers.size())}, subject_of(*this, object, name));
+  write_attribute_values(*this, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, space, numbers.data());
 }
 
 void File::close() {

@@ -46,6 +46,8 @@ void check(herr_t status, const std::string& subject, std::string_view expected)
 void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject);
 /// Extents of a dataspace.
 Extents extents_of(hid_t space, const std::string& subject);
+/// A type of text of `size` bytes, or H5T_VARIABLE.
+Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& subject);
 /// A simple dataspace.
 Handle space_of(const Extents& extents, const std::string& subject);
 
@@ -60,7 +62,6 @@ class Dataset {
   const Extents& extents() const { return extents_; }
   /// All axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
   Extents complex_extents() const;
-  bool is_compound() const { return compound_; }
 
   /// The block at `leading` (one index per leading axis), T = float, double, Complex<float> or
   /// Complex<double>; the remaining axes must be exactly `shape`. Throws Error.
@@ -91,6 +92,8 @@ class File {
   /// Whether every part of the path `name` ("/dataset/data") exists.
   bool has(const std::string& name) const;
   Dataset dataset(const std::string& name) const { return {id(), subject(name), name}; }
+  Handle open_dataset(const std::string& name) const;
+  Handle create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties = H5P_DEFAULT);
 
   void create_group(const std::string& name);
   /// Creates `name` with T = float, double, Complex<float> (stored as {r, i}) or Complex<double>.

@@ -111,8 +111,8 @@ struct Selection {
   }
 };
 
-/// Calls work(mean of the magnitudes, sum, count) for every block of `stride` x `stride` pixels of one plane of
-/// values [plane][y][x].
+/// Calls work(mean of the magnitudes, sum, count) for every block of `stride` x `stride` pixels of one plane
+/// of values [plane][y][x].
 template <class Work>
 void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std::int64_t stride,
                     const Work& work) {
@@ -475,7 +475,7 @@ Json scan_json(const Json& row) {
   return scan;
 }
 
-/// Links a scan to its page and picture in `folder`, where it has a result. Returns the bytes of its thumbnail.
+/// Links a scan that has a result to its page and picture in `folder`. Returns the bytes of its thumbnail.
 std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bool with_thumbnail) {
   const auto name = text_or(scan, "name");
   const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };

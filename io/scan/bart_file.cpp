@@ -6,11 +6,10 @@
 //                                 or 1 where shared
 //   NAME_sens  sensitivity maps   [x][y][z][coil], slices along axis 13 or shared; optional
 //
-// BART's transform has the signs and the centre of recon/domain/scan.hpp (forward minus, voxel floor(N/2) at 0),
-// and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
+// BART's transform has the signs and the centre of recon/domain/scan.hpp (forward minus, voxel floor(N/2) at
+// 0), and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
 // passed on as they are. The files hold no matrix, FOV, position or directions: the matrix is --matrix, else
 // that of NAME_sens, else twice the largest |k|, rounded up.
-#include "io/scan/bart_file.hpp"
 
 #include <fmt/format.h>
 
@@ -304,8 +303,7 @@ std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& 
   return std::make_unique<BartFile>(bart_name(path), options);
 }
 
-std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::string& path,
-                                    const ScanSeries& series) {
+Sentences write_bart(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
   const auto name = bart_name(path);
   const auto& first = series.scans.front();
   const auto pairs = pairs_of(series, have_one_trajectory(series, path));

@@ -12,7 +12,6 @@
 // Attributes of the root: matrix_size (x, y, z), and optionally fov_mm (x, y, z), position_mm (3 numbers, or
 // 3 per slice), read_direction, phase_direction, slice_direction (patient LPS), cropped_matrix_size (x, y,
 // z), readout_length (samples). Signs and centring are those of recon/domain/scan.hpp.
-#include "io/scan/fhd_file.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -207,8 +206,7 @@ std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& o
   return std::make_unique<FhdFile>(path, options);
 }
 
-std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::string& path,
-                                   const ScanSeries& series) {
+Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
   const auto& first = series.scans.front();
   const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
   const bool several = series.scans.size() > 1, one_trajectory = have_one_trajectory(series, path);

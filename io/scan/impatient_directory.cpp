@@ -17,7 +17,6 @@
 // heads in the known data). Voxel positions that differ from (n - floor(N/2)) / N by a constant offset are
 // exact: a shift by o is the phase exp(+i 2 pi k o) on k-space. Files written here use the text flavour,
 // voxels in the order [y][x][z].
-#include "io/scan/impatient_directory.hpp"
 
 #include <fmt/format.h>
 
@@ -408,8 +407,7 @@ std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOpti
   return std::make_unique<ImpatientDirectory>(path, options);
 }
 
-std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const std::string& path,
-                                         const ScanSeries& series) {
+Sentences write_impatient(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
   if (series.scans.size() != 1)
     throw Error(path, "one slice and one repetition (IMPATIENT)",
                 std::to_string(series.scans.size()) + " volumes", "write another format");

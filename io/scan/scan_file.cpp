@@ -7,10 +7,6 @@
 #include <filesystem>
 
 #include "io/hdf5.hpp"
-#include "io/scan/bart_file.hpp"
-#include "io/scan/fhd_file.hpp"
-#include "io/scan/impatient_directory.hpp"
-#include "io/scan/mrd/ismrmrd_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -122,8 +118,8 @@ bool have_one_trajectory(const ScanSeries& series, const std::string& subject) {
   return one;
 }
 
-std::vector<std::string> lost_parts(const Scan& scan, bool with_field_map_and_times) {
-  std::vector<std::string> lost;
+Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
+  Sentences lost;
   if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
   if (scan.noise) lost.emplace_back("The noise is not written.");
   if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");

@@ -9,8 +9,8 @@
 
 namespace fhd::io {
 
-/// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory refers
-/// to: the matrix of the file, with the FOV that results.
+/// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory
+/// refers to: the matrix of the file, with the FOV that results.
 Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 /// One sentence for ScanSummary::inferred: that the unit is the user's.
 std::string unit_of_options(TrajectoryUnit unit);
@@ -42,15 +42,26 @@ void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t
 /// Throws Error unless `series` has [repetition][slice] scans of the same coils and matrix.
 void require_consistent(const ScanSeries& series, const std::string& subject);
 
-/// Whether all volumes have the same trajectory. Throws Error naming `subject` unless they have as many samples.
+/// Whether all volumes have the same trajectory. Throws Error unless they have as many samples.
 bool have_one_trajectory(const ScanSeries& series, const std::string& subject);
 
+using Sentences = std::vector<std::string>;
 /// What formats without a place for some parts of a scan lose, one sentence each.
-std::vector<std::string> lost_parts(const Scan& scan, bool with_field_map_and_times);
+Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 
 /// Length of the pieces into which `samples` are cut: `readout_length` where it divides them, else the
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
+
+/// The formats: see open_scan and write_scan. Each .cpp file describes its format.
+std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options);
+std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options);
+std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
+std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options);
+Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
+Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
+Sentences write_bart(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
+Sentences write_impatient(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
 
 }  // namespace fhd::io

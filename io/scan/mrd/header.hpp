@@ -1,6 +1,6 @@
 #pragma once
-// The XML header of an ISMRMRD measurement. libismrmrd's parser is not used: it refuses the headers of KomaMRI
-// and MRIReco, which lack optional parts.
+// The XML header of an ISMRMRD measurement. libismrmrd's parser is not used: it refuses the headers of
+// KomaMRI and MRIReco, which lack optional parts.
 #include <array>
 #include <optional>
 #include <string>

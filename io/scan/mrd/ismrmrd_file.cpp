@@ -1,11 +1,12 @@
-#include "io/scan/mrd/ismrmrd_file.hpp"
-
+// ISMRMRD HDF5 files: records.hpp tells the layout, volume_assembler.hpp what readouts mean. Optional root
+// datasets /sensitivity_maps, /field_map, /sample_time_s: see io/scan/hdf5_maps.hpp.
 #include <algorithm>
 
 #include "io/hdf5.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
+#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

@@ -122,12 +122,8 @@ void select(const Handle& space, hsize_t first, hsize_t count, const std::string
 
 void write_header(hdf5::File& file, const std::string& header) {
   const auto subject = file.subject(header_name);
-  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, subject, "a string type");
-  hdf5::check(H5Tset_size(type.get(), H5T_VARIABLE), subject, "a string type");
-  const auto space = hdf5::space_of({1}, subject);
-  Handle dataset(
-      H5Dcreate2(file.id(), header_name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-      H5Dclose, subject, "a dataset that can be created");
+  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
+  Handle dataset = file.create_dataset(header_name, type.get(), hdf5::space_of({1}, subject).get());
   const char* text = header.c_str();
   hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
               "a file that can be written");
@@ -137,8 +133,7 @@ void write_header(hdf5::File& file, const std::string& header) {
 }  // namespace
 
 RecordDataset::RecordDataset(const hdf5::File& file)
-    : subject_(file.subject(records_name)),
-      dataset_(H5Dopen2(file.id(), records_name, H5P_DEFAULT), H5Dclose, subject_, "a dataset") {
+    : subject_(file.subject(records_name)), dataset_(file.open_dataset(records_name)) {
   const Handle stored(H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type");
   require_record_type(stored.get(), subject_);
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
@@ -186,9 +181,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
   const Handle space(H5Screate_simple(1, &size, &unlimited), H5Sclose, subject_, "valid extents");
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, subject_, "a dataset that can be created");
   hdf5::check(H5Pset_chunk(properties.get(), 1, &chunk), subject_, "a dataset that can be created");
-  dataset_ = {H5Dcreate2(file.id(), records_name, type_.get(), space.get(), H5P_DEFAULT, properties.get(),
-                         H5P_DEFAULT),
-              H5Dclose, subject_, "a dataset that can be created"};
+  dataset_ = file.create_dataset(records_name, type_.get(), space.get(), properties.get());
 }
 
 void RecordWriter::write(const Readout& readout) {

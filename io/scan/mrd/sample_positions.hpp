@@ -2,8 +2,8 @@
 // Where the samples of readouts lie in k-space:
 //   - the trajectory of the readouts where there is one; else, for 'cartesian' and 'epi', from center_sample
 //     and the encoding steps, in cycles/FOV. A third axis counts only for a matrix of several voxels in z
-//     (elsewhere it holds zeros or density weights); a two-dimensional trajectory of a 3D matrix is stacked by
-//     kspace_encode_step_2.
+//     (elsewhere it holds zeros or density weights); a two-dimensional trajectory of a 3D matrix is stacked
+//     by kspace_encode_step_2.
 //   - Unit of the trajectory: --trajectory-unit, else the userParameterString 'trajectory_unit', else
 //     inferred.
 #include <array>
@@ -29,26 +29,20 @@ struct TrajectoryExtent {
   bool some_center_is_stated = false;  ///< of the readouts' center_sample
 };
 
-class SamplePositions {
- public:
-  /// Adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
-  SamplePositions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
-                  const TrajectoryExtent& extent, const Subjects& subjects,
-                  std::vector<std::string>& inferred);
+/// How positions are found; `scale` to cycles/FOV, encoding steps counted from their centres.
+struct SamplePositions {
+  std::array<int, 3> matrix_size;
+  int axis_count, center_step_1, center_step_2;
+  bool stacked = false, center_is_stated = false;
+  std::array<double, 3> scale{1, 1, 1};
+
   /// Position of a sample (counted with the discarded ones), cycles/FOV.
   std::array<double, 3> of(const Readout& readout, std::int64_t sample) const;
-
- private:
-  void count_encoding_steps(const Header& header, const TrajectoryExtent& extent, const Subjects& subjects,
-                            std::vector<std::string>& inferred);
-  void choose_unit(const Header& header, const ReadOptions& options, const EncodedSpace& space,
-                   const std::array<double, 3>& largest_k, const Subjects& subjects,
-                   std::vector<std::string>& inferred);
-
-  std::array<int, 3> matrix_size_;
-  int axis_count_, center_step_1_, center_step_2_;
-  bool stacked_ = false, center_is_stated_ = false;
-  std::array<double, 3> scale_{1, 1, 1};
 };
+
+/// Adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
+SamplePositions choose_positions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
+                                 const TrajectoryExtent& extent, const Subjects& subjects,
+                                 std::vector<std::string>& inferred);
 
 }  // namespace fhd::io::mrd

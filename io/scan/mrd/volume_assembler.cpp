@@ -88,7 +88,7 @@ void VolumeAssembler::finish(const Source& source) {
   require_agreement();
   group_by_volume();
   read_directions();
-  positions_.emplace(header_, options_, space_, extent_, subjects_, summary_.inferred);
+  positions_ = choose_positions(header_, options_, space_, extent_, subjects_, summary_.inferred);
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   for (const auto& entry : readouts_of(0, 0)) {
@@ -282,7 +282,7 @@ void VolumeAssembler::copy_positions(const Entry& entry, const Readout& readout,
                  "traj", entry.number);
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
-    const auto position = positions_->of(readout, head.first_sample() + s);
+    const auto position = positions_.of(readout, head.first_sample() + s);
     for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis];
   }
 }

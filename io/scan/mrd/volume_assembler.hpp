@@ -2,8 +2,8 @@
 // Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, whoever
 // delivers its readouts.
 //
-//   - Readouts flagged as noise become the noise of every scan. Those flagged as calibration only, navigation,
-//     phase correction, feedback, dummy, surface coil correction or phase stabilisation are skipped, as are
+//   - Readouts flagged as noise become the noise of every scan. Those flagged as calibration only,
+//     navigation, phase correction, feedback, dummy, surface coil correction or phase stabilisation are skipped, as are
 //     those of another encoding space than the first.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
 //     image. Each combination of repetition, contrast, phase and set is one repetition of the output, in that
@@ -21,8 +21,8 @@
 
 namespace fhd::io::mrd {
 
-/// First it is shown every readout (`add`), then it says what they are of (`finish`, `summary`), then it makes
-/// volumes of them. Of the readouts it remembers the heads alone: to make a volume it asks for those of the
+/// First it is shown every readout (`add`), then it says what they are of (`finish`, `summary`), then it
+/// makes volumes of them. Of the readouts it remembers the heads alone: to make a volume it asks for those of the
 /// volume again, by the number in which they were added.
 class VolumeAssembler {
  public:
@@ -32,8 +32,8 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects);
   /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
   void add(const Readout& readout);
-  /// After the last readout. `source` need not deliver values. Throws Error when the readouts do not agree, or
-  /// are of no image.
+  /// After the last readout. `source` need not deliver values. Throws Error when the readouts do not
+  /// agree, or are of no image.
   void finish(const Source& source);
 
   /// Everything that the readouts and their header tell.
@@ -73,7 +73,7 @@ class VolumeAssembler {
   Entries image_readouts_, noise_readouts_;
   std::map<std::pair<std::int64_t, std::int64_t>, Entries> volumes_;  ///< by repetition and slice
   TrajectoryExtent extent_;
-  std::optional<SamplePositions> positions_;
+  SamplePositions positions_{};
 };
 
 }  // namespace fhd::io::mrd

@@ -9,7 +9,6 @@
 #include "io/hdf5.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
-#include "io/scan/mrd/ismrmrd_file.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -73,65 +72,55 @@ float dwell_us(const Scan& scan, std::int64_t first, std::int64_t count) {
   return static_cast<float>(dwell_s * 1e6);
 }
 
-/// Samples [first, first + count) of a scan.
-class Piece {
- public:
-  Piece(const Scan& scan, std::int64_t first, std::int64_t count)
-      : axes_(scan.geometry.matrix_size[2] > 1 ? 3 : 2),
-        coils_(scan.kspace.coil_count()),
-        k_(static_cast<std::size_t>(count * axes_)),
-        values_(static_cast<std::size_t>(2 * coils_ * count)) {
-    const auto samples = scan.kspace.sample_count();
-    double nearest = INFINITY;
-    for (std::int64_t s = 0; s < count; ++s) {
-      double distance = 0;
-      for (int axis = 0; axis < axes_; ++axis) {
-        const double position = scan.trajectory.k[axis * samples + first + s];
-        k_[s * axes_ + axis] = static_cast<float>(position);
-        distance += position * position;
-      }
-      if (distance < nearest) nearest = distance, center_ = s;
-      for (std::int64_t coil = 0; coil < coils_; ++coil) {
-        const auto value = scan.kspace.values[coil * samples + first + s];
-        values_[2 * (coil * count + s)] = value.re;
-        values_[2 * (coil * count + s) + 1] = value.im;
-      }
-    }
-    set_head(scan, first, count);
-  }
-  mrd::ReadoutHead& head() { return head_; }
-  mrd::Readout readout() const { return {head_, k_, values_}; }
-
- private:
-  void set_head(const Scan& scan, std::int64_t first, std::int64_t count) {
-    const auto& geometry = scan.geometry;
-    head_.version = ISMRMRD_VERSION_MAJOR;
-    head_.number_of_samples = static_cast<std::uint16_t>(count);
-    head_.available_channels = head_.active_channels = static_cast<std::uint16_t>(coils_);
-    for (std::int64_t coil = 0; coil < std::min<std::int64_t>(coils_, 64 * ISMRMRD::ISMRMRD_CHANNEL_MASKS);
-         ++coil)
-      head_.channel_mask[coil / 64] |= std::uint64_t{1} << (coil % 64);
-    head_.center_sample = static_cast<std::uint16_t>(center_);
-    head_.trajectory_dimensions = static_cast<std::uint16_t>(axes_);
-    head_.sample_time_us = dwell_us(scan, first, count);
-    for (int axis = 0; axis < 3; ++axis) {
-      head_.position[axis] = static_cast<float>(geometry.position_mm[axis]);
-      head_.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
-      head_.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
-      head_.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
-    }
-  }
-
-  mrd::ReadoutHead head_{};
-  int axes_;
-  std::int64_t coils_, center_ = 0;  ///< center_: the sample nearest to k = 0
-  std::vector<float> k_, values_;
+struct OwnedReadout {
+  mrd::ReadoutHead head{};
+  std::vector<float> k, values;
 };
+
+/// Samples [first, first + count) of a scan.
+OwnedReadout readout_of(const Scan& scan, std::int64_t first, std::int64_t count) {
+  const auto& geometry = scan.geometry;
+  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  const int axes = geometry.matrix_size[2] > 1 ? 3 : 2;
+  OwnedReadout readout;
+  auto& [head, k, values] = readout;
+  std::int64_t center = 0;
+  double nearest = INFINITY;
+  for (std::int64_t s = 0; s < count; ++s) {
+    double distance = 0;
+    for (int axis = 0; axis < axes; ++axis) {
+      const double position = scan.trajectory.k[axis * samples + first + s];
+      k.push_back(static_cast<float>(position));
+      distance += position * position;
+    }
+    if (distance < nearest) nearest = distance, center = s;
+  }
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t s = 0; s < count; ++s) {
+      const auto value = scan.kspace.values[coil * samples + first + s];
+      values.insert(values.end(), {value.re, value.im});
+    }
+  head.version = ISMRMRD_VERSION_MAJOR;
+  head.number_of_samples = static_cast<std::uint16_t>(count);
+  head.available_channels = head.active_channels = static_cast<std::uint16_t>(coils);
+  for (std::int64_t coil = 0; coil < std::min<std::int64_t>(coils, 64 * ISMRMRD::ISMRMRD_CHANNEL_MASKS);
+       ++coil)
+    head.channel_mask[coil / 64] |= std::uint64_t{1} << (coil % 64);
+  head.center_sample = static_cast<std::uint16_t>(center);
+  head.trajectory_dimensions = static_cast<std::uint16_t>(axes);
+  head.sample_time_us = dwell_us(scan, first, count);
+  for (int axis = 0; axis < 3; ++axis) {
+    head.position[axis] = static_cast<float>(geometry.position_mm[axis]);
+    head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
+    head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
+    head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
+  }
+  return readout;
+}
 
 }  // namespace
 
-std::vector<std::string> write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
-                                       const ScanSeries& series) {
+Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
   if (series.slice_count > most || series.repetition_count > most ||
       series.scans.front().kspace.coil_count() > most)
     throw Error(path, "at most 65535 slices, repetitions and coils (ISMRMRD)", "more",
@@ -151,8 +140,7 @@ std::vector<std::string> write_ismrmrd(std::vector<AtomicFile>& files, const std
                length = length_of(scan);
     for (std::int64_t first = 0; first < samples; first += length, ++written) {
       const auto count = std::min(length, samples - first);
-      Piece piece(scan, first, count);
-      auto& head = piece.head();
+      auto [head, k, values] = readout_of(scan, first, count);
       head.scan_counter = static_cast<std::uint32_t>(written);
       head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(std::min(first / length, most));
       head.idx.slice = static_cast<std::uint16_t>(index % series.slice_count);
@@ -160,7 +148,7 @@ std::vector<std::string> write_ismrmrd(std::vector<AtomicFile>& files, const std
       if (first == 0) head.set_flag(ISMRMRD::ISMRMRD_ACQ_FIRST_IN_SLICE);
       if (first + count == samples) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE);
       if (written + 1 == readout_count) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_MEASUREMENT);
-      records.write(piece.readout());
+      records.write({head, k, values});
     }
   }
   records.close();
