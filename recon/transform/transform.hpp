@@ -11,6 +11,7 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
 #include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
@@ -58,17 +59,12 @@ class FourierTransform {
   Device device_;
 };
 
-/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
-/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
-/// effect.
-enum class DirectVariant { fast, accurate };
-
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
                                                            std::array<int, 3> matrix_size, Device device,
-                                                           DirectVariant variant = DirectVariant::fast);
+                                                           SinCos sin_cos = SinCos::fast);
 
 /// Convolution onto an oversampled grid and an FFT: gridded_cpu.cpp. `accuracy` is the relative l2 error that
 /// the caller accepts, 1e-1 ... 1e-6 (float) or 1e-12 (double); the kernel width follows from it.

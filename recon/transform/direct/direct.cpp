@@ -1,5 +1,6 @@
 #include "recon/transform/direct/direct.hpp"
 
+#include "recon/array/no_cuda.hpp"
 #include "recon/transform/direct/direct_cpu.hpp"
 #include "recon/transform/direct/direct_cuda.hpp"
 #include "recon/transform/transform.hpp"
@@ -24,25 +25,29 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size) {
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
                                                            std::array<int, 3> matrix_size, Device device,
-                                                           DirectVariant variant) {
+                                                           SinCos sin_cos) {
   require_trajectory(trajectory, matrix_size);
   if (device.is_cpu()) return make_direct_transform_cpu<T>(trajectory, matrix_size);
-  return make_direct_transform_cuda<T>(trajectory, matrix_size, variant);
+  if constexpr (built_with_cuda)
+    return make_direct_transform_cuda<T>(trajectory, matrix_size, device, sin_cos);
+  refuse_cuda();
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const Array<double>* weights, Device device, DirectVariant variant) {
+                                      const Array<double>* weights, Device device, SinCos sin_cos) {
   require_trajectory(trajectory, matrix_size);
   if (device.is_cpu()) return point_spread_direct_cpu<T>(trajectory, matrix_size, weights);
-  return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, variant);
+  if constexpr (built_with_cuda)
+    return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, device, sin_cos);
+  refuse_cuda();
 }
 
 #define FHD_INSTANTIATE(T)                                                                 \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                  \
-      const Trajectory&, std::array<int, 3>, Device, DirectVariant);                      \
+      const Trajectory&, std::array<int, 3>, Device, SinCos);                              \
   template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>, \
-                                                    const Array<double>*, Device, DirectVariant);
+                                                    const Array<double>*, Device, SinCos);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -1,8 +1,8 @@
 #pragma once
-// Exact sums over all pairs of voxels and samples. See fourier_transform.hpp for the transform itself.
+// Exact sums over all pairs of voxels and samples. See transform.hpp for the transform itself.
 #include "recon/array/array.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 
@@ -19,7 +19,7 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size);
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<double>* weights, Device device,
-                                      DirectVariant variant = DirectVariant::fast);
+                                      SinCos sin_cos = SinCos::fast);
 
 /// Sums over arbitrary points, on the CPU: values [coil][source] -> [coil][target],
 ///

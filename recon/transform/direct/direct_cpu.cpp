@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numbers>
 #include <vector>
 
 #include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/direct/direct_kernels_cpu.hpp"
 #include "recon/transform/direct/sample_groups.hpp"
 
@@ -20,23 +22,16 @@ using direct_cpu::Positions;
 using direct_cpu::positions_of;
 using direct_cpu::RowFactors;
 
-/// Coils are taken in groups, so that the sums of one group stay below this size.
-constexpr std::int64_t group_bytes = std::int64_t{1} << 28;
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// exp(i 2 pi k shift) of every sample, planar: what the half-voxel shift of an even axis x costs.
+/// Memory of at least `size` elements with any contents, made at the first call and kept for the next.
 template <class T>
-void shift_phase(const double* k, std::int64_t samples, double shift, std::vector<T>& c, std::vector<T>& s) {
-  c.resize(samples);
-  s.resize(samples);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t m = 0; m < samples; ++m) {
-    const double turns = k[m] * shift;
-    const double angle = 2 * std::numbers::pi * (turns - std::rint(turns));
-    c[m] = static_cast<T>(std::cos(angle));
-    s[m] = static_cast<T>(std::sin(angle));
+T* memory_for(Array<T>& array, std::int64_t size) {
+  if (array.size() < size) {
+    array = {};  // first free what there is
+    array = Array<T>(Shape{size});
   }
+  return array.data();
 }
 
 /// Rows (z, y) of the image on the grid of `axes`; a row is z * axes[1].count + y.
@@ -45,33 +40,79 @@ struct Rows {
   std::int64_t begin, end;  ///< rows that are computed
 };
 
-/// What the direct adjoint makes of some blocks of groups before the product, by all threads for all threads.
+/// The adjoint sums of one trajectory. Before the product, the tables of some blocks of groups are made by all
+/// threads for all threads. Threads own rows, so that no two write the same sum: the result does not depend on
+/// the number of threads.
 template <class T>
-class AdjointTables {
-  static constexpr int unit = 32;  // groups tabled by one thread at a time; divides the block
-
+class AdjointSums {
  public:
-  AdjointTables(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows, int coils,
-                const Kernels<T>& kernels)
+  AdjointSums(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows)
       : k_(trajectory.k.data()),
         samples_(trajectory.sample_count()),
         groups_(groups),
-        axes_(rows.axes),
+        rows_(rows),
         first_z_(static_cast<int>(rows.begin / rows.axes[1].count)),
         planes_(rows.axes[2].count - first_z_),
         first_y_(planes_ == 1 ? static_cast<int>(rows.begin % rows.axes[1].count) : 0),
-        lines_(rows.axes[1].count - first_y_),
-        coils_(coils),
-        kernels_(kernels) {
+        lines_(rows.axes[1].count - first_y_) {}
+
+  /// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. `memory` is for the sums.
+  template <class Value>
+  void run(int coils, const Value& value, Complex<T>* out, Array<T>& memory) {
+    plan(coils);
+    sums_ = memory_for(memory, row_count_ * row_size_);
+    threads_.resize(std::max<std::size_t>(threads_.size(), static_cast<std::size_t>(omp_get_max_threads())));
+#pragma omp parallel
+    {
+      Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
+      prepare(own);
+      for (const Step& step : steps_) {
+        fill(step, value, own);
+        accumulate(step, own);
+      }
+      write_rows(out);
+    }
+  }
+
+ private:
+  static constexpr int unit = 32;  // groups tabled by one thread at a time; divides the block
+  static constexpr int block = SampleGroups::block_size;
+  static constexpr int most_slots = SampleGroups::most_slots;
+  static constexpr std::size_t most_blocks = 4;
+  static_assert(block == direct_cpu::adjoint_block);
+
+  /// Blocks, or parts of the slots of one, that are tabled together.
+  struct Step {
+    std::size_t first, count;
+  };
+  /// One thread's factor a, and e_z, data and shifts of a few samples.
+  struct Thread {
+    Array<T> a, z_real, z_imag, d_real, d_imag;
+    T shift_real[unit], shift_imag[unit];
+  };
+
+  /// Steps and tables for so many coils.
+  void plan(int coils) {
+    const Kernels<T>* kernels = &direct_cpu::kernels<T>();
+    if (coils == coils_ && kernels == kernels_) return;
+    coils_ = coils;
+    kernels_ = kernels;
+    chunks_ = static_cast<int>(ceil_div(rows_.axes[0].half_count(), kernels->lanes));
+    row_size_ = std::int64_t{chunks_} * 4 * kernels->lanes;
+    row_count_ = (rows_.end - rows_.begin) * coils;
     // b of some slots stays in the cache; the slots of larger groups are taken in parts.
     constexpr std::int64_t cache_bytes = 1 << 22;
     const std::int64_t slot_bytes = std::int64_t{planes_} * coils * block * std::int64_t{2 * sizeof(T)};
     const int slots_at_once =
         static_cast<int>(std::clamp<std::int64_t>(cache_bytes / slot_bytes, 1, most_slots));
-    for (const auto& whole : groups.blocks())
+    parts_.clear();
+    for (const auto& whole : groups_.blocks())
       for (int slot = 0; slot < whole.slots; slot += slots_at_once)
         parts_.push_back({whole.groups, std::min(slots_at_once, whole.slots - slot), whole.single,
                           whole.first + std::int64_t{slot} * block});
+    steps_.clear();
+    std::size_t blocks = 0;
+    stride_ = 0;
     for (std::size_t first = 0; first < parts_.size();) {
       int slots = 0;
       std::size_t used = 0;
@@ -80,38 +121,34 @@ class AdjointTables {
         slots += parts_[first + used++].slots;
       steps_.push_back({first, used});
       first += used;
+      blocks = std::max(blocks, used);
       stride_ = std::max(stride_, std::int64_t{slots} * block + 16);
     }
-    panel_size_ = ceil_div(axes_[0].half_count(), kernels.lanes) * block * 2 * kernels.lanes;
-    panel_ = Array<T>(Shape{most_blocks, panel_size_});
-    y_real_ = Array<T>(Shape{lines_, stride_});
-    y_imag_ = Array<T>(Shape{lines_, stride_});
-    b_real_ = Array<T>(Shape{planes_ * coils, stride_});
-    b_imag_ = Array<T>(Shape{planes_ * coils, stride_});
-    sign_ = Array<T>(Shape{stride_});
+    panel_size_ = std::int64_t{chunks_} * block * 2 * kernels->lanes;
+    memory_for(panel_, static_cast<std::int64_t>(blocks) * panel_size_);
+    memory_for(y_real_, lines_ * stride_), memory_for(y_imag_, lines_ * stride_);
+    memory_for(b_real_, planes_ * coils * stride_), memory_for(b_imag_, planes_ * coils * stride_);
+    memory_for(sign_, stride_);
   }
 
-  /// Blocks, or parts of the slots of one, that are tabled together.
-  struct Step {
-    std::size_t first, count;
-  };
-  const std::vector<Step>& steps() const { return steps_; }
-  const SampleGroups::Block& part(std::size_t i) const { return parts_[i]; }
+  std::int64_t tiles() const { return ceil_div(row_count_, kernels_->tile_rows); }
 
-  /// One thread's e_z, data and shifts of a few samples.
-  struct Scratch {
-    explicit Scratch(const AdjointTables& tables)
-        : z_real(Shape{tables.planes_, unit}),
-          z_imag(z_real.shape()),
-          d_real(Shape{tables.coils_, unit}),
-          d_imag(d_real.shape()) {}
-    Array<T> z_real, z_imag, d_real, d_imag;
-    T shift_real[unit], shift_imag[unit];
-  };
+  /// This thread's memory and tiles; it meets the same tiles in accumulate().
+  void prepare(Thread& own) {
+    memory_for(own.a, std::int64_t{4} * kernels_->tile_rows * direct_cpu::adjoint_stride);
+    memory_for(own.z_real, planes_ * unit), memory_for(own.z_imag, planes_ * unit);
+    memory_for(own.d_real, coils_ * unit), memory_for(own.d_imag, coils_ * unit);
+#pragma omp for schedule(static) nowait
+    for (std::int64_t tile = 0; tile < tiles(); ++tile) {
+      const std::int64_t first = tile * kernels_->tile_rows;
+      std::fill(sums_ + first * row_size_,
+                sums_ + std::min(first + kernels_->tile_rows, row_count_) * row_size_, T(0));
+    }
+  }
 
   /// Inside a parallel region; ends with a barrier.
   template <class Value>
-  void fill(const Step& step, const Value& value, Scratch& scratch) {
+  void fill(const Step& step, const Value& value, Thread& own) {
     std::int64_t column = 0;
     for (std::size_t b = 0; b < step.count; ++b) {
       const auto& part = parts_[step.first + b];
@@ -131,43 +168,26 @@ class AdjointTables {
           kx_of_group[j] = place[j].sign * kx[j];
           ky[j] = k_[samples_ + sample];
         }
+        const auto& [x, y, z] = rows_.axes;
         if (slot == 0)
-          kernels_.fill_adjoint_panel(kx_of_group, used, axes_[0], block,
-                                      panel_.data() + static_cast<std::int64_t>(b) * panel_size_ +
-                                          std::int64_t{m} * 2 * kernels_.lanes);
-        kernels_.fill_axis_table(ky, used, positions_of(axes_[1], first_y_, lines_), y_real_.data() + at,
-                                 y_imag_.data() + at, static_cast<int>(stride_));
-        kernels_.fill_axis_table(kx, used, Positions{-axes_[0].shift(), 0, 1}, scratch.shift_real,
-                                 scratch.shift_imag, unit);
-        sum_places(place, used, at, value, scratch);
+          kernels_->fill_adjoint_panel(kx_of_group, used, x, block,
+                                       panel_.data() + static_cast<std::int64_t>(b) * panel_size_ +
+                                           std::int64_t{m} * 2 * kernels_->lanes);
+        kernels_->fill_axis_table(ky, used, positions_of(y, first_y_, lines_), y_real_.data() + at,
+                                  y_imag_.data() + at, static_cast<int>(stride_));
+        kernels_->fill_axis_table(kx, used, Positions{-x.shift(), 0, 1}, own.shift_real, own.shift_imag,
+                                  unit);
+        sum_places(place, used, at, value, own);
       }
       column += part.slots * block;
     }
 #pragma omp barrier
   }
 
-  /// cos and sin along x of the `b`-th block of a step.
-  const T* panel(std::size_t b) const { return panel_.data() + static_cast<std::int64_t>(b) * panel_size_; }
-  /// Of a row of a coil, from the `slot`-th slot of a step on.
-  RowFactors<T> row(std::int64_t coil, std::int64_t y, std::int64_t z, int slot) const {
-    const std::int64_t column = std::int64_t{slot} * block,
-                       at_b = ((z - first_z_) * coils_ + coil) * stride_ + column,
-                       at_y = (y - first_y_) * stride_ + column;
-    return {b_real_.data() + at_b, b_imag_.data() + at_b, y_real_.data() + at_y, y_imag_.data() + at_y,
-            sign_.data() + column};
-  }
-
- private:
-  static constexpr int block = SampleGroups::block_size;
-  static constexpr int most_slots = SampleGroups::most_slots;
-  static constexpr std::size_t most_blocks = 4;
-  static_assert(block == direct_cpu::adjoint_block);
-
   /// b = sum over the samples of each place of d e_z, d with the shift of an even axis x.
   template <class Value>
   void sum_places(const SampleGroups::Place* place, int used, std::int64_t at, const Value& value,
-                  Scratch& scratch) {
-    auto& [z_real, z_imag, d_real, d_imag, shift_real, shift_imag] = scratch;
+                  Thread& own) {
     for (std::int64_t row = 0; row < std::int64_t{planes_} * coils_; ++row) {
       std::fill_n(b_real_.data() + row * stride_ + at, used, T(0));
       std::fill_n(b_imag_.data() + row * stride_ + at, used, T(0));
@@ -181,181 +201,218 @@ class AdjointTables {
         const std::int64_t m = there ? groups_.order()[static_cast<std::size_t>(place[j].begin + i)] : 0;
         if (there) kz[j] = k_[2 * samples_ + m];
         for (int coil = 0; coil < coils_; ++coil) {
-          const auto d = there ? value(coil, m) * Complex<T>(shift_real[j], shift_imag[j]) : Complex<T>();
-          d_real[coil * unit + j] = d.re;
-          d_imag[coil * unit + j] = d.im;
+          const auto d =
+              there ? value(coil, m) * Complex<T>(own.shift_real[j], own.shift_imag[j]) : Complex<T>();
+          own.d_real[coil * unit + j] = d.re;
+          own.d_imag[coil * unit + j] = d.im;
         }
       }
-      kernels_.fill_axis_table(kz, used, positions_of(axes_[2], first_z_, planes_), z_real.data(),
-                               z_imag.data(), unit);
+      kernels_->fill_axis_table(kz, used, positions_of(rows_.axes[2], first_z_, planes_), own.z_real.data(),
+                                own.z_imag.data(), unit);
       for (int z = 0; z < planes_; ++z)
         for (int coil = 0; coil < coils_; ++coil) {
           const std::int64_t row = (std::int64_t{z} * coils_ + coil) * stride_ + at;
-          kernels_.add_product(d_real.data() + coil * unit, d_imag.data() + coil * unit,
-                               z_real.data() + z * unit, z_imag.data() + z * unit, used, b_real_.data() + row,
-                               b_imag_.data() + row);
+          kernels_->add_product(own.d_real.data() + coil * unit, own.d_imag.data() + coil * unit,
+                                own.z_real.data() + z * unit, own.z_imag.data() + z * unit, used,
+                                b_real_.data() + row, b_imag_.data() + row);
         }
+    }
+  }
+
+  /// sums += a times the panels of a step. Inside a parallel region; ends with a barrier.
+  void accumulate(const Step& step, Thread& own) {
+    int slot = 0;
+    for (std::size_t b = 0; b < step.count; ++b) {
+      const auto& part = parts_[step.first + b];
+#pragma omp for schedule(static) nowait
+      for (std::int64_t tile = 0; tile < tiles(); ++tile) {
+        const std::int64_t first = tile * kernels_->tile_rows;
+        const int tile_rows =
+            static_cast<int>(std::min<std::int64_t>(kernels_->tile_rows, row_count_ - first));
+        for (int r = 0; r < tile_rows; ++r)
+          kernels_->form_row_factor(factors(first + r, slot), part.single, part.slots, part.groups,
+                                    own.a.data() + std::int64_t{4} * r * direct_cpu::adjoint_stride);
+        kernels_->accumulate_adjoint_tile(own.a.data(), part.single, tile_rows,
+                                          panel_.data() + static_cast<std::int64_t>(b) * panel_size_, block,
+                                          part.groups, chunks_, sums_ + first * row_size_);
+      }
+      slot += part.slots;
+    }
+#pragma omp barrier
+  }
+
+  /// Of row i of the sums, coil fastest (neighbours share e_y), from the `slot`-th slot of a step on.
+  RowFactors<T> factors(std::int64_t i, int slot) const {
+    const std::int64_t row = rows_.begin + i / coils_, coil = i % coils_, y = row % rows_.axes[1].count,
+                       z = row / rows_.axes[1].count, column = std::int64_t{slot} * block,
+                       at_b = ((z - first_z_) * coils_ + coil) * stride_ + column,
+                       at_y = (y - first_y_) * stride_ + column;
+    return {b_real_.data() + at_b, b_imag_.data() + at_b, y_real_.data() + at_y, y_imag_.data() + at_y,
+            sign_.data() + column};
+  }
+
+  /// rho(+x_h) = (rc - is) + i (rs + ic), rho(-x_h) = (rc + is) + i (ic - rs)
+  void write_rows(Complex<T>* out) const {
+    const Axis& x = rows_.axes[0];
+    const int plus = x.count / 2, minus = x.count % 2 == 0 ? plus - 1 : plus, lanes = kernels_->lanes;
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < row_count_; ++i) {
+      Complex<T>* row = out + (i % coils_ * (rows_.end - rows_.begin) + i / coils_) * x.count;
+      for (int h = 0; h < x.half_count(); ++h) {
+        const T* sum = sums_ + i * row_size_ + std::int64_t{h / lanes} * 4 * lanes + h % lanes;
+        const T rc = sum[0], rs = sum[lanes], ic = sum[2 * lanes], is = sum[3 * lanes];
+        row[minus - h] = {rc + is, ic - rs};
+        row[plus + h] = {rc - is, rs + ic};
+      }
     }
   }
 
   const double* k_;  // [axis][sample]
   std::int64_t samples_;
   const SampleGroups& groups_;
-  std::array<Axis, 3> axes_;
+  Rows rows_;
   int first_z_, planes_, first_y_, lines_;  // planes, and lines of each, that rows lie in
-  int coils_;
-  const Kernels<T>& kernels_;
+  int coils_ = 0, chunks_ = 0;
+  const Kernels<T>* kernels_ = nullptr;
   std::vector<SampleGroups::Block> parts_;
   std::vector<Step> steps_;
   // Of rows of the tables; no power of two, so that rows fall into different cache sets.
   std::int64_t stride_ = 0;
-  std::int64_t panel_size_ = 0;
+  std::int64_t panel_size_ = 0, row_size_ = 0, row_count_ = 0;
   Array<T> panel_, y_real_, y_imag_, b_real_, b_imag_, sign_;
+  std::vector<Thread> threads_;
+  T* sums_ = nullptr;
 };
 
-/// out[coil][row][x] for the rows asked for; `value(coil, m)` is the data. The other rows are left as they
-/// are. Threads own rows, so that no two write the same sum: the result does not depend on the number of
-/// threads.
-template <class T, class Value>
-void direct_adjoint(const Trajectory& trajectory, const SampleGroups& groups, const Rows& rows, int coils,
-                    Value value, Complex<T>* out) {
-  const Kernels<T>& kernels = direct_cpu::kernels<T>();
-  const auto& [x, y, z] = rows.axes;
-  const int lanes = kernels.lanes, half = x.half_count();
-  const int chunks = static_cast<int>(ceil_div(half, lanes));
-  const std::int64_t row_size = std::int64_t{chunks} * 4 * lanes;
-  const std::int64_t row_count = (rows.end - rows.begin) * coils;  // coil fastest: neighbours share e_y
-  const std::int64_t tiles = ceil_div(row_count, kernels.tile_rows);
-
-  Array<T> sums(Shape{row_count, row_size});
-  AdjointTables<T> tables(trajectory, groups, rows, coils, kernels);
-#pragma omp parallel
-  {
-    constexpr int stride = direct_cpu::adjoint_stride;
-    Array<T> a(Shape{4 * kernels.tile_rows, stride});
-    typename AdjointTables<T>::Scratch scratch(tables);
-    for (const auto& step : tables.steps()) {
-      tables.fill(step, value, scratch);
-      int slot = 0;
-      for (std::size_t b = 0; b < step.count; ++b) {
-        const auto& part = tables.part(step.first + b);
-#pragma omp for schedule(static) nowait
-        for (std::int64_t tile = 0; tile < tiles; ++tile) {
-          const std::int64_t first = tile * kernels.tile_rows;
-          const int tile_rows =
-              static_cast<int>(std::min<std::int64_t>(kernels.tile_rows, row_count - first));
-          for (int r = 0; r < tile_rows; ++r) {
-            const std::int64_t row = rows.begin + (first + r) / coils, coil = (first + r) % coils;
-            kernels.form_row_factor(tables.row(coil, row % y.count, row / y.count, slot), part.single,
-                                    part.slots, part.groups, a.data() + std::int64_t{4} * r * stride);
-          }
-          kernels.accumulate_adjoint_tile(a.data(), part.single, tile_rows, tables.panel(b),
-                                          direct_cpu::adjoint_block, part.groups, chunks,
-                                          sums.data() + first * row_size);
-        }
-        slot += part.slots;
-      }
-#pragma omp barrier
-    }
-
-    // rho(+x_h) = (rc - is) + i (rs + ic), rho(-x_h) = (rc + is) + i (ic - rs)
-    const int plus = x.count / 2, minus = x.count % 2 == 0 ? plus - 1 : plus;
-    const std::int64_t image_rows = std::int64_t{y.count} * z.count;
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < row_count; ++i) {
-      Complex<T>* image_row = out + (i % coils * image_rows + rows.begin + i / coils) * x.count;
-      for (int h = 0; h < half; ++h) {
-        const T* sum = sums.data() + i * row_size + std::int64_t{h / lanes} * 4 * lanes + h % lanes;
-        const T rc = sum[0], rs = sum[lanes], ic = sum[2 * lanes], is = sum[3 * lanes];
-        image_row[minus - h] = {rc + is, ic - rs};
-        image_row[plus + h] = {rc - is, rs + ic};
-      }
-    }
-  }
-}
-
-/// samples[coil][m] from images[coil][z][y][x]. Threads own samples.
+/// The forward sums of one trajectory. Threads own samples.
 template <class T>
-void direct_forward(const double* k, std::int64_t samples, const std::array<Axis, 3>& axes, int coils,
-                    const Complex<T>* images, Complex<T>* out) {
-  const Kernels<T>& kernels = direct_cpu::kernels<T>();
-  const auto& [x, y, z] = axes;
-  const int half = x.half_count(), tile_rows = kernels.tile_rows, group = 2 * kernels.lanes;
-  const std::int64_t tiles = ceil_div(y.count, tile_rows);  // of one plane z of one coil
-  const std::int64_t tile_size = std::int64_t{half} * 4 * tile_rows;
-  const std::int64_t plane_count = std::int64_t{coils} * z.count;
+class ForwardSums {
+ public:
+  ForwardSums(const Trajectory& trajectory, const std::array<Axis, 3>& axes)
+      : k_(trajectory.k.data()), samples_(trajectory.sample_count()), axes_(axes) {}
 
-  // packed[coil][z][tile][h][row][S', S'', D', D'']; rows beyond the last y stay zero.
-  Array<T> packed(Shape{plane_count, tiles, tile_size});
-  const int plus = x.count / 2, minus = x.count % 2 == 0 ? plus - 1 : plus;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < plane_count * y.count; ++row) {
-    const int in_plane = static_cast<int>(row % y.count);
-    T* tile =
-        packed.data() + (row / y.count * tiles + in_plane / tile_rows) * tile_size + in_plane % tile_rows * 4;
-    const Complex<T>* image_row = images + row * x.count;
-    for (int h = 0; h < half; ++h) {
-      const bool centre = minus - h == plus + h;  // the middle voxel of an odd axis is its own mirror
-      const Complex<T> right = image_row[plus + h], left = centre ? Complex<T>() : image_row[minus - h];
-      T* at = tile + std::int64_t{h} * 4 * tile_rows;
-      at[0] = right.re + left.re;
-      at[1] = right.im + left.im;
-      at[2] = centre ? T(0) : left.re - right.re;
-      at[3] = centre ? T(0) : left.im - right.im;
-    }
-  }
-  std::vector<T> shift_c, shift_s;
-  shift_phase<T>(k, samples, x.shift(), shift_c, shift_s);
-
-  // Small problems are cut finer, so that every thread has samples.
-  const std::int64_t fair = ceil_div(ceil_div(samples, omp_get_max_threads()), group) * group;
-  const int block = static_cast<int>(std::min<std::int64_t>(ceil_div(256, group) * group, fair));
+  /// out[coil][m] from images[coil][z][y][x]; `memory` is for the packed images.
+  void run(int coils, const Complex<T>* images, Complex<T>* out, Array<T>& memory) {
+    kernels_ = &direct_cpu::kernels<T>();
+    coils_ = coils;
+    half_ = axes_[0].half_count();
+    group_ = 2 * kernels_->lanes;
+    tiles_ = ceil_div(axes_[1].count, kernels_->tile_rows);
+    tile_size_ = std::int64_t{half_} * 4 * kernels_->tile_rows;
+    packed_ = memory_for(memory, std::int64_t{coils} * axes_[2].count * tiles_ * tile_size_);
+    threads_.resize(std::max<std::size_t>(threads_.size(), static_cast<std::size_t>(omp_get_max_threads())));
+    // Small problems are cut finer, so that every thread has samples.
+    const std::int64_t fair = ceil_div(ceil_div(samples_, omp_get_max_threads()), group_) * group_;
+    block_ = static_cast<int>(std::min<std::int64_t>(ceil_div(256, group_) * group_, fair));
 #pragma omp parallel
-  {
-    Array<T> panel(Shape{block / group, half, 2 * group});
-    Array<T> y_real(Shape{y.count, block}), y_imag(Shape{y.count, block});
-    Array<T> z_real(Shape{z.count, block}), z_imag(Shape{z.count, block});
-    Array<T> g(Shape{tile_rows, 2, group}), plane_real(Shape{block}), plane_imag(Shape{block});
-    Array<T> sum_real(Shape{coils, block}), sum_imag(Shape{coils, block});
+    {
+      pack(images);
+      Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
+      prepare(own);
 #pragma omp for schedule(dynamic)
-    for (std::int64_t start = 0; start < samples; start += block) {
-      const int used = static_cast<int>(std::min<std::int64_t>(block, samples - start));
-      kernels.fill_forward_panel(k + start, used, x, panel.data());
-      kernels.fill_axis_table(k + samples + start, used, positions_of(y, 0, y.count), y_real.data(),
-                              y_imag.data(), block);
-      kernels.fill_axis_table(k + 2 * samples + start, used, positions_of(z, 0, z.count), z_real.data(),
-                              z_imag.data(), block);
-      sum_real.fill_zero();
-      sum_imag.fill_zero();
-      for (std::int64_t plane = 0; plane < plane_count; ++plane) {
-        plane_real.fill_zero();
-        plane_imag.fill_zero();
-        for (std::int64_t tile = 0; tile < tiles; ++tile) {
-          const int rows = std::min<int>(tile_rows, y.count - static_cast<int>(tile) * tile_rows);
-          for (int m = 0; m < used; m += group) {
-            kernels.forward_tile(packed.data() + (plane * tiles + tile) * tile_size, half,
-                                 panel.data() + std::int64_t{m / group} * half * 2 * group, g.data());
-            for (int r = 0; r < rows; ++r) {
-              const std::int64_t at_y = (tile * tile_rows + r) * block + m;
-              kernels.add_conjugate_product(g.data() + r * 2 * group, g.data() + r * 2 * group + group,
-                                            y_real.data() + at_y, y_imag.data() + at_y, group,
-                                            plane_real.data() + m, plane_imag.data() + m);
-            }
-          }
-        }
-        const std::int64_t coil = plane / z.count, at_z = plane % z.count * block;
-        kernels.add_conjugate_product(plane_real.data(), plane_imag.data(), z_real.data() + at_z,
-                                      z_imag.data() + at_z, used, sum_real.data() + coil * block,
-                                      sum_imag.data() + coil * block);
-      }
-      for (int coil = 0; coil < coils; ++coil)
-        for (int m = 0; m < used; ++m) {
-          const Complex<T> sum(sum_real[std::int64_t{coil} * block + m],
-                               sum_imag[std::int64_t{coil} * block + m]);
-          out[coil * samples + start + m] = sum * Complex<T>(shift_c[start + m], shift_s[start + m]);
-        }
+      for (std::int64_t start = 0; start < samples_; start += block_)
+        sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
     }
   }
+
+ private:
+  /// One thread's tables and sums of a block of samples.
+  struct Thread {
+    Array<T> panel, y_real, y_imag, z_real, z_imag, g, plane_real, plane_imag, sum_real, sum_imag;
+  };
+
+  void prepare(Thread& own) const {
+    memory_for(own.panel, std::int64_t{2} * half_ * block_);
+    memory_for(own.y_real, axes_[1].count * block_), memory_for(own.y_imag, axes_[1].count * block_);
+    memory_for(own.z_real, axes_[2].count * block_), memory_for(own.z_imag, axes_[2].count * block_);
+    memory_for(own.g, kernels_->tile_rows * 2 * group_);
+    memory_for(own.plane_real, block_), memory_for(own.plane_imag, block_);
+    memory_for(own.sum_real, coils_ * block_), memory_for(own.sum_imag, coils_ * block_);
+  }
+
+  /// packed[coil][z][tile][h][row][S', S'', D', D'']; what rows beyond the last y hold is computed in vain.
+  void pack(const Complex<T>* images) {
+    const auto& [x, y, z] = axes_;
+    const int plus = x.count / 2, minus = x.count % 2 == 0 ? plus - 1 : plus, tile_rows = kernels_->tile_rows;
+#pragma omp for schedule(static)
+    for (std::int64_t row = 0; row < std::int64_t{coils_} * z.count * y.count; ++row) {
+      const int in_plane = static_cast<int>(row % y.count);
+      T* tile =
+          packed_ + (row / y.count * tiles_ + in_plane / tile_rows) * tile_size_ + in_plane % tile_rows * 4;
+      const Complex<T>* image_row = images + row * x.count;
+      for (int h = 0; h < half_; ++h) {
+        const bool centre = minus - h == plus + h;  // the middle voxel of an odd axis is its own mirror
+        const Complex<T> right = image_row[plus + h], left = centre ? Complex<T>() : image_row[minus - h];
+        T* at = tile + std::int64_t{h} * 4 * tile_rows;
+        at[0] = right.re + left.re;
+        at[1] = right.im + left.im;
+        at[2] = centre ? T(0) : left.re - right.re;
+        at[3] = centre ? T(0) : left.im - right.im;
+      }
+    }
+  }
+
+  void sum_block(std::int64_t start, int used, Thread& own, Complex<T>* out) const {
+    const auto& [x, y, z] = axes_;
+    kernels_->fill_forward_panel(k_ + start, used, x, own.panel.data());
+    kernels_->fill_axis_table(k_ + samples_ + start, used, positions_of(y, 0, y.count), own.y_real.data(),
+                              own.y_imag.data(), block_);
+    kernels_->fill_axis_table(k_ + 2 * samples_ + start, used, positions_of(z, 0, z.count), own.z_real.data(),
+                              own.z_imag.data(), block_);
+    for (int coil = 0; coil < coils_; ++coil) {
+      T *sum_real = own.sum_real.data() + coil * block_, *sum_imag = own.sum_imag.data() + coil * block_;
+      std::fill_n(sum_real, used, T(0)), std::fill_n(sum_imag, used, T(0));
+      for (int plane = 0; plane < z.count; ++plane) {
+        sum_plane(packed_ + (std::int64_t{coil} * z.count + plane) * tiles_ * tile_size_, used, own);
+        kernels_->add_conjugate_product(own.plane_real.data(), own.plane_imag.data(),
+                                        own.z_real.data() + plane * block_,
+                                        own.z_imag.data() + plane * block_, used, sum_real, sum_imag);
+      }
+    }
+    // What the half-voxel shift of an even axis x costs.
+    for (int m = 0; m < used; ++m) {
+      const double turns = k_[start + m] * x.shift();
+      const double angle = 2 * std::numbers::pi * (turns - std::rint(turns));
+      const Complex<T> shift(static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle)));
+      for (int coil = 0; coil < coils_; ++coil)
+        out[coil * samples_ + start + m] =
+            Complex<T>(own.sum_real[coil * block_ + m], own.sum_imag[coil * block_ + m]) * shift;
+    }
+  }
+
+  /// plane(m) = sum over the rows y of one plane of g conj(e_y).
+  void sum_plane(const T* packed, int used, Thread& own) const {
+    std::fill_n(own.plane_real.data(), block_, T(0)), std::fill_n(own.plane_imag.data(), block_, T(0));
+    for (std::int64_t tile = 0; tile < tiles_; ++tile) {
+      const int first = static_cast<int>(tile) * kernels_->tile_rows,
+                rows = std::min(kernels_->tile_rows, axes_[1].count - first);
+      for (int m = 0; m < used; m += group_) {
+        kernels_->forward_tile(packed + tile * tile_size_, half_,
+                               own.panel.data() + std::int64_t{2} * half_ * m, own.g.data());
+        for (int r = 0; r < rows; ++r) {
+          const T* g = own.g.data() + r * 2 * group_;
+          const std::int64_t at_y = std::int64_t{first + r} * block_ + m;
+          kernels_->add_conjugate_product(g, g + group_, own.y_real.data() + at_y, own.y_imag.data() + at_y,
+                                          group_, own.plane_real.data() + m, own.plane_imag.data() + m);
+        }
+      }
+    }
+  }
+
+  const double* k_;  // [axis][sample]
+  std::int64_t samples_;
+  std::array<Axis, 3> axes_;
+  const Kernels<T>* kernels_ = nullptr;
+  int coils_ = 0, half_ = 0, group_ = 0, block_ = 0;
+  std::int64_t tiles_ = 0, tile_size_ = 0;  // of one plane z of one coil
+  T* packed_ = nullptr;
+  std::vector<Thread> threads_;
+};
+
+std::array<Axis, 3> axes_of(std::array<int, 3> counts, std::array<int, 3> matrix_size) {
+  std::array<Axis, 3> axes;
+  for (std::size_t axis = 0; axis < 3; ++axis) axes[axis] = {counts[axis], 1.0 / matrix_size[axis]};
+  return axes;
 }
 
 template <class T>
@@ -364,41 +421,45 @@ class DirectTransformCpu final : public FourierTransform<T> {
   DirectTransformCpu(const Trajectory& trajectory, std::array<int, 3> matrix_size)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), Device::cpu()),
         trajectory_(trajectory),
-        groups_(trajectory_) {
-    for (int axis = 0; axis < 3; ++axis) axes_[axis] = {matrix_size[axis], 1.0 / matrix_size[axis]};
-  }
+        groups_(trajectory_),
+        cost_({matrix_size, groups_.count(), precision_of<T>(), Device::cpu()}),
+        adjoint_(trajectory_, groups_,
+                 Rows{axes_of(matrix_size, matrix_size), 0, std::int64_t{matrix_size[1]} * matrix_size[2]}),
+        forward_(trajectory_, axes_of(matrix_size, matrix_size)) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
-    for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
-      direct_forward(trajectory_.k.data(), this->sample_count(), axes_, coils, image,
-                     samples.data() + first_coil * this->sample_count());
+    for_each_group(images, samples, [&](int coils, std::int64_t first_image, std::int64_t first_sample) {
+      forward_.run(coils, images.data() + first_image, samples.data() + first_sample, memory_);
     });
   }
-
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    const Rows rows{axes_, 0, std::int64_t{axes_[1].count} * axes_[2].count};
-    for_each_group(images, samples, [&](int coils, const Complex<T>* image, std::int64_t first_coil) {
-      const Complex<T>* data = samples.data() + first_coil * this->sample_count();
-      direct_adjoint(
-          trajectory_, groups_, rows, coils,
-          [&](int coil, std::int64_t m) { return data[coil * this->sample_count() + m]; },
-          const_cast<Complex<T>*>(image));
+    for_each_group(images, samples, [&](int coils, std::int64_t first_image, std::int64_t first_sample) {
+      const Complex<T>* data = samples.data() + first_sample;
+      adjoint_.run(
+          coils, [&](int coil, std::int64_t m) { return data[coil * this->sample_count() + m]; },
+          images.data() + first_image, memory_);
     });
   }
+  const TransformCost& cost() const { return cost_; }
 
  private:
   template <class Body>
   void for_each_group(const Array<Complex<T>>& images, const Array<Complex<T>>& samples, Body body) const {
-    const std::int64_t coils = this->check_batch(images, samples), voxels = this->images_shape(1).size();
-    const std::int64_t group =
-        std::clamp<std::int64_t>(group_bytes / (voxels * std::int64_t{sizeof(Complex<T>)}), 1, 64);
+    const std::int64_t coils = this->check_batch(images, samples), voxels = this->images_shape(1).size(),
+                       group = direct_coils_at_once(voxels * std::int64_t{sizeof(Complex<T>)});
+    const std::lock_guard lock(one_call_);
     for (std::int64_t coil = 0; coil < coils; coil += group)
-      body(static_cast<int>(std::min(group, coils - coil)), images.data() + coil * voxels, coil);
+      body(static_cast<int>(std::min(group, coils - coil)), coil * voxels, coil * this->sample_count());
   }
 
   Trajectory trajectory_;
   SampleGroups groups_;
-  std::array<Axis, 3> axes_;
+  DirectCost cost_;
+  // Scratch, of one call at a time.
+  mutable std::mutex one_call_;
+  mutable AdjointSums<T> adjoint_;
+  mutable ForwardSums<T> forward_;
+  mutable Array<T> memory_;
 };
 
 }  // namespace
@@ -412,20 +473,22 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory&
 template <class T>
 Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                           const Array<double>* weights) {
-  const std::int64_t samples = trajectory.sample_count();
-  if (weights != nullptr) require_shape(*weights, {samples}, "weights");
+  if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
   const auto grid = difference_grid(matrix_size);
-  Rows rows;
-  for (int axis = 0; axis < 3; ++axis) rows.axes[axis] = {grid[axis], 1.0 / matrix_size[axis]};
-  // The centred grid n = -N ... N-1: rows from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
+  // Of the centred grid n = -N ... N-1 the rows from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
   const int centre_y = grid[1] / 2, centre_z = grid[2] / 2;
-  rows.begin = std::int64_t{centre_z} * grid[1] + centre_y;
-  rows.end = std::int64_t{grid[2]} * grid[1];
-  Array<Complex<T>> centred(Shape{grid[2], grid[1], grid[0]});
-  direct_adjoint(
-      trajectory, SampleGroups(trajectory), rows, 1,
-      [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
-      centred.data());
+  const Rows rows{axes_of(grid, matrix_size), std::int64_t{centre_z} * grid[1] + centre_y,
+                  std::int64_t{grid[2]} * grid[1]};
+  Array<Complex<T>> half(Shape{rows.end - rows.begin, grid[0]});
+  {
+    const SampleGroups groups(trajectory);
+    Array<T> memory;
+    AdjointSums<T>(trajectory, groups, rows)
+        .run(
+            1,
+            [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
+            half.data(), memory);
+  }
 
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
   const auto wrap = [&](int n, int axis) { return n < 0 ? n + grid[axis] : n; };
@@ -434,8 +497,7 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
   for (int z = 0; z <= reach(2); ++z)
     for (int y = z == 0 ? 0 : -reach(1); y <= reach(1); ++y)
       for (int x = -reach(0); x <= reach(0); ++x) {
-        const Complex<T> value =
-            centred[((std::int64_t{z} + centre_z) * grid[1] + y + centre_y) * grid[0] + x + grid[0] / 2];
+        const Complex<T> value = half[(std::int64_t{z} * grid[1] + y) * grid[0] + x + grid[0] / 2];
         q[(std::int64_t{z} * grid[1] + wrap(y, 1)) * grid[0] + wrap(x, 0)] = value;
         if (z > 0 || y > 0)
           q[(std::int64_t{wrap(-z, 2)} * grid[1] + wrap(-y, 1)) * grid[0] + wrap(-x, 0)] = conj(value);

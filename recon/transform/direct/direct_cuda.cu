@@ -11,61 +11,34 @@
 // too small to fill the device, parts of a tile go to parts of a buffer that are then added in order. No
 // atomics: two runs give the same bits.
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/direct/direct_cuda.hpp"
-#include "recon/transform/direct/pair_arithmetic.hpp"
+#include "recon/transform/direct/tiles.hpp"
 
 namespace fhd {
 namespace {
 
-constexpr int tile_bytes = 32768;  // half of the constant bank
 constexpr int forward_block = 128, small_block = 128;
 template <class T>
 constexpr int adjoint_block = std::is_same_v<T, float> ? 256 : 128;
-constexpr int tiles_per_chunk = 256;             // packed at once: 8 MiB
-constexpr int items_per_part = 32;               // at least: the end of a part has its price
-constexpr int threads_per_multiprocessor = 512;  // fewer leave it idle: then the work is split in parts
 
-// Two halves of constant memory. Global, because constant memory is: `bank_mutex` and the order of the
-// default stream keep one transform at a time in it.
+// Two halves of constant memory. Global, because constant memory is, once on every device: the device's mutex
+// and the order of its default stream keep one transform at a time in it.
 __constant__ __align__(32) unsigned char tile_bank[2][tile_bytes];
-std::mutex bank_mutex;
+std::mutex& bank_mutex(Device device) {
+  static std::array<std::mutex, 64> of_device;  // two devices may share one: they wait, no more
+  return of_device[static_cast<std::size_t>(device.number()) % of_device.size()];
+}
 
-// --- What a tile holds ---
-
-// Chosen by measurement on an H100 (validation/results): what is read from constant memory is used as often
-// as the registers allow, with two blocks of 256 threads on a multiprocessor.
-template <class T>
-constexpr int coils_per_pass = std::is_same_v<T, float> ? 4 : 1;  // as many, or one
-template <int coils>
-constexpr int half_run = coils == 1 ? longest_half_run : 4;
-template <class T, int coils>
-constexpr int rows_per_thread = (std::is_same_v<T, float> && coils == 1) ? 2 : 1;
-template <class T>
-constexpr int samples_per_thread = std::is_same_v<T, float> ? 4 : 2;
-
-/// A scan point: {kx, ky, kz, data}, with the phasors of a run.
-template <class T, int coils>
-struct ScanPoint {
-  Phase<T> half_voxel[3];
-  Phase<T> padding;
-  Complex<T> step[half_run<coils>];
-  Complex<T> data[coils];
-};
-
-/// The voxels of a run, upper + lower and upper - lower, for the forward sum.
-template <class T, int coils>
-struct VoxelRun {
-  Complex<T> total[coils][half_run<coils>];
-  Complex<T> difference[coils][half_run<coils>];
-};
-
-template <class T, DirectVariant variant>
+template <class T, SinCos sin_cos>
 __device__ inline Complex<T> phasor(Phase<T> phase) {
-  if constexpr (variant == DirectVariant::fast && std::is_same_v<T, float>)
+  if constexpr (sin_cos == SinCos::fast && std::is_same_v<T, float>)
     return unit_phasor_fast(phase);
   else
     return unit_phasor<T>(half_turns<T>(phase));
@@ -122,54 +95,20 @@ __global__ void pack_voxel_runs_kernel(VoxelGrid grid, const Complex<T>* images,
   }
 }
 
-// The adjoint over one tile:  image_c(p) += sum_m d_c(m) exp(+i 2 pi k_m . r_p)  (= for the first tile).
-// One thread owns a run of 2 H voxels along x in `rows` rows, for all coils of the pass, and is their only
-// writer. blockIdx.y takes one part of the tile's scan points and writes images + part x part_stride,
-// [coil][z][y][x]. Floor per run, row and sample: 4 + 4 H multiply-adds per coil and 2 special functions.
-template <class T, int coils, DirectVariant variant>
-__global__ void __launch_bounds__(adjoint_block<T>)
-    adjoint_tile_kernel(VoxelGrid grid, int bank_half, int tile_points, int points_per_part, bool first_tile,
-                        std::int64_t part_stride, Complex<T>* images) {
-  constexpr int rows = rows_per_thread<T, coils>, half = half_run<coils>, length = 2 * half;
-  const int runs = grid.runs_per_row(half), row_groups = (grid.extent[1] + rows - 1) / rows;
-  const std::int64_t thread = std::int64_t{blockIdx.x} * adjoint_block<T> + threadIdx.x;
-  const int run = static_cast<int>(thread % runs);
-  const int y = static_cast<int>(thread / runs % row_groups) * rows;
-  const std::int64_t z =
-      thread / runs / row_groups;  // beyond the grid in the last block: computed, not written
-  const int centre_x = grid.run_centre(run, half), first_y = grid.row(y),
-            centre_z = grid.plane(static_cast<int>(z));
-
-  const auto* points = reinterpret_cast<const ScanPoint<T, coils>*>(tile_bank[bank_half]);
-  const int begin = blockIdx.y * points_per_part, end = min(begin + points_per_part, tile_points);
-  RunSum<T> sums[coils][rows][half];
-#pragma unroll 4
-  for (int m = begin; m < end; ++m) {
-    const ScanPoint<T, coils>& point = points[m];
-    Phase<T> phase = phase_at<T>(point.half_voxel, centre_x, first_y, centre_z);
-#pragma unroll
-    for (int row = 0; row < rows; ++row) {
-      const Complex<T> at_centre = phasor<T, variant>(phase);
-      phase += 2 * point.half_voxel[1];
-#pragma unroll
-      for (int coil = 0; coil < coils; ++coil) {
-        const Complex<T> c = point.data[coil] * at_centre;
-#pragma unroll
-        for (int j = 0; j < half; ++j) sums[coil][row][j].add(c, point.step[j]);
-      }
-    }
-  }
-
-  // Neighbours in x belong to one thread: a warp turns its runs in shared memory, so that it reads and writes
-  // whole lines of the image. Each warp has its own buffer; the pitch spreads the runs over the banks.
-  constexpr int warp = 32, pitch = length + 1;
+// images (+)= the sums of one thread per run of `rows` rows from (y, z) on. Neighbours in x belong to one thread:
+// a warp turns its runs in shared memory, so that it reads and writes whole lines of the image. Each warp has its
+// own buffer; the pitch spreads the runs over the banks.
+template <class T, int coils, int rows, int half>
+__device__ __forceinline__ void write_runs(VoxelGrid grid, const RunSum<T> (&sums)[coils][rows][half],
+                                           int run, int y, std::int64_t z, bool first_tile,
+                                           Complex<T>* images) {
+  constexpr int warp = 32, length = 2 * half, pitch = length + 1;
   __shared__ __align__(16) unsigned char shared[adjoint_block<T> * pitch * sizeof(Complex<T>)];
   const int lane = threadIdx.x % warp;
   auto* turned = reinterpret_cast<Complex<T>*>(shared) + (threadIdx.x - lane) * pitch;
   const std::int64_t voxels = std::int64_t{grid.extent[0]} * grid.extent[1] * grid.extent[2];
   const std::int64_t own_begin = (z * grid.extent[1] + y) * grid.extent[0] + run * length;
   const int own_length = z < grid.extent[2] ? min(length, grid.extent[0] - run * length) : 0;
-  images += blockIdx.y * part_stride;
 #pragma unroll
   for (int coil = 0; coil < coils; ++coil)
 #pragma unroll
@@ -195,12 +134,54 @@ __global__ void __launch_bounds__(adjoint_block<T>)
     }
 }
 
+// The adjoint over one tile:  image_c(p) += sum_m d_c(m) exp(+i 2 pi k_m . r_p)  (= for the first tile).
+// One thread owns a run of 2 H voxels along x in `rows` rows, for all coils of the pass, and is their only
+// writer. blockIdx.y takes one part of the tile's scan points and writes images + part x part_stride,
+// [coil][z][y][x]. Floor per run, row and sample: 4 + 4 H multiply-adds per coil and 2 special functions.
+template <class T, int coils, SinCos sin_cos>
+__global__ void __launch_bounds__(adjoint_block<T>)
+    adjoint_tile_kernel(VoxelGrid grid, int bank_half, int tile_points, int points_per_part, bool first_tile,
+                        std::int64_t part_stride, Complex<T>* images) {
+  constexpr int rows = rows_per_thread<T, coils>, half = half_run<coils>;
+  const int runs = grid.runs_per_row(half), row_groups = (grid.extent[1] + rows - 1) / rows;
+  const std::int64_t thread = std::int64_t{blockIdx.x} * adjoint_block<T> + threadIdx.x;
+  const int run = static_cast<int>(thread % runs);
+  const int y = static_cast<int>(thread / runs % row_groups) * rows;
+  const std::int64_t z =
+      thread / runs / row_groups;  // beyond the grid in the last block: computed, not written
+  const int centre_x = grid.run_centre(run, half), first_y = grid.row(y),
+            centre_z = grid.plane(static_cast<int>(z));
+
+  const auto* points = reinterpret_cast<const ScanPoint<T, coils>*>(tile_bank[bank_half]);
+  const int begin = blockIdx.y * points_per_part, end = min(begin + points_per_part, tile_points);
+  RunSum<T> sums[coils][rows][half];
+#pragma unroll 4
+  for (int m = begin; m < end; ++m) {
+    const ScanPoint<T, coils>& point = points[m];
+    Phase<T> phase = phase_at<T>(point.half_voxel, centre_x, first_y, centre_z);
+#pragma unroll
+    for (int row = 0; row < rows; ++row) {
+      const Complex<T> at_centre = phasor<T, sin_cos>(phase);
+      phase += 2 * point.half_voxel[1];
+#pragma unroll
+      for (int coil = 0; coil < coils; ++coil) {
+        const Complex<T> c = point.data[coil] * at_centre;
+#pragma unroll
+        for (int j = 0; j < half; ++j) sums[coil][row][j].add(c, point.step[j]);
+      }
+    }
+  }
+
+  images += blockIdx.y * part_stride;
+  write_runs(grid, sums, run, y, z, first_tile, images);
+}
+
 // The forward sum over one tile:  d_c(m) += sum_p rho_c(p) exp(-i 2 pi k_m . r_p)  (= for the first tile).
 // One thread owns `samples_per_thread` samples, forward_block apart, for all coils of the pass, and is their
 // only writer. The tile holds the runs first_run ... first_run + tile_runs of the grid; blockIdx.y takes one
 // part of them and writes samples + part x part_stride, [coil][sample]. Floor per run and sample: 4 + 4 H
 // multiply-adds per coil and 2 special functions.
-template <class T, int coils, DirectVariant variant>
+template <class T, int coils, SinCos sin_cos>
 __global__ void __launch_bounds__(forward_block)
     forward_tile_kernel(VoxelGrid grid, const SamplePosition<T>* positions, std::int64_t sample_count,
                         int bank_half, std::int64_t first_run, int tile_runs, int runs_per_part,
@@ -231,7 +212,7 @@ __global__ void __launch_bounds__(forward_block)
   for (int i = begin; i < end; ++i) {
     Complex<T> at_centre[count];
 #pragma unroll
-    for (int s = 0; s < count; ++s) at_centre[s] = conj(phasor<T, variant>(phase[s]));
+    for (int s = 0; s < count; ++s) at_centre[s] = conj(phasor<T, sin_cos>(phase[s]));
 #pragma unroll
     for (int coil = 0; coil < coils; ++coil) {
       Complex<T> about_centre[count];
@@ -316,33 +297,31 @@ unsigned blocks_for(std::int64_t threads, int size = small_block) {
 template <class T>
 class DirectSums {
  public:
-  DirectSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, VoxelGrid grid,
-             DirectVariant variant)
+  /// `device` is current.
+  DirectSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, VoxelGrid grid, Device device,
+             SinCos sin_cos)
       : grid_(grid),
         samples_(trajectory.sample_count()),
         voxels_(std::int64_t{grid.extent[0]} * grid.extent[1] * grid.extent[2]),
-        variant_(variant),
-        positions_({samples_}, Device::cuda()),
-        packed_({std::int64_t{tiles_per_chunk} * tile_bytes}, Device::cuda()) {
-    const Array<double> k = trajectory.k.to(Device::cuda());
-    prepare_positions_kernel<T><<<blocks_for(samples_), small_block>>>(
-        k.data(), samples_, matrix_size[0], matrix_size[1], matrix_size[2], positions_.data());
-    device::check_launch("prepare_positions_kernel");
-    int ordinal = 0, multiprocessors = 0;
-    device::check(cudaGetDevice(&ordinal), "finding the current device");
-    device::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal),
-                  "reading the number of multiprocessors");
-    full_threads_ = std::int64_t{threads_per_multiprocessor} * multiprocessors;
-    std::int64_t elements = 0;
-    const auto count = [&]<int coils>() {
-      const int image_parts = parts(adjoint_threads<coils>(), tile_bytes / sizeof(ScanPoint<T, coils>));
-      const int sample_parts = parts(forward_threads<coils>(), tile_bytes / sizeof(VoxelRun<T, coils>));
-      if (image_parts > 1) elements = std::max(elements, image_parts * coils * voxels_);
-      if (sample_parts > 1) elements = std::max(elements, sample_parts * coils * samples_);
-    };
-    count.template operator()<1>();
-    count.template operator()<coils_per_pass<T>>();
-    if (elements > 0) partial_ = Array<Complex<T>>({elements}, Device::cuda());
+        device_(device),
+        sin_cos_(sin_cos),
+        full_threads_(std::int64_t{threads_per_multiprocessor} * multiprocessor_count(device)),
+        positions_({samples_}, device),
+        packed_({std::int64_t{tiles_per_chunk} * tile_bytes}, device),
+        partial_({static_cast<std::int64_t>(partial_elements<T>(grid, samples_, full_threads_))}, device) {
+    // k goes through the buffer for tiles, [3][count] at a time.
+    auto* k = reinterpret_cast<double*>(packed_.data());
+    const std::int64_t most = packed_.size() / static_cast<std::int64_t>(3 * sizeof(double));
+    for (std::int64_t first = 0; first < samples_; first += most) {
+      const std::int64_t count = std::min(most, samples_ - first);
+      for (int axis = 0; axis < 3; ++axis)
+        device::check(cudaMemcpy(k + axis * count, trajectory.k.data() + axis * samples_ + first,
+                                 static_cast<std::size_t>(count) * sizeof(double), cudaMemcpyHostToDevice),
+                      "copying a trajectory to the device");
+      prepare_positions_kernel<T><<<blocks_for(count), small_block>>>(
+          k, count, matrix_size[0], matrix_size[1], matrix_size[2], positions_.data() + first);
+      device::check_launch("prepare_positions_kernel");
+    }
   }
 
   /// data [coil][sample] -> values [coil][z][y][x] of the grid, both on the device.
@@ -357,11 +336,11 @@ class DirectSums {
       };
       const auto launch = [&](dim3 blocks, int bank_half, std::int64_t, int count, int per_part,
                               bool first_tile, std::int64_t stride, Complex<T>* out) {
-        adjoint_kernel<coils>(variant_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, count, per_part,
+        adjoint_kernel<coils>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, count, per_part,
                                                                         first_tile, stride, out);
         device::check_launch("adjoint_tile_kernel");
       };
-      run_tiles(samples_, sizeof(ScanPoint<T, coils>), adjoint_threads<coils>(), adjoint_block<T>,
+      run_tiles(samples_, sizeof(ScanPoint<T, coils>), adjoint_threads<T, coils>(grid_), adjoint_block<T>,
                 coils * voxels_, values + coil * voxels_, pack, launch);
     });
   }
@@ -379,16 +358,16 @@ class DirectSums {
       };
       const auto launch = [&](dim3 blocks, int bank_half, std::int64_t first, int count, int per_part,
                               bool first_tile, std::int64_t stride, Complex<T>* out) {
-        forward_kernel<coils>(variant_)<<<blocks, forward_block>>>(
+        forward_kernel<coils>(sin_cos_)<<<blocks, forward_block>>>(
             grid_, positions_.data(), samples_, bank_half, first, count, per_part, first_tile, stride, out);
         device::check_launch("forward_tile_kernel");
       };
-      run_tiles(runs, sizeof(VoxelRun<T, coils>), forward_threads<coils>(), forward_block, coils * samples_,
-                data + coil * samples_, pack, launch);
+      run_tiles(runs, sizeof(VoxelRun<T, coils>), forward_threads<T>(samples_), forward_block,
+                coils * samples_, data + coil * samples_, pack, launch);
     });
   }
 
-  static DirectKernelUse kernel_use(int coils, DirectVariant variant, bool forward) {
+  static DirectKernelUse kernel_use(int coils, SinCos sin_cos, bool forward) {
     const auto use = [&](auto kernel, int block_size) {
       cudaFuncAttributes attributes{};
       device::check(cudaFuncGetAttributes(&attributes, kernel), "reading the properties of a kernel");
@@ -396,22 +375,22 @@ class DirectSums {
     };
     constexpr int most = coils_per_pass<T>;
     if (coils < most)
-      return forward ? use(forward_kernel<1>(variant), forward_block)
-                     : use(adjoint_kernel<1>(variant), adjoint_block<T>);
-    return forward ? use(forward_kernel<most>(variant), forward_block)
-                   : use(adjoint_kernel<most>(variant), adjoint_block<T>);
+      return forward ? use(forward_kernel<1>(sin_cos), forward_block)
+                     : use(adjoint_kernel<1>(sin_cos), adjoint_block<T>);
+    return forward ? use(forward_kernel<most>(sin_cos), forward_block)
+                   : use(adjoint_kernel<most>(sin_cos), adjoint_block<T>);
   }
 
  private:
   template <int coils>
-  static auto adjoint_kernel(DirectVariant variant) {
-    return variant == DirectVariant::fast ? adjoint_tile_kernel<T, coils, DirectVariant::fast>
-                                          : adjoint_tile_kernel<T, coils, DirectVariant::accurate>;
+  static auto adjoint_kernel(SinCos sin_cos) {
+    return sin_cos == SinCos::fast ? adjoint_tile_kernel<T, coils, SinCos::fast>
+                                   : adjoint_tile_kernel<T, coils, SinCos::accurate>;
   }
   template <int coils>
-  static auto forward_kernel(DirectVariant variant) {
-    return variant == DirectVariant::fast ? forward_tile_kernel<T, coils, DirectVariant::fast>
-                                          : forward_tile_kernel<T, coils, DirectVariant::accurate>;
+  static auto forward_kernel(SinCos sin_cos) {
+    return sin_cos == SinCos::fast ? forward_tile_kernel<T, coils, SinCos::fast>
+                                   : forward_tile_kernel<T, coils, SinCos::accurate>;
   }
   /// Calls f<coils>(first coil) for passes of coils_per_pass coils, and of one coil for the rest.
   template <class F>
@@ -421,31 +400,14 @@ class DirectSums {
     for (; coil + most <= coil_count; coil += most) f.template operator()<most>(coil);
     for (; coil < coil_count; ++coil) f.template operator()<1>(coil);
   }
-  template <int coils>
-  std::int64_t adjoint_threads() const {
-    constexpr int rows = rows_per_thread<T, coils>;
-    return std::int64_t{grid_.runs_per_row(half_run<coils>)} * ((grid_.extent[1] + rows - 1) / rows) *
-           grid_.extent[2];
-  }
-  template <int coils>
-  std::int64_t forward_threads() const {
-    return (samples_ + samples_per_thread<T> - 1) / samples_per_thread<T>;
-  }
-  /// How many parts of a tile are computed side by side so that the device is full.
-  int parts(std::int64_t threads, std::size_t tile_items) const {
-    const auto most = static_cast<std::int64_t>(tile_items) / items_per_part;
-    return static_cast<int>(
-        std::clamp<std::int64_t>(full_threads_ / threads, 1, std::max<std::int64_t>(most, 1)));
-  }
-
   /// Packs, uploads and computes `count` items of `item_bytes` tile after tile; `size` elements of output.
   template <class Pack, class Launch>
   void run_tiles(std::int64_t count, std::size_t item_bytes, std::int64_t threads, int block_size,
                  std::int64_t size, Complex<T>* out, const Pack& pack, const Launch& launch) {
-    const std::lock_guard lock(bank_mutex);
+    const std::lock_guard lock(bank_mutex(device_));
     const int tile_items = static_cast<int>(tile_bytes / item_bytes);
     const int chunk_items = tile_items * tiles_per_chunk;
-    const int part_count = parts(threads, static_cast<std::size_t>(tile_items));
+    const int part_count = parts_of_tile(full_threads_, threads, item_bytes);
     Complex<T>* sums = part_count == 1 ? out : partial_.data();
     // Whatever used the bank before is ahead on the default stream.
     for (auto& event : computed_) event.record();
@@ -479,8 +441,9 @@ class DirectSums {
 
   VoxelGrid grid_;
   std::int64_t samples_, voxels_;
-  DirectVariant variant_;
-  std::int64_t full_threads_ = 0;
+  Device device_;
+  SinCos sin_cos_;
+  std::int64_t full_threads_;
   Array<SamplePosition<T>> positions_;
   Array<unsigned char> packed_;
   Array<Complex<T>> partial_;
@@ -491,75 +454,74 @@ class DirectSums {
 template <class T>
 class DirectTransformCuda final : public FourierTransform<T> {
  public:
-  DirectTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, DirectVariant variant)
-      : FourierTransform<T>(matrix_size, trajectory.sample_count(), Device::cuda()),
-        sums_(trajectory, matrix_size, image_grid(matrix_size), variant) {}
+  DirectTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, Device device,
+                      SinCos sin_cos)
+      : FourierTransform<T>(matrix_size, trajectory.sample_count(), device),
+        cost_({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}),
+        sums_(trajectory, matrix_size, image_grid(matrix_size), device, sin_cos) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
+    const CurrentDevice guard(this->device());
     sums_.forward(images.data(), this->check_batch(images, samples), samples.data());
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
+    const CurrentDevice guard(this->device());
     sums_.adjoint(samples.data(), this->check_batch(images, samples), images.data());
   }
+  const TransformCost& cost() const { return cost_; }
 
  private:
-  static VoxelGrid image_grid(std::array<int, 3> matrix_size) {
-    VoxelGrid grid;
-    for (int axis = 0; axis < 3; ++axis) {
-      grid.extent[axis] = matrix_size[axis];
-      grid.first[axis] = -2 * (matrix_size[axis] / 2);
-    }
-    return grid;
-  }
-
+  DirectCost cost_;
   mutable DirectSums<T> sums_;  // its buffers are scratch
 };
 
 }  // namespace
 
-template <class T>
-std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
-                                                                std::array<int, 3> matrix_size,
-                                                                DirectVariant variant) {
-  return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, variant);
+int multiprocessor_count(Device device) noexcept {
+  int count = 0;
+  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.number()) == cudaSuccess)
+    return count;
+  cudaGetLastError();
+  return 0;
 }
 
-DirectKernelUse direct_kernel_use(int coils, DirectVariant variant, bool forward) {
-  return DirectSums<float>::kernel_use(coils, variant, forward);
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
+                                                                std::array<int, 3> matrix_size, Device device,
+                                                                SinCos sin_cos) {
+  const CurrentDevice guard(device);
+  return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, device, sin_cos);
+}
+
+DirectKernelUse direct_kernel_use(int coils, SinCos sin_cos, bool forward) {
+  return DirectSums<float>::kernel_use(coils, sin_cos, forward);
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights, DirectVariant variant) {
+                                           const Array<double>* weights, Device device, SinCos sin_cos) {
+  const CurrentDevice guard(device);
   const std::int64_t samples = trajectory.sample_count();
   Array<Complex<T>> values({samples});
   for (std::int64_t m = 0; m < samples; ++m) values[m] = {weights ? static_cast<T>((*weights)[m]) : T(1)};
-  values = values.to(Device::cuda());
+  values = values.to(device);
 
-  // Half of the differences: those >= 0 along the slowest axis that has more than one voxel.
-  const int half_axis = matrix_size[2] > 1 ? 2 : matrix_size[1] > 1 ? 1 : 0;
-  VoxelGrid grid;
-  std::array<std::int64_t, 3> size;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = matrix_size[axis];
-    grid.extent[axis] = axis == half_axis ? n : 2 * n - 1;
-    grid.first[axis] = axis == half_axis ? 0 : -2 * (n - 1);
-    size[axis] = n == 1 ? 1 : 2 * n;
-  }
-  Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, Device::cuda());
-  DirectSums<T>(trajectory, matrix_size, grid, variant).adjoint(values.data(), 1, half.data());
-  Array<Complex<T>> q({size[2], size[1], size[0]}, Device::cuda());
+  const VoxelGrid grid = half_difference_grid(matrix_size);
+  Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, device);
+  DirectSums<T>(trajectory, matrix_size, grid, device, sin_cos).adjoint(values.data(), 1, half.data());
+  const auto size = difference_grid(matrix_size);
+  Array<Complex<T>> q({size[2], size[1], size[0]}, device);
   unfold_point_spread_kernel<T><<<blocks_for(q.size()), small_block>>>(
-      grid, half_axis, matrix_size[0], matrix_size[1], matrix_size[2], half.data(), q.data());
+      grid, half_axis_of(matrix_size), matrix_size[0], matrix_size[1], matrix_size[2], half.data(), q.data());
   device::check_launch("unfold_point_spread_kernel");
   return q;
 }
 
 #define FHD_INSTANTIATE(T)                                                                      \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda<T>(                  \
-      const Trajectory&, std::array<int, 3>, DirectVariant);                                    \
+      const Trajectory&, std::array<int, 3>, Device, SinCos);                                   \
   template Array<Complex<T>> point_spread_direct_cuda<T>(const Trajectory&, std::array<int, 3>, \
-                                                         const Array<double>*, DirectVariant);
+                                                         const Array<double>*, Device, SinCos);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recon/domain/scan.hpp"
+#include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
 
@@ -34,15 +35,18 @@ class SampleGroups {
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<Place>& places() const { return places_; }
   const std::vector<std::int64_t>& order() const { return order_; }
-  /// What is left to compute, instead of the number of samples: with every x, and with every row.
-  std::int64_t group_count() const { return group_count_; }
-  std::int64_t place_count() const { return place_count_; }
+  /// What is left to compute with every x (groups), and with every row (places), instead of all samples.
+  SampleCount count() const { return count_; }
 
  private:
+  struct Formed;
+  static Formed formed(const Trajectory& trajectory, const std::vector<std::int64_t>& order, bool shared);
+  void lay_out(const Formed& formed);
+
   std::vector<std::int64_t> order_;
   std::vector<Place> places_;
   std::vector<Block> blocks_;
-  std::int64_t group_count_ = 0, place_count_ = 0;
+  SampleCount count_;
 };
 
 }  // namespace fhd

@@ -7,20 +7,43 @@
 //
 // FFT(q) is real, because q(-D) = conj q(D). Sources: Wajer and Pruessmann, ISMRM 2001, 767; Fessler et al.,
 // IEEE Trans. Signal Process. 53:3393 (2005).
+#include <array>
 #include <memory>
 
 #include "recon/array/array.hpp"
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/operator_cost.hpp"
 
 namespace fhd {
 
-/// E^H E as an operator on images [z][y][x]. `point_spread` is q on the periodic difference grid
-/// (direct.hpp); `maps` is [coil][z][y][x]; both on the device of the operator. A GPU pads at most
-/// `coils_at_once` coils (0: as many as pay) together.
+/// E^H E as an operator on images [z][y][x].
 template <class T>
-std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                           const Array<Complex<T>>& maps,
-                                                           std::int64_t coils_at_once = 0);
+class ToeplitzNormal : public HermitianOperator<T> {
+ public:
+  Shape domain() const final { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
+  Device device() const final { return maps_.device(); }
+  const OperatorCost& cost() const { return cost_; }
+
+ protected:
+  /// Throws unless the grid holds all differences of voxels.
+  ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once);
+  /// Throws unless both images have the shape of the domain and lie on this device.
+  void check_images(const Array<Complex<T>>& in, const Array<Complex<T>>& out) const;
+
+  Array<Complex<T>> maps_;
+  OperatorCost cost_;
+};
+
+/// `point_spread` is q on the periodic difference grid (direct.hpp); `maps` is [coil][z][y][x]; both on the
+/// device of the operator. A GPU pads at most `coils_at_once` coils (0: as many as pay) together.
+template <class T>
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
+                                                        const Array<Complex<T>>& maps,
+                                                        std::int64_t coils_at_once = 0);
+
+/// Of that operator; where there is no device to ask, on one with the cache of an H100.
+OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
+                           Device device, std::int64_t coils_at_once = 0);
 
 /// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
 /// arrays.

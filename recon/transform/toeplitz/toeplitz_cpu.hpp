@@ -12,11 +12,9 @@ namespace fhd {
 /// multiplies by the transfer function between its two FFTs. Floor: the FFTs themselves, about 2 (1/4 + 1/2 +
 /// 1) 5 (2N)^3 log2(2N) operations per coil in 3D.
 template <class T>
-class ToeplitzNormalCpu final : public HermitianOperator<T> {
+class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
  public:
   ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps);
-  Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
-  Device device() const override { return Device::cpu(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
 
   /// Seconds spent inside FFTW so far, summed over threads, and seconds of all threads in forward().
@@ -24,9 +22,27 @@ class ToeplitzNormalCpu final : public HermitianOperator<T> {
   double thread_seconds() const { return thread_seconds_; }
 
  private:
+  /// One thread's buffer and its seconds in FFTW.
+  struct Thread {
+    Complex<T>* buffer;
+    double fft_seconds = 0;
+  };
+  /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
+  struct Columns {
+    const Fft1d<T>& fft;
+    std::int64_t slices, slice_stride, stride;
+  };
+  // The passes of one coil; each is called by all threads.
+  void pad_rows(const Complex<T>* image, const Complex<T>* map, Thread& own) const;
+  template <class Transform>
+  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, Thread& own,
+                   const Transform& transform) const;
+  void convolve(const Fft1d<T>& fft, std::int64_t unit, Thread& own) const;
+  void combine_rows(const Complex<T>* map, bool first, Complex<T>* image, Thread& own) const;
+
+  using ToeplitzNormal<T>::maps_;
   std::array<std::int64_t, 3> matrix_, grid_;  // x, y, z
-  Array<Complex<T>> maps_;
-  Array<T> transfer_;  // in the order of use, see packed_transfer
+  Array<T> transfer_;                          // in the order of use, see packed_transfer
   Fft1d<T> fft_x_, fft_y_, fft_z_;
   std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
   mutable Array<Complex<T>> work_;     // one coil

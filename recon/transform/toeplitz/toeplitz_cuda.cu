@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "recon/array/cuda_check.hpp"
-#include "recon/array/cufft_library.hpp"
+#include "recon/array/cufft_plan.hpp"
 #include "recon/array/device.hpp"
 #include "recon/transform/toeplitz/toeplitz_cuda.hpp"
 
@@ -28,23 +28,6 @@ namespace {
 
 constexpr int block_size = 256;
 unsigned blocks_for(std::int64_t size) { return static_cast<unsigned>((size + block_size - 1) / block_size); }
-
-// --- Sizes ---
-
-/// Bytes of the device's cache.
-std::int64_t cache_bytes() {
-  int ordinal = 0, bytes = 0;
-  device::check(cudaGetDevice(&ordinal), "finding the current device");
-  device::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, ordinal),
-                "reading the size of the cache");
-  return bytes;
-}
-
-/// `count` in equal parts of at most `most`.
-std::int64_t equal_part(std::int64_t count, std::int64_t most) {
-  const std::int64_t parts = (count + most - 1) / most;
-  return (count + parts - 1) / parts;
-}
 
 // --- Kernels: one thread per element, which it alone writes. Each moves its elements once. ---
 
@@ -110,61 +93,6 @@ __global__ void store_transfer_kernel(const Complex<T>* spectrum, std::int64_t g
 
 // --- cuFFT ---
 
-/// Where the elements of a batch of FFTs lie: neighbours along the fastest axis `stride` apart, transforms
-/// `distance`.
-struct Layout {
-  std::int64_t stride, distance;
-};
-
-/// A cuFFT plan without a work area of its own.
-template <class T>
-class Plan {
- public:
-  /// `sizes`: 1 ... 3 axes, slowest first.
-  Plan(std::vector<long long> sizes, Layout in, Layout out, std::int64_t batch) {
-    const auto& cufft = cufft::library();
-    cufft::check(cufft.create(&handle_), "making a plan");
-    created_ = true;
-    cufft::check(cufft.set_auto_allocation(handle_, 0), "making a plan");
-    const auto type = sizeof(T) == 4 ? CUFFT_C2C : CUFFT_Z2Z;
-    cufft::check(
-        cufft.make_plan_many(handle_, static_cast<int>(sizes.size()), sizes.data(), sizes.data(), in.stride,
-                             in.distance, sizes.data(), out.stride, out.distance, type, batch, &work_bytes_),
-        "making a plan");
-  }
-  Plan(Plan&& other) noexcept
-      : handle_(other.handle_),
-        created_(std::exchange(other.created_, false)),
-        work_bytes_(other.work_bytes_) {}
-  Plan& operator=(Plan&&) = delete;
-  ~Plan() {
-    if (created_) cufft::library().destroy(handle_);
-  }
-
-  std::size_t work_bytes() const { return work_bytes_; }
-  void use_work_area(Array<unsigned char>& work) {
-    cufft::check(cufft::library().set_work_area(handle_, work.data()), "setting a work area");
-  }
-  void execute(const Complex<T>* in, Complex<T>* out, int direction, CUstream_st* stream) const {
-    const auto& cufft = cufft::library();
-    cufft::check(cufft.set_stream(handle_, stream), "choosing a stream");
-    auto* from = const_cast<Complex<T>*>(in);  // cuFFT keeps the input of complex transforms out of place
-    if constexpr (sizeof(T) == 4)
-      cufft::check(cufft.execute_c2c(handle_, reinterpret_cast<cufftComplex*>(from),
-                                     reinterpret_cast<cufftComplex*>(out), direction),
-                   "executing a plan");
-    else
-      cufft::check(cufft.execute_z2z(handle_, reinterpret_cast<cufftDoubleComplex*>(from),
-                                     reinterpret_cast<cufftDoubleComplex*>(out), direction),
-                   "executing a plan");
-  }
-
- private:
-  cufftHandle handle_ = 0;
-  bool created_ = false;
-  std::size_t work_bytes_ = 0;
-};
-
 /// Work recorded once and launched many times.
 class Graph {
  public:
@@ -201,36 +129,28 @@ class Graph {
 // --- The operator ---
 
 template <class T>
-class ToeplitzNormalCuda final : public HermitianOperator<T> {
+class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
  public:
+  /// The device of the maps is current.
   ToeplitzNormalCuda(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
                      std::int64_t coils_at_once)
-      : extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
+      : ToeplitzNormal<T>(point_spread, maps, coils_at_once),
+        extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}),
-        domain_{maps.extent(1), maps.extent(2), maps.extent(3)},
-        coils_(maps.extent(0)),
-        maps_(maps) {
-    for (int axis = 0; axis < 3; ++axis)
-      if (point_spread.extent(axis) < 2 * domain_[axis] - 1)
-        throw Error("point-spread kernel", "a grid of at least twice the matrix size",
-                    point_spread.shape().text());
-    if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", domain_.text());
-    choose_sizes(coils_at_once);
+        batch_(extents_, maps.extent(0), coils_at_once, sizeof(Complex<T>), cache_bytes_of(maps.device())),
+        coils_(maps.extent(0)) {
+    if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", this->domain().text());
     make_buffers();
     store_transfer(point_spread);
     make_plans();
     passes_ = recorded(false);
   }
-  Shape domain() const override { return domain_; }
-  Device device() const override { return Device::cuda(); }
 
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    require_shape(in, domain_, "image");
-    require_shape(out, domain_, "image");
-    if (in.device().is_cpu() || out.device().is_cpu())
-      throw Error("Toeplitz operator", "images on the device", "an image on the host");
-    for (std::int64_t first = 0; first < coils_; first += coils_at_once_) {
-      const std::int64_t count = std::min(coils_at_once_, coils_ - first);
+    this->check_images(in, out);
+    const CurrentDevice guard(this->device());
+    for (std::int64_t first = 0; first < coils_; first += batch_.coils) {
+      const std::int64_t count = std::min(batch_.coils, coils_ - first);
       const auto& [n, g] = extents_;
       const unsigned voxels = static_cast<unsigned>(extents_.voxels()), blocks = blocks_for(voxels);
       const auto nx = static_cast<unsigned>(n[0]), ny = static_cast<unsigned>(n[1]);
@@ -247,8 +167,9 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
   }
 
   ToeplitzTiming time(int repetitions) const {
+    const CurrentDevice guard(this->device());
     const std::vector<Graph> cufft_passes = recorded(true);
-    Array<Complex<T>> in(domain_, Device::cuda()), out(domain_, Device::cuda());
+    Array<Complex<T>> in(this->domain(), this->device()), out(this->domain(), this->device());
     device::check(
         cudaMemcpyAsync(in.data(), maps_.data(), static_cast<std::size_t>(in.size()) * sizeof(Complex<T>),
                         cudaMemcpyDeviceToDevice, nullptr),
@@ -269,41 +190,27 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     ToeplitzTiming timing;
     timing.ms = median_ms([&] { forward(in, out); });
     timing.cufft_ms = median_ms([&] {
-      for (std::int64_t first = 0; first < coils_; first += coils_at_once_)
-        launch(cufft_passes, std::min(coils_at_once_, coils_ - first));
+      for (std::int64_t first = 0; first < coils_; first += batch_.coils)
+        launch(cufft_passes, std::min(batch_.coils, coils_ - first));
     });
     return timing;
   }
 
  private:
-  void choose_sizes(std::int64_t coils_at_once) {
-    const std::int64_t most_coils = coils_at_once > 0 ? coils_at_once : coils_;
-    const std::int64_t cache = cache_bytes(), element = sizeof(Complex<T>);
-    if (extents_.flat()) {
-      // Padded planes and spectra of a batch of coils stay in the cache.
-      const std::int64_t fit = std::max<std::int64_t>(cache / (2 * extents_.plane() * element), 1);
-      coils_at_once_ = equal_part(coils_, std::min(most_coils, fit));
-      group_rows_ = extents_.g[1];
-    } else {
-      coils_at_once_ = equal_part(coils_, std::min(most_coils, most_toeplitz_coils));
-      // Half of the cache for a group of rows: the other half streams past.
-      const std::int64_t row_bytes = extents_.g[0] * extents_.g[2] * element;
-      group_rows_ = equal_part(extents_.g[1], std::max<std::int64_t>(cache / 2 / row_bytes, 1));
-    }
-  }
   void make_buffers() {
-    transfer_ = Array<T>({extents_.grid()}, Device::cuda());
-    padded_ = Array<Complex<T>>({coils_at_once_, extents_.padded()}, Device::cuda());
-    results_ = Array<Complex<T>>({coils_at_once_, extents_.grid()}, Device::cuda());
+    const Device device = this->device();
+    transfer_ = Array<T>({extents_.grid()}, device);
+    padded_ = Array<Complex<T>>({batch_.coils, extents_.padded()}, device);
+    results_ = Array<Complex<T>>({batch_.coils, extents_.grid()}, device);
     if (extents_.flat()) return;
-    columns_ = Array<Complex<T>>({coils_at_once_, extents_.grid()}, Device::cuda());
-    group_ = Array<Complex<T>>({extents_.g[2] * group_rows_ * extents_.g[0]}, Device::cuda());
+    columns_ = Array<Complex<T>>({batch_.coils, extents_.grid()}, device);
+    group_ = Array<Complex<T>>({batch_.group(extents_)}, device);
   }
 
   /// Never empty: cuFFT wants an address also for a plan that needs nothing.
-  static Array<unsigned char> work_area(std::size_t bytes) {
+  Array<unsigned char> work_area(std::size_t bytes) const {
     return Array<unsigned char>({std::max<std::int64_t>(static_cast<std::int64_t>(bytes), 256)},
-                                Device::cuda());
+                                this->device());
   }
 
   void store_transfer(const Array<Complex<T>>& point_spread) {
@@ -313,15 +220,15 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
       std::vector<long long> sizes;
       for (int axis = 2; axis >= 0; --axis)
         if (g[axis] > 1) sizes.push_back(g[axis]);
-      Plan<T> plan(sizes, {1, extents_.grid()}, {1, extents_.grid()}, 1);
+      const cufft::Plan<T> plan(sizes, {1, extents_.grid()}, {1, extents_.grid()}, 1, this->device());
       Array<unsigned char> work = work_area(plan.work_bytes());
-      plan.use_work_area(work);
-      plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD, nullptr);
-      device::synchronize();  // the work area goes
+      plan.use_work_area(work.data());
+      plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD);
+      device::synchronize(this->device());  // the work area goes
       spectrum = results_.data();
     }
     store_transfer_kernel<<<blocks_for(extents_.grid()), block_size>>>(spectrum, g[0], g[1], g[2],
-                                                                       group_rows_, transfer_.data());
+                                                                       batch_.rows, transfer_.data());
     device::check_launch("store_transfer_kernel");
   }
 
@@ -331,19 +238,26 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     if (g[0] > 1) {
       std::vector<long long> sizes{g[0]};
       if (g[1] > 1) sizes = {g[1], g[0]};
-      plans_.emplace_back(sizes, Layout{1, plane}, Layout{1, plane}, extents_.flat() ? coils_at_once_ : n[2]);
+      plans_.emplace_back(sizes, cufft::Layout{1, plane}, cufft::Layout{1, plane},
+                          extents_.flat() ? batch_.coils : n[2], this->device());
     }
     if (!extents_.flat())
-      for (const std::int64_t rows : {group_rows_, g[1] % group_rows_}) {  // the last group may be smaller
+      for (const std::int64_t rows : {batch_.rows, g[1] % batch_.rows}) {  // the last group may be smaller
         if (rows == 0) continue;
         const std::int64_t columns = rows * g[0];
-        plans_.emplace_back(std::vector<long long>{g[2]}, Layout{plane, 1}, Layout{columns, 1}, columns);
-        plans_.emplace_back(std::vector<long long>{g[2]}, Layout{columns, 1}, Layout{plane, 1}, columns);
+        plans_.emplace_back(std::vector<long long>{g[2]}, cufft::Layout{plane, 1}, cufft::Layout{columns, 1},
+                            columns, this->device());
+        plans_.emplace_back(std::vector<long long>{g[2]}, cufft::Layout{columns, 1}, cufft::Layout{plane, 1},
+                            columns, this->device());
       }
     std::size_t work_bytes = 0;
     for (const auto& plan : plans_) work_bytes = std::max(work_bytes, plan.work_bytes());
     work_ = work_area(work_bytes);
-    for (auto& plan : plans_) plan.use_work_area(work_);
+    for (const auto& plan : plans_) plan.use_work_area(work_.data());
+    // What cuFFT asks for was a guess.
+    const std::int64_t held = maps_.size() + transfer_.size() / 2 + padded_.size() + results_.size() +
+                              columns_.size() + group_.size();
+    this->cost_.bytes = static_cast<std::size_t>(held) * sizeof(Complex<T>) + work_bytes;
   }
 
   /// From padded planes to planes that are convolved, into results_, for the first `coils` of a batch (all,
@@ -364,23 +278,23 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
     };
     if (plans_.empty()) {  // one voxel
       device::check(cudaMemcpyAsync(results_.data(), padded_.data(),
-                                    static_cast<std::size_t>(coils_at_once_) * sizeof(Complex<T>),
+                                    static_cast<std::size_t>(batch_.coils) * sizeof(Complex<T>),
                                     cudaMemcpyDeviceToDevice, stream),
                     "copying on the device");
-      return multiply(transfer_.data(), 1, coils_at_once_, results_.data());
+      return multiply(transfer_.data(), 1, batch_.coils, results_.data());
     }
-    const Plan<T>& planes = plans_[0];
+    const cufft::Plan<T>& planes = plans_[0];
     if (extents_.flat()) {
       planes.execute(padded_.data(), results_.data(), CUFFT_FORWARD, stream);
-      multiply(transfer_.data(), extents_.grid(), coils_at_once_, results_.data());
+      multiply(transfer_.data(), extents_.grid(), batch_.coils, results_.data());
       return planes.execute(results_.data(), results_.data(), CUFFT_INVERSE, stream);
     }
     for (std::int64_t coil = 0; coil < coils; ++coil)
       planes.execute(padded_.data() + coil * extents_.padded(), columns_.data() + coil * extents_.grid(),
                      CUFFT_FORWARD, stream);
-    for (std::int64_t row = 0; row < g[1]; row += group_rows_) {
-      const std::int64_t rows = std::min(group_rows_, g[1] - row);
-      const std::size_t plan = rows == group_rows_ ? 1 : 3;
+    for (std::int64_t row = 0; row < g[1]; row += batch_.rows) {
+      const std::int64_t rows = std::min(batch_.rows, g[1] - row);
+      const std::size_t plan = rows == batch_.rows ? 1 : 3;
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         const std::int64_t first = coil * extents_.grid() + row * g[0];
         plans_[plan].execute(columns_.data() + first, group_.data(), CUFFT_FORWARD, stream);
@@ -398,41 +312,48 @@ class ToeplitzNormalCuda final : public HermitianOperator<T> {
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
-    device::synchronize();  // the buffers are made
+    device::synchronize(device());  // the buffers are made
     // Kernels are loaded at their first launch, which no graph can record.
-    queue_passes(coils_at_once_, cufft_only, stream.get());
+    queue_passes(batch_.coils, cufft_only, stream.get());
     stream.synchronize();
-    for (const std::int64_t coils : {coils_at_once_, coils_ % coils_at_once_})
+    for (const std::int64_t coils : {batch_.coils, coils_ % batch_.coils})
       if (coils > 0)
         graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
     return graphs;
   }
 
   void launch(const std::vector<Graph>& graphs, std::int64_t coils) const {
-    graphs[coils == coils_at_once_ ? 0 : 1].launch();
+    graphs[coils == batch_.coils ? 0 : 1].launch();
   }
 
+  using ToeplitzNormal<T>::maps_;
   ToeplitzExtents extents_;
-  Shape domain_;
-  std::int64_t coils_, coils_at_once_ = 1;
-  std::int64_t group_rows_ = 1;  ///< rows y whose columns along z are transformed together
-  Array<Complex<T>> maps_;
+  ToeplitzBatch batch_;
+  std::int64_t coils_;
   Array<T> transfer_;                            // [group][z][row of the group][x]
   mutable Array<Complex<T>> padded_;             // [coil][nz][gy][gx], zero outside the image
   mutable Array<Complex<T>> columns_, results_;  // [coil][gz][gy][gx]; columns_ is zero from plane nz on
   mutable Array<Complex<T>> group_;              // [gz][row][gx]
   Array<unsigned char> work_;
-  std::vector<Plan<T>>
-      plans_;  // planes; along z: in and out of a group, in and out of the smaller last group
+  // Planes; along z: in and out of a group, in and out of the smaller last group.
+  std::vector<cufft::Plan<T>> plans_;
   std::vector<Graph> passes_;
 };
 
 }  // namespace
 
+std::int64_t cache_bytes_of(Device device) noexcept {
+  int bytes = 0;
+  if (cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device.number()) == cudaSuccess) return bytes;
+  cudaGetLastError();
+  return 0;
+}
+
 template <class T>
-std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
-                                                                const Array<Complex<T>>& maps,
-                                                                std::int64_t coils_at_once) {
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
+                                                             const Array<Complex<T>>& maps,
+                                                             std::int64_t coils_at_once) {
+  const CurrentDevice guard(maps.device());
   return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps, coils_at_once);
 }
 
@@ -440,9 +361,10 @@ ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int 
   return dynamic_cast<const ToeplitzNormalCuda<float>&>(toeplitz).time(repetitions);
 }
 
-template std::unique_ptr<HermitianOperator<float>> make_toeplitz_normal_cuda<float>(
-    const Array<Complex<float>>&, const Array<Complex<float>>&, std::int64_t);
-template std::unique_ptr<HermitianOperator<double>> make_toeplitz_normal_cuda<double>(
+template std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_normal_cuda<float>(const Array<Complex<float>>&,
+                                                                                 const Array<Complex<float>>&,
+                                                                                 std::int64_t);
+template std::unique_ptr<ToeplitzNormal<double>> make_toeplitz_normal_cuda<double>(
     const Array<Complex<double>>&, const Array<Complex<double>>&, std::int64_t);
 
 }  // namespace fhd

@@ -1,20 +1,20 @@
 #pragma once
-// The CUDA side of toeplitz.hpp, implemented by toeplitz_cuda.cu or toeplitz_no_cuda.cpp.
+// The CUDA side of toeplitz.hpp (toeplitz_cuda.cu; not in a build without CUDA), and the sizes that its memory
+// follows from.
+#include <algorithm>
 #include <array>
 #include <memory>
 
-#include "recon/array/array.hpp"
-#include "recon/array/linear_operator.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
 
 template <class T>
-std::unique_ptr<HermitianOperator<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
-                                                                const Array<Complex<T>>& maps,
-                                                                std::int64_t coils_at_once);
-
-/// Coils of a 3D scan that are padded together, at most: more gain nothing, and each takes 2.5 grids.
-constexpr std::int64_t most_toeplitz_coils = 4;
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
+                                                             const Array<Complex<T>>& maps,
+                                                             std::int64_t coils_at_once);
+/// Of the device's cache; 0 where there is no such device.
+std::int64_t cache_bytes_of(Device device) noexcept;
 
 /// Image and grid of differences, x first, axes of one voxel left out (in memory nothing changes).
 struct ToeplitzExtents {
@@ -32,6 +32,40 @@ struct ToeplitzExtents {
   std::int64_t padded() const { return plane() * n[2]; }
   std::int64_t coil() const { return padded() + (flat() ? 1 : 2) * grid(); }
 };
+
+/// What is taken together, in equal parts.
+struct ToeplitzBatch {
+  /// Of a 3D scan, at most: more gain nothing, and each takes 2.5 grids.
+  static constexpr std::int64_t most_coils_3d = 4;
+  std::int64_t coils;  ///< padded together
+  std::int64_t rows;   ///< y whose columns along z are transformed together
+
+  ToeplitzBatch(const ToeplitzExtents& e, std::int64_t all_coils, std::int64_t coils_at_once,
+                std::int64_t element_bytes, std::int64_t cache_bytes) {
+    const auto part = [](std::int64_t count, std::int64_t most) {
+      const std::int64_t parts = (count + most - 1) / most;
+      return (count + parts - 1) / parts;
+    };
+    // A flat scan's padded planes and spectra of a batch of coils stay in the cache. Of another, half of the
+    // cache is for a group of rows: the other half streams past.
+    const std::int64_t flat_bytes = 2 * e.plane() * element_bytes,
+                       row_bytes = e.g[0] * e.g[2] * element_bytes;
+    const std::int64_t most = e.flat() ? std::max<std::int64_t>(cache_bytes / flat_bytes, 1) : most_coils_3d;
+    coils = part(all_coils, std::min(coils_at_once > 0 ? coils_at_once : all_coils, most));
+    rows = e.flat() ? e.g[1] : part(e.g[1], std::max<std::int64_t>(cache_bytes / 2 / row_bytes, 1));
+  }
+  /// Elements of a group of rows; a flat grid has none.
+  std::int64_t group(const ToeplitzExtents& e) const { return e.flat() ? 0 : e.g[2] * rows * e.g[0]; }
+};
+
+/// Whether cuFFT asks for a work area, as large as what it transforms. Seen with the plans of this operator on
+/// an H100 (cuFFT 12.0): never where no prime factor of a length is above 31 but for planes of 640^2 in double
+/// precision, mostly where one is above 64.
+inline bool cufft_needs_work(std::int64_t length) {
+  for (const std::int64_t factor : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
+    while (length % factor == 0) length /= factor;
+  return length > 1;
+}
 
 /// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its cuFFT passes
 /// alone.

@@ -2,6 +2,7 @@
 #include "recon/transform/direct/direct.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,8 +10,9 @@
 #include <vector>
 
 #include "data/trajectory.hpp"
-#include "recon/transform/transform.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/direct/sample_groups.hpp"
+#include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -264,13 +266,72 @@ TEST(SampleGroups, partitions_of_a_stack_and_halves_of_a_spoke_are_taken_togethe
   const auto trajectory = data::design_trajectory(settings).trajectory;
   const SampleGroups groups(trajectory);
   // 20 partitions; of the 2 N samples of a spoke all but the first (-N/2) and the centre have a mirror image.
-  EXPECT_LE(groups.place_count(), trajectory.sample_count() / 20);
-  EXPECT_LE(groups.group_count(), groups.place_count() * 34 / 64);
+  EXPECT_LE(groups.count().xy, trajectory.sample_count() / 20);
+  EXPECT_LE(groups.count().x, groups.count().xy * 34 / 64);
   // Nothing is shared: the samples stay in their order.
   const auto random = random_trajectory({32, 32, 1}, 1000, 1);
   const SampleGroups alone(random);
-  EXPECT_EQ(alone.group_count(), 1000);
+  EXPECT_EQ(alone.count().x, 1000);
   EXPECT_TRUE(std::is_sorted(alone.order().begin(), alone.order().end()));
+}
+
+/// Bytes that the C library has handed out.
+double bytes_in_use() {
+  const auto info = mallinfo2();
+  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+}
+
+TYPED_TEST(DirectTransform, holds_the_bytes_that_its_cost_says) {
+  data::TrajectorySettings settings;
+  settings.kind = data::TrajectoryKind::stack_of_stars;
+  settings.matrix_size = {64, 64, 16};
+  settings.fov_mm = {200, 200, 200};
+  const auto stack = data::design_trajectory(settings).trajectory;
+  struct Case {
+    std::array<int, 3> matrix_size;
+    Trajectory trajectory;
+    std::int64_t coils;
+  };
+  for (const auto& [matrix_size, trajectory, coils] :
+       {Case{{192, 160, 1}, random_trajectory({192, 160, 1}, 40000, 1), 6}, Case{{64, 64, 16}, stack, 3},
+        Case{{40, 40, 40}, random_trajectory({40, 40, 40}, 20000, 2), 2}}) {
+    SCOPED_TRACE(matrix_size[0]);
+    const auto images = random_values<TypeParam>({coils, matrix_size[2], matrix_size[1], matrix_size[0]}, 3);
+    auto back = images;
+    Array<Complex<TypeParam>> samples({coils, trajectory.sample_count()});
+    const double before = bytes_in_use();
+    const auto transform = make_direct_transform<TypeParam>(trajectory, matrix_size, Device::cpu());
+    const double made = bytes_in_use();
+    transform->forward(images, samples);
+    transform->adjoint(samples, back);
+    const double used = bytes_in_use();
+    transform->forward(images, samples);
+    transform->adjoint(samples, back);
+    EXPECT_EQ(bytes_in_use(), used) << "scratch is made once";
+    const DirectCost cost({matrix_size, count_samples(trajectory), precision_of<TypeParam>(), Device::cpu()});
+    EXPECT_NEAR(static_cast<double>(cost.bytes()), made - before, 0.15 * (made - before));
+    EXPECT_NEAR(static_cast<double>(cost.scratch_bytes(coils)), used - made, 0.15 * (used - made));
+  }
+}
+
+TEST(DirectCost, counts_pairs_and_shares_positions) {
+  const TransformSizes alone{{32, 20, 10}, {1000, 1000, 1000}}, shared{{32, 20, 10}, {1000, 100, 400}};
+  EXPECT_EQ(DirectCost(alone).forward_pairs(), 6400.0 * 1000);
+  EXPECT_EQ(DirectCost(alone).adjoint_pairs(), 6400.0 * 1000);
+  EXPECT_EQ(DirectCost(alone).point_spread_pairs(), 4 * 6400.0 * 1000);
+  EXPECT_EQ(DirectCost(shared).forward_pairs(), 6400.0 * 1000);
+  EXPECT_EQ(DirectCost(shared).adjoint_pairs(), 200.0 * (32 * 100 + 16 * 400));
+  // Not known: all differ. A GPU takes every sample for itself.
+  EXPECT_EQ(DirectCost({{32, 20, 10}, {1000}}).adjoint_pairs(), 6400.0 * 1000);
+  auto gpu = shared;
+  gpu.device = Device::cuda();
+  EXPECT_EQ(DirectCost(gpu).adjoint_pairs(), 6400.0 * 1000);
+  const auto unit = WorkUnit::adjoint_pair;
+  const auto single = Precision::single_precision;
+  EXPECT_EQ(DirectCost(gpu).adjoint(3).at(unit, single), 3 * 6400.0 * 1000);
+  EXPECT_GE(DirectCost(shared).adjoint(3).at(unit, single), 3 * 6400.0 * 100);
+  EXPECT_LE(DirectCost(shared).adjoint(3).at(unit, single), 2 * 3 * 6400.0 * 100);
+  EXPECT_EQ(DirectCost(shared).accuracy(), 3e-5);
 }
 
 TEST(GeneralSum, equals_the_oracle_at_arbitrary_positions) {

@@ -7,7 +7,6 @@
 
 #include "recon/array/device.hpp"
 #include "recon/transform/direct/direct.hpp"
-#include "recon/transform/direct/direct_cuda.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -22,7 +21,7 @@ class GpuDirect : public testing::Test {
   void SetUp() override {
     const auto inventory = device::inventory();
     if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    device::select(inventory.devices.front().ordinal);
+    device::start(Device::cuda());
   }
 };
 
@@ -36,9 +35,9 @@ struct Errors {
 };
 
 template <class T>
-Errors errors_of(const TransformCase& c, DirectVariant variant) {
+Errors errors_of(const TransformCase& c, SinCos sin_cos) {
   const auto trajectory = tests::random_trajectory(c.matrix_size, c.samples, 3);
-  const auto transform = make_direct_transform_cuda<T>(trajectory, c.matrix_size, variant);
+  const auto transform = make_direct_transform<T>(trajectory, c.matrix_size, Device::cuda(), sin_cos);
   const auto images = tests::random_values<T>(transform->images_shape(c.coils), 4);
   const auto samples = tests::random_values<T>(transform->samples_shape(c.coils), 5);
   Array<Complex<T>> found_samples(samples.shape(), Device::cuda()),
@@ -67,7 +66,7 @@ constexpr double double_tolerance = 2e-14;
 
 TEST_F(GpuDirect, fast_agrees_with_the_oracle) {
   for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<float>(c, DirectVariant::fast);
+    const auto errors = errors_of<float>(c, SinCos::fast);
     EXPECT_LE(errors.forward, single_tolerance) << c.text();
     EXPECT_LE(errors.adjoint, single_tolerance) << c.text();
     EXPECT_LE(errors.adjointness, single_tolerance) << c.text();
@@ -76,7 +75,7 @@ TEST_F(GpuDirect, fast_agrees_with_the_oracle) {
 
 TEST_F(GpuDirect, accurate_agrees_with_the_oracle) {
   for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<float>(c, DirectVariant::accurate);
+    const auto errors = errors_of<float>(c, SinCos::accurate);
     EXPECT_LE(errors.forward, single_tolerance) << c.text();
     EXPECT_LE(errors.adjoint, single_tolerance) << c.text();
     EXPECT_LE(errors.adjointness, single_tolerance) << c.text();
@@ -85,7 +84,7 @@ TEST_F(GpuDirect, accurate_agrees_with_the_oracle) {
 
 TEST_F(GpuDirect, double_precision_agrees_with_the_oracle) {
   for (const auto& c : tests::transform_cases()) {
-    const auto errors = errors_of<double>(c, DirectVariant::accurate);
+    const auto errors = errors_of<double>(c, SinCos::accurate);
     EXPECT_LE(errors.forward, double_tolerance) << c.text();
     EXPECT_LE(errors.adjoint, double_tolerance) << c.text();
     EXPECT_LE(errors.adjointness, double_tolerance) << c.text();
@@ -99,9 +98,9 @@ void expect_point_spread(std::array<int, 3> matrix_size, std::int64_t samples, b
   Array<double> weights({samples});
   for (std::int64_t m = 0; m < samples; ++m)
     weights[m] = weighted ? 0.5 + 0.001 * static_cast<double>(m) : 1.0;
-  const auto q =
-      point_spread_direct_cuda<T>(trajectory, matrix_size, weighted ? &weights : nullptr, DirectVariant::fast)
-          .to(Device::cpu());
+  const auto q = point_spread_direct<T>(trajectory, matrix_size, weighted ? &weights : nullptr,
+                                        Device::cuda(), SinCos::fast)
+                     .to(Device::cpu());
   auto expected = oracle::q(trajectory.k, oracle::difference_positions(matrix_size), weights);
   const auto size = difference_grid(matrix_size);
   ASSERT_EQ(q.shape(), (Shape{size[2], size[1], size[0]}));
@@ -137,7 +136,8 @@ TEST_F(GpuDirect, point_spread_agrees_with_the_oracle) {
 TEST_F(GpuDirect, two_runs_give_the_same_bits) {
   const TransformCase c{{40, 30, 20}, 5000, 7};
   const auto trajectory = tests::random_trajectory(c.matrix_size, c.samples, 8);
-  const auto transform = make_direct_transform_cuda<float>(trajectory, c.matrix_size, DirectVariant::fast);
+  const auto transform =
+      make_direct_transform<float>(trajectory, c.matrix_size, Device::cuda(), SinCos::fast);
   const auto samples = tests::random_values<float>(transform->samples_shape(c.coils), 9).to(Device::cuda());
   std::optional<Array<Complex<float>>> first_images, first_samples;
   for (int run = 0; run < 5; ++run) {
@@ -166,7 +166,7 @@ TEST_F(GpuDirect, two_transforms_may_take_turns) {
   std::unique_ptr<FourierTransform<float>> transforms[2];
   for (int i = 0; i < 2; ++i) {
     trajectories[i] = tests::random_trajectory(matrix_size, 3001 + i, 10 + static_cast<unsigned>(i));
-    transforms[i] = make_direct_transform_cuda<float>(trajectories[i], matrix_size, DirectVariant::fast);
+    transforms[i] = make_direct_transform<float>(trajectories[i], matrix_size, Device::cuda(), SinCos::fast);
     samples[i] = tests::random_values<float>({1, 3001 + i}, 20 + static_cast<unsigned>(i)).to(Device::cuda());
     images[i] = Array<Complex<float>>(transforms[i]->images_shape(1), Device::cuda());
   }
@@ -178,8 +178,8 @@ TEST_F(GpuDirect, two_transforms_may_take_turns) {
 }
 
 TEST_F(GpuDirect, rejects_host_arrays_and_wrong_shapes) {
-  const auto transform = make_direct_transform_cuda<float>(tests::random_trajectory({8, 8, 1}, 10, 1),
-                                                           {8, 8, 1}, DirectVariant::fast);
+  const auto transform = make_direct_transform<float>(tests::random_trajectory({8, 8, 1}, 10, 1), {8, 8, 1},
+                                                      Device::cuda(), SinCos::fast);
   Array<Complex<float>> images({1, 1, 8, 8}), samples({1, 10});
   EXPECT_THROW(transform->adjoint(samples, images), Error);
   auto device_images = images.to(Device::cuda());
@@ -190,20 +190,20 @@ TEST_F(GpuDirect, rejects_host_arrays_and_wrong_shapes) {
 
 TEST_F(GpuDirect, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {
   const auto trajectory = tests::random_trajectory({32, 32, 32}, 100000, 1);
-  const auto before = device::memory_use().used_bytes;
+  const auto before = device::memory_use(Device::cuda()).used_bytes;
   int refused = 0;
   for (std::size_t limit = before + 1; limit < before + (std::size_t{64} << 20);
        limit += std::size_t{1} << 20) {
-    device::limit_memory(limit);
+    device::limit_memory(Device::cuda(), limit);
     try {
-      point_spread_direct_cuda<float>(trajectory, {32, 32, 32}, nullptr, DirectVariant::fast);
+      point_spread_direct<float>(trajectory, {32, 32, 32}, nullptr, Device::cuda(), SinCos::fast);
     } catch (const Error& error) {
       ++refused;
       EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
     }
-    EXPECT_EQ(device::memory_use().used_bytes, before);
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
   }
-  device::limit_memory(0);
+  device::limit_memory(Device::cuda(), 0);
   EXPECT_GE(refused, 2);
   EXPECT_LE(refused, 63) << "64 MiB are enough";
 }

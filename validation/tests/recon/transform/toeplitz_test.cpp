@@ -3,13 +3,14 @@
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 
 #include "recon/encoding/sense.hpp"
-#include "recon/transform/direct/direct.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/terms/terms.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -120,6 +121,30 @@ TYPED_TEST(Toeplitz, largest_transfer_bounds_the_largest_eigenvalue) {
   EXPECT_GE(largest, 0.3 * bound);  // measured 0.6; a lost factor of the grid size would be 4 or 1/4
 }
 
+TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
+  const auto bytes_in_use = [] {
+    const auto info = mallinfo2();
+    return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+  };
+  for (const auto& c :
+       {tests::TransformCase{{192, 160, 1}, 1, 3}, {{48, 40, 36}, 1, 2}, {{4000, 1, 1}, 1, 1}}) {
+    SCOPED_TRACE(c.text());
+    const auto [nx, ny, nz] = c.matrix_size;
+    const auto grid = difference_grid(c.matrix_size);
+    const Array<Complex<TypeParam>> q({grid[2], grid[1], grid[0]}), maps({c.coils, nz, ny, nx});
+    const double before = bytes_in_use();
+    const auto toeplitz = make_toeplitz_normal(q, maps);
+    const double held = bytes_in_use() - before;
+    const OperatorCost cost = toeplitz_cost(c.matrix_size, c.coils, precision_of<TypeParam>(), Device::cpu());
+    EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
+    EXPECT_EQ(cost.bytes, toeplitz->cost().bytes);
+    Array<Complex<TypeParam>> in(toeplitz->domain()), out(toeplitz->domain());
+    const double used = bytes_in_use();
+    toeplitz->forward(in, out);
+    EXPECT_EQ(bytes_in_use(), used) << "no scratch";
+  }
+}
+
 TYPED_TEST(Toeplitz, refuses_arrays_that_do_not_agree) {
   const std::array<int, 3> matrix{6, 6, 1};
   const auto q =
@@ -187,7 +212,7 @@ TYPED_TEST(Roughness, equals_finite_differences_of_the_oracle) {
     const auto image = random_values<TypeParam>({matrix[2], matrix[1], matrix[0]}, 1);
     const auto start = random_values<TypeParam>(image.shape(), 2);
     auto result = start;
-    add_roughness(image, TypeParam(0.5), {}, result);
+    roughness_term<TypeParam>()->add_normal(image, TypeParam(0.5), result);
     const auto w = oracle::finite_difference_matrix(matrix);
     auto expected = in_double(start);
     for (std::int64_t row = 0; row < w.extent(0); ++row) {
@@ -209,7 +234,7 @@ TYPED_TEST(Roughness, weights_each_pair_of_neighbours) {
   Array<TypeParam> weights({3, 1, 1, 3});
   for (auto& w : weights) w = TypeParam(100);
   weights[0] = TypeParam(2), weights[1] = TypeParam(0.5);
-  add_roughness(image, TypeParam(1), weights, result);
+  roughness_term(weights)->add_normal(image, TypeParam(1), result);
   EXPECT_EQ(result[0], Complex<TypeParam>(-4));
   EXPECT_EQ(result[1], Complex<TypeParam>(4, -2));
   EXPECT_EQ(result[2], Complex<TypeParam>(0, 2));
@@ -235,14 +260,11 @@ class RegularizedSolution : public ::testing::Test {
       normal = make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, Device::cpu()), maps);
     else
       normal = std::make_shared<ExplicitNormal<T>>(encoding);
-    std::shared_ptr<const HermitianOperator<T>> regularized;
-    if (roughness)
-      regularized = std::make_shared<RoughnessRegularized<T>>(normal, lambda);
-    else
-      regularized = std::make_shared<IdentityRegularized<T>>(normal, lambda);
+    const RegularizedNormal<T> regularized(normal,
+                                           {{roughness ? roughness_term<T>() : identity_term<T>(), lambda}});
     Array<Complex<T>> b(image), x(image);
     encoding->adjoint(data, b);
-    conjugate_gradient(*regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
+    conjugate_gradient(regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
 
     const auto matrix_of_encoding =
         oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));

@@ -1,0 +1,158 @@
+#include "recon/transform/direct/direct_cost.hpp"
+
+#include <omp.h>
+
+#include <cmath>
+
+#include "recon/array/operator_cost.hpp"
+#include "recon/transform/direct/direct_cuda.hpp"
+#include "recon/transform/direct/direct_kernels_cpu.hpp"
+#include "recon/transform/direct/sample_groups.hpp"
+#include "recon/transform/direct/tiles.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr double block = SampleGroups::block_size;
+
+double doubled(double n) { return n == 1 ? 1 : 2 * n; }
+
+/// Threads that fill the device; where there is none to ask, those of an H100.
+std::int64_t threads_of(Device device) {
+  int multiprocessors = 0;
+  if constexpr (built_with_cuda) multiprocessors = multiprocessor_count(device);
+  return std::int64_t{threads_per_multiprocessor} * (multiprocessors > 0 ? multiprocessors : 132);
+}
+
+double tiles_bytes(Precision precision, const VoxelGrid& grid, std::int64_t samples, Device device) {
+  const auto threads = threads_of(device);
+  return precision == Precision::single_precision ? direct_device_bytes<float>(grid, samples, threads)
+                                                  : direct_device_bytes<double>(grid, samples, threads);
+}
+
+}  // namespace
+
+SampleCount count_samples(const Trajectory& trajectory) { return SampleGroups(trajectory).count(); }
+
+DirectCost::DirectCost(const TransformSizes& sizes)
+    : sizes_(sizes),
+      nx_(sizes.matrix_size[0]),
+      ny_(sizes.matrix_size[1]),
+      nz_(sizes.matrix_size[2]),
+      all_(static_cast<double>(sizes.samples.all)),
+      x_(static_cast<double>(sizes.samples.x)),
+      xy_(static_cast<double>(sizes.samples.xy)),
+      element_(static_cast<double>(bytes_of_complex(sizes.precision))) {
+  if (sizes.device.is_cuda() || x_ == 0) x_ = xy_ = all_;
+  if (sizes.device.is_cuda()) return;
+  const auto use = [&](const auto& kernels) { lanes_ = kernels.lanes, tile_rows_ = kernels.tile_rows; };
+  sizes.precision == Precision::single_precision ? use(direct_cpu::kernels<float>())
+                                                 : use(direct_cpu::kernels<double>());
+}
+
+// --- Work ---
+
+/// Rows are computed in whole vector registers of positions x >= 0; a GPU computes the voxels that there are.
+Work DirectCost::adjoint_of(double rows, double row_length) const {
+  Work work(WorkUnit::adjoint_row, rows * xy_, sizes_.precision);
+  work.at(WorkUnit::adjoint_pair, sizes_.precision) = rows * x_ * padded(row_length);
+  return work + Work(WorkUnit::region, 4);
+}
+
+Work DirectCost::adjoint(std::int64_t coils) const {
+  const double count = static_cast<double>(coils);
+  return adjoint_of(ny_ * nz_ * count, nx_) +
+         Work(WorkUnit::copied_byte, nx_ * ny_ * nz_ * count * element_);  // sums from zero to the image
+}
+
+Work DirectCost::forward(std::int64_t coils) const {
+  const double rows = ny_ * nz_ * static_cast<double>(coils);
+  Work work(WorkUnit::forward_row, all_ * rows, sizes_.precision);
+  work.at(WorkUnit::forward_pair, sizes_.precision) = all_ * rows * padded(nx_);
+  return work + Work(WorkUnit::region, 3) + Work(WorkUnit::copied_byte, nx_ * rows * element_);
+}
+
+Work DirectCost::point_spread() const {
+  const double gx = doubled(nx_), points = gx * doubled(ny_) * doubled(nz_);
+  return adjoint_of(std::ceil(points / gx / 2), gx) + making() +
+         Work(WorkUnit::touched_byte, 2 * points * element_) + Work(WorkUnit::copied_byte, points * element_);
+}
+
+Work DirectCost::making() const {
+  const auto held = Work(WorkUnit::touched_byte, static_cast<double>(bytes()));
+  return held + (sizes_.device.is_cuda() ? Work(WorkUnit::transferred_byte, 24 * all_)
+                                         : Work(WorkUnit::sorted_sample, all_));
+}
+
+double DirectCost::padded(double row_length) const {
+  if (sizes_.device.is_cuda()) return row_length;
+  return 2 * lanes_ * std::ceil(std::ceil(row_length / 2) / lanes_);
+}
+
+double DirectCost::pairs_of(double rows, double row_length) const {
+  constexpr double pairs_of_a_row = 16;  // what the factor of a row costs
+  return rows * (x_ < all_ ? row_length * x_ + pairs_of_a_row * xy_ : row_length * all_);
+}
+double DirectCost::forward_pairs() const { return all_ * nx_ * ny_ * nz_; }
+double DirectCost::adjoint_pairs() const { return pairs_of(ny_ * nz_, nx_); }
+double DirectCost::point_spread_pairs() const {
+  return pairs_of(doubled(ny_) * doubled(nz_), doubled(nx_)) / 2;
+}
+
+// --- Bytes ---
+
+/// SampleGroups: the order, and the places in whole blocks.
+double DirectCost::groups_bytes() const {
+  return 8 * all_ + sizeof(SampleGroups::Place) * xy_ * (block * std::ceil(x_ / block) / x_);
+}
+
+std::size_t DirectCost::bytes() const {
+  if (sizes_.device.is_cuda())
+    return whole_bytes(
+        tiles_bytes(sizes_.precision, image_grid(sizes_.matrix_size), sizes_.samples.all, sizes_.device));
+  return whole_bytes(24 * all_ + groups_bytes());  // the trajectory
+}
+
+/// AdjointSums and ForwardSums of direct_cpu.cpp: sums of rows or packed images, whichever is larger; the tables
+/// of a step; what each thread has for itself.
+double DirectCost::sums_bytes(double nx, double ny, double nz, double rows, double coils,
+                              bool forward) const {
+  const double value = element_ / 2, blocks = std::ceil(x_ / block), slots_of_block = std::ceil(xy_ / x_),
+               slots_at_once = std::clamp(std::floor(0x1p22 / (nz * coils * block * element_)), 1.0,
+                                          double{SampleGroups::most_slots}),
+               together = std::clamp(std::floor(slots_at_once / slots_of_block), 1.0, std::min(4.0, blocks)),
+               stride = std::min(slots_at_once, together * slots_of_block) * block + 16;
+  double sums = 2 * padded(nx) * rows * coils;
+  double thread = 4 * tile_rows_ * direct_cpu::adjoint_stride + 64 * (nz + coils + 1);
+  if (forward) {
+    const double packed_rows = std::ceil(ny / tile_rows_) * tile_rows_, threads = omp_get_max_threads(),
+                 group = 2 * lanes_, samples = std::min(256.0, std::ceil(all_ / threads / group) * group);
+    sums = std::max(sums, 4 * std::ceil(nx / 2) * packed_rows * nz * coils);
+    thread += samples * (2 * std::ceil(nx / 2) + 2 * (ny + nz + coils + 1));
+  }
+  const double tables = together * block * padded(nx) + (2 * (ny + nz * coils) + 1) * stride;
+  return value * (sums + tables + thread * omp_get_max_threads());
+}
+
+std::size_t DirectCost::scratch_bytes(std::int64_t coils) const {
+  if (sizes_.device.is_cuda()) return 0;
+  const double image = nx_ * ny_ * nz_ * element_;
+  const auto together = std::min(coils, image < 0x1p62 ? direct_coils_at_once(std::int64_t(image)) : 1);
+  return whole_bytes(sums_bytes(nx_, ny_, nz_, ny_ * nz_, static_cast<double>(together), true));
+}
+
+std::size_t DirectCost::point_spread_scratch_bytes() const {
+  const double gx = doubled(nx_), gy = doubled(ny_), gz = doubled(nz_), rows = gy * gz / 2;
+  if (sizes_.device.is_cuda()) {
+    const VoxelGrid half = half_difference_grid(sizes_.matrix_size);
+    const double voxels = double(half.extent[0]) * half.extent[1] * half.extent[2];
+    return whole_bytes(tiles_bytes(sizes_.precision, half, sizes_.samples.all, sizes_.device) +
+                       (all_ + voxels) * element_);
+  }
+  return whole_bytes(groups_bytes() + gx * rows * element_ +
+                     sums_bytes(gx, gz == 1 ? gy / 2 : gy, std::ceil(gz / 2), rows, 1, false));
+}
+
+double DirectCost::accuracy() const { return sizes_.precision == Precision::single_precision ? 3e-5 : 1e-12; }
+
+}  // namespace fhd

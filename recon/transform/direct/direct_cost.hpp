@@ -1,0 +1,50 @@
+#pragma once
+// What direct sums cost and hold: the rules of direct_cpu.cpp and direct_cuda.cu, from sizes alone.
+#include <algorithm>
+
+#include "recon/domain/scan.hpp"
+#include "recon/transform/transform_cost.hpp"
+
+namespace fhd {
+
+/// Sorts the samples as the direct adjoint on the CPU does.
+SampleCount count_samples(const Trajectory& trajectory);
+
+/// Coils that the CPU sums together: their sums stay below 256 MiB.
+inline std::int64_t direct_coils_at_once(std::int64_t image_bytes) {
+  return std::clamp<std::int64_t>((std::int64_t{1} << 28) / image_bytes, 1, 64);
+}
+
+class DirectCost final : public TransformCost {
+ public:
+  explicit DirectCost(const TransformSizes& sizes);
+  Work making() const override;
+  Work forward(std::int64_t coils) const override;
+  Work adjoint(std::int64_t coils) const override;
+  std::size_t bytes() const override;
+  /// On the CPU made by the first call and kept.
+  std::size_t scratch_bytes(std::int64_t coils) const override;
+  double accuracy() const override;
+  Work point_spread() const override;
+  std::size_t point_spread_scratch_bytes() const override;
+
+  /// Pairs of a voxel and a sample for one image, of its adjoint and of half of the difference grid those of
+  /// the work that is left where samples share positions.
+  double forward_pairs() const;
+  double adjoint_pairs() const;
+  double point_spread_pairs() const;
+
+ private:
+  double padded(double row_length) const;
+  Work adjoint_of(double rows, double row_length) const;
+  double pairs_of(double rows, double row_length) const;
+  double groups_bytes() const;
+  double sums_bytes(double nx, double ny, double nz, double rows, double coils, bool forward) const;
+
+  TransformSizes sizes_;
+  double nx_, ny_, nz_, all_, x_, xy_;  ///< voxels; samples, of which differ
+  double element_;                      ///< bytes of a complex number
+  int lanes_ = 1, tile_rows_ = 1;       ///< of the CPU's kernels
+};
+
+}  // namespace fhd
