@@ -3,7 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "recon/array/no_cuda.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded_cpu.hpp"
 #include "recon/transform/gridded/gridded_cuda.hpp"

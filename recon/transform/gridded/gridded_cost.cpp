@@ -8,6 +8,7 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/fft_work.hpp"
+#include "recon/array/operator_cost.hpp"
 #include "recon/transform/gridded/gridded_cuda.hpp"
 
 namespace fhd {
@@ -19,8 +20,6 @@ int multiprocessors_of(Device device) {
     if (device.is_cuda()) return multiprocessor_count(device);
   return default_multiprocessors;
 }
-
-std::size_t whole(double bytes) { return static_cast<std::size_t>(std::min(bytes, 9.2e18)); }  // below 2^63
 
 double product(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
 
@@ -114,13 +113,13 @@ std::size_t GriddedCost::sorted_bytes() const {
   const auto samples = static_cast<double>(sizes_.samples.all), real = static_cast<double>(element()) / 2;
   constexpr double bytes_of_tile = 80;
   if (sizes_.device.is_cpu())  // index, and first point and offset of each axis
-    return whole(samples * (4 + 3 * (4 + real)) +
-                 static_cast<double>(GridTiles(gridding_).all()) * bytes_of_tile);
+    return whole_bytes(samples * (4 + 3 * (4 + real)) +
+                       static_cast<double>(GridTiles(gridding_).all()) * bytes_of_tile);
   // Index, and AxisPosition of each axis; runs, their rows, and the first row of every plane of a column.
   const GridShape shape = grid_shape(gridding_);
   const double planes = double(shape.tiles[0]) * shape.tiles[1] * (shape.size[2] + shape.points[2] - 1);
-  return whole(samples * (4 + 3 * 2 * real) + static_cast<double>(runs_.runs) * sizeof(SampleRun) +
-               (static_cast<double>(runs_.rows) + planes) * 4);
+  return whole_bytes(samples * (4 + 3 * 2 * real) + static_cast<double>(runs_.runs) * sizeof(SampleRun) +
+                     (static_cast<double>(runs_.rows) + planes) * 4);
 }
 
 std::size_t GriddedCost::bytes() const {
@@ -129,7 +128,7 @@ std::size_t GriddedCost::bytes() const {
     const double n = sizes_.matrix_size[axis], g = static_cast<double>(gridding_.grid[axis]);
     bytes += n * static_cast<double>(element()) / 2 + (sizes_.device.is_cpu() ? 4 * (n + g) : 0);
   }
-  return whole(bytes);
+  return whole_bytes(bytes);
 }
 
 std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
@@ -158,7 +157,7 @@ std::int64_t GriddedCost::fft_elements() const {
 
 std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
   if (sizes_.device.is_cuda())
-    return whole(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
+    return whole_bytes(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
   const GridTiles tiles(gridding_);
   return static_cast<std::size_t>(omp_get_max_threads() * tiles.coils_in_cache(coils, element()) *
                                   tiles.largest_volume) *
@@ -168,8 +167,8 @@ std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
 std::size_t GriddedCost::scratch_bytes(std::int64_t coils) const {
   const std::int64_t together = coils_together(coils);
   const std::int64_t fft = sizes_.device.is_cpu() ? omp_get_max_threads() * fft_elements() : 0;
-  return sweep_bytes(together) + whole(static_cast<double>(gridding_.grid_points() * together + fft) *
-                                       static_cast<double>(element()));
+  return sweep_bytes(together) + whole_bytes(static_cast<double>(gridding_.grid_points() * together + fft) *
+                                             static_cast<double>(element()));
 }
 
 /// The image with its centre in the middle is there beside the result; before that, with the transform, a
@@ -177,7 +176,7 @@ std::size_t GriddedCost::scratch_bytes(std::int64_t coils) const {
 std::size_t GriddedCost::point_spread_scratch_bytes() const {
   const GriddedCost doubled = of_difference_grid();
   const std::size_t of_a_sample = element() + (sizes_.device.is_cpu() ? 24 : 0);
-  return std::max(whole(product(doubled.sizes_.matrix_size) * static_cast<double>(element())),
+  return std::max(whole_bytes(product(doubled.sizes_.matrix_size) * static_cast<double>(element())),
                   doubled.bytes() + doubled.scratch_bytes(1) +
                       static_cast<std::size_t>(sizes_.samples.all) * of_a_sample);
 }
@@ -190,7 +189,7 @@ DensityCost density_cost(const TransformSizes& sizes, int iterations) {
                          Work(WorkUnit::copied_byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
   return {
       cost.making() + Work(WorkUnit::touched_byte, points * 8) + static_cast<double>(iterations) * iteration,
-      cost.sorted_bytes() + cost.sweep_bytes(1) + whole((points + 2 * samples) * 8)};
+      cost.sorted_bytes() + cost.sweep_bytes(1) + whole_bytes((points + 2 * samples) * 8)};
 }
 
 }  // namespace fhd

@@ -240,16 +240,16 @@ TYPED_TEST(GpuGridded, holds_the_bytes_that_its_cost_says) {
       EXPECT_LE(static_cast<double>(used), 1.15 * static_cast<double>(said));
       EXPECT_GE(static_cast<double>(used), 0.85 * static_cast<double>(said));
     };
-    const std::size_t before = device::memory_use().used_bytes;
+    const std::size_t before = device::memory_use(Device::cuda()).used_bytes;
     const auto transform =
         make_gridded_transform_cuda<TypeParam>(trajectory, GriddedCost(sizes, 1e-4, budget));
     transform->adjoint(values, images);
     transform->forward(images, result);
-    const std::size_t used = device::memory_use().used_bytes;
+    const std::size_t used = device::memory_use(Device::cuda()).used_bytes;
     within(used - before, transform->cost().bytes() + transform->cost().scratch_bytes(coils));
     transform->adjoint(values, images);
     transform->forward(images, result);
-    EXPECT_EQ(device::memory_use().used_bytes, used);  // scratch is made once
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, used);  // scratch is made once
   }
 }
 
