@@ -27,13 +27,13 @@ struct BenchCommand {
   int bench_kernels() const;
 };
 
-void print_environment() {
+void print_environment(const std::vector<std::pair<std::string, std::string>>& environment) {
   fmt::print("fhd {}\n", program_version);
-  for (const auto& [name, value] : ReconOptions::environment()) fmt::print("{}: {}\n", name, value);
+  for (const auto& [name, value] : environment) fmt::print("{}: {}\n", name, value);
 }
 
 int BenchCommand::bench_cpu() const {
-  print_environment();
+  print_environment(ReconOptions::environment());
   fmt::print("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
              measured_fma_rate());
   std::vector<BenchRow> rows;
@@ -54,25 +54,8 @@ int BenchCommand::bench_cpu() const {
   return 0;
 }
 
-int BenchCommand::bench_kernels() const {
-  const ChosenDevice device = device_option.choose();
-  if (device.device.is_cpu())
-    throw Error("bench kernels", "a GPU", device.text,
-                "run it where there is one; 'fhd bench' measures the CPU");
-  print_environment();
-  for (const auto& [name, value] : device.environment()) fmt::print("{}: {}\n", name, value);
-
-  std::vector<GpuBenchRow> rows;
-  {
-    ProgressLine progress(false);
-    rows = run_gpu_bench(quick, progress.callback());
-  }
-  fmt::print("\n| operation | ms | pairs/s | in cuFFT |\n|---|---|---|---|\n");
-  for (const auto& row : rows)
-    fmt::print("| {} | {:.3f} | {} | {} |\n", row.what, row.ms,
-               row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
-               row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
-
+/// The ladder of kernels beside the ceilings of the device.
+void print_ladder(bool quick) {
   const Ceilings ceilings = measure_ceilings();
   fmt::print(
       "\nmeasured ceilings: {:.2e} special functions/s ({:.2e} pairs/s at one sin and one cos a pair), "
@@ -99,6 +82,26 @@ int BenchCommand::bench_kernels() const {
       "\npairs/s counts voxels x samples x coils; a share above 1 means that sin and cos are shared: by "
       "coils, or by "
       "the voxels of a run\n");
+}
+
+int BenchCommand::bench_kernels() const {
+  const ChosenDevice device = device_option.choose();
+  if (device.device.is_cpu())
+    throw Error("bench kernels", "a GPU", device.text,
+                "run it where there is one; 'fhd bench' measures the CPU");
+  print_environment(device.environment());
+
+  std::vector<GpuBenchRow> rows;
+  {
+    ProgressLine progress(false);
+    rows = run_gpu_bench(quick, progress.callback());
+  }
+  fmt::print("\n| operation | ms | pairs/s | in cuFFT |\n|---|---|---|---|\n");
+  for (const auto& row : rows)
+    fmt::print("| {} | {:.3f} | {} | {} |\n", row.what, row.ms,
+               row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
+               row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
+  if constexpr (built_with_cuda) print_ladder(quick);
   return 0;
 }
 

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/option_names.hpp"
 #include "app/scan_options.hpp"
 #include "io/scan/nifti_volume.hpp"
-#include "validation/diagnosis.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 namespace {
@@ -80,7 +81,11 @@ int run(const Options& options) {
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const auto& path : options.scans) {
-    const auto findings = diagnose(path, settings);
+    auto findings = diagnose(path, settings);
+    for (auto& finding : findings) {
+      finding.what = in_words_of_options(finding.what);
+      finding.remedy = in_words_of_options(finding.remedy);
+    }
     usable = usable && is_usable(count(findings), options.strict);
     if (options.json)
       json.push_back(as_json(path, findings, options.strict));

@@ -13,6 +13,7 @@
 #include "app/device_option.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
+#include "app/scan_results.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/png.hpp"
 #include "io/result/results.hpp"
@@ -34,6 +35,7 @@ struct CompareCommand {
   DeviceOption device_option;
 
   int run();
+  void write(const Comparison& comparison, const io::ScanSummary& summary, const ChosenDevice& device) const;
 };
 
 /// "path/scan.h5" -> "path/scan"
@@ -69,6 +71,26 @@ void print_table(const Comparison& comparison, const char* quantity,
   }
   fmt::print("  relative l2 and maximum error against {}; SSIM and NRMSE (best complex scale) against {}\n",
              comparison.reference, errors_against);
+}
+
+/// On the device, or where it fails and the user left the choice, on the CPU.
+Comparison compared(const Scan& scan, const Settings& settings, const ChosenDevice& device,
+                    const std::optional<Image>& true_image) {
+  ProgressLine progress(false);
+  const auto compare_on = [&](Device where) {
+    auto comparison = validation::compare(scan, validation::comparison_cases(settings, where), true_image,
+                                          progress.callback());
+    progress.clear();
+    return comparison;
+  };
+  try {
+    return compare_on(device.device);
+  } catch (const DeviceError& error) {
+    if (!device.automatic) throw;
+    progress.clear();
+    print_fallback(error.what());
+    return compare_on(Device::cpu());
+  }
 }
 
 nlohmann::json json_of(const Measurement& m) {
@@ -118,28 +140,18 @@ int CompareCommand::run() {
 
   const ChosenDevice device = device_option.choose();
   fmt::print("device    {}\n", device.text);
-  ProgressLine progress(false);
-  const Scan one = file->read(slice, repetition);
-  const auto compare_on = [&](Device device) {
-    return validation::compare(one, validation::comparison_cases(settings, device), true_image,
-                               progress.callback());
-  };
-  Comparison comparison;
-  try {
-    comparison = compare_on(device.device);
-  } catch (const DeviceError& error) {
-    if (!device.automatic) throw;
-    progress.clear();
-    print_fallback(error.what());
-    comparison = compare_on(Device::cpu());
-  }
-  progress.clear();
+  const auto comparison = compared(file->read(slice, repetition), settings, device, true_image);
   print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);
   print_table(comparison, "Q", &CaseResult::q, comparison.reference);
   print_table(comparison, "image", &CaseResult::image, true_image ? "the true image" : comparison.reference);
+  write(comparison, summary, device);
+  fmt::print("\nwrote     {0}.png {0}.json\n", output);
+  return 0;
+}
 
+void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& summary,
+                           const ChosenDevice& device) const {
   nlohmann::json environment;
-  for (const auto& [name, value] : ReconOptions::environment()) environment[name] = value;
   for (const auto& [name, value] : device.environment()) environment[name] = value;
   const nlohmann::json report{{"program_version", program_version},
                               {"command_line", command_line()},
@@ -160,8 +172,6 @@ int CompareCommand::run() {
   io::write_png(files[0].temporary(), picture_of(comparison, comparison.matrix_size[2] / 2), files[0].path());
   io::write_bytes(files[1].temporary(), text.data(), text.size(), files[1].path());
   io::commit_all(files);
-  fmt::print("\nwrote     {0}.png {0}.json\n", output);
-  return 0;
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cstdio>
 #include <ctime>
 
-#include "recon/error.hpp"
+#include "app/option_names.hpp"
 
 namespace fhd::app {
 
@@ -79,38 +79,14 @@ void print_scan(const io::ScanSummary& s) {
   for (const auto& sentence : s.missing) fmt::print("missing   {}\n", sentence);
 }
 
-std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
-                                          const std::string& option) {
-  std::vector<std::int64_t> selected;
-  if (text == "all") {
-    for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
-    return selected;
-  }
-  const auto refuse = [&] {
-    throw Error(option,
-                fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
-                "'" + text + "'");
-  };
-  const char *at = text.data(), *end = at + text.size();
-  const auto integer = [&] {
-    std::int64_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= count) refuse();
-    at = next;
-    return value;
-  };
-  while (true) {
-    const std::int64_t first = integer();
-    std::int64_t last = first;
-    if (at != end && *at == '-') ++at, last = integer();
-    if (last < first) refuse();
-    for (std::int64_t i = first; i <= last; ++i) {
-      if (std::find(selected.begin(), selected.end(), i) != selected.end()) refuse();
-      selected.push_back(i);
-    }
-    if (at == end) return selected;
-    if (*at++ != ',') refuse();
-  }
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return text;
+}
+
+void print_error(const std::string& line) {
+  std::fprintf(stderr, "fhd: %s\n", one_line(in_words_of_options(line)).c_str());
 }
 
 std::string utc_now() {

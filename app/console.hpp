@@ -51,10 +51,10 @@ std::string text(const std::array<int, 3>& matrix_size);
 /// What the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
-/// "0-3,7" -> {0, 1, 2, 3, 7}; "all" -> 0 ... count-1. Throws Error naming `option` when an index is not
-/// below `count` or comes twice.
-std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
-                                          const std::string& option);
+/// With "?" for control characters: one line whatever a file is called.
+std::string one_line(std::string text);
+/// "fhd: ..." on standard error, in one line and in the words of the command line.
+void print_error(const std::string& line);
 
 /// Now, in ISO 8601: "2026-11-21T07:45:00Z".
 std::string utc_now();

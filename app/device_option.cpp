@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstdio>
 
+#include "app/console.hpp"
+#include "app/option_names.hpp"
+#include "app/recon_options.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -22,12 +24,23 @@ int ordinal_of(const std::string& text) {
   return status == std::errc() && stop == end ? ordinal : -1;
 }
 
-ChosenDevice gpu(int ordinal) {
-  ChosenDevice device;
-  device.device = Device::cuda();
-  device.description = device::select(ordinal);
-  device.text = fmt::format("GPU {}: {}", ordinal, device.description.text());
-  return device;
+ChosenDevice gpu(Device device) {
+  const auto description = device::start(device);
+  return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
+}
+
+/// A GPU where there is one that works.
+ChosenDevice choose_any(int preferred) {
+  const auto inventory = device::inventory();
+  ChosenDevice chosen;
+  try {
+    if (inventory.devices.empty()) throw Error(inventory.reason, "", "");
+    chosen = gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
+  } catch (const Error& error) {
+    chosen.text = "CPU, because " + in_words_of_options(error.what());
+  }
+  chosen.automatic = true;
+  return chosen;
 }
 
 }  // namespace
@@ -46,43 +59,37 @@ void DeviceOption::add_to(CLI::App& app) {
 }
 
 ChosenDevice DeviceOption::choose(int preferred) const {
-  ChosenDevice device;
-  device.text = "CPU";
+  ChosenDevice chosen;
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
-    device = gpu(count > 0 ? preferred % count : 0);
+    chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
   } else if (device_ == "auto") {
-    const auto inventory = device::inventory();
-    try {
-      if (inventory.devices.empty())
-        device.text = "CPU, because " + inventory.reason;
-      else
-        device =
-            gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].ordinal);
-    } catch (const Error& error) {
-      device.text = std::string("CPU, because ") + error.what();
-    }
-    device.automatic = true;
+    chosen = choose_any(preferred);
   } else if (device_ != "cpu") {
-    device = gpu(ordinal_of(device_));
+    chosen = gpu(Device::cuda(ordinal_of(device_)));
   }
-  if (memory_mib_ > 0) device::limit_memory(memory_mib_ << 20);
-  return device;
+  if (memory_mib_ > 0) device::limit_memory(chosen.device, memory_mib_ << 20);
+  return chosen;
 }
 
-std::vector<std::pair<std::string, std::string>> Device::environment() const {
-  if (device.is_cpu()) return {{"device", text}};
-  const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
-  return {
-      {"device", fmt::format("GPU {}: {}", description.ordinal, description.name)},
-      {"GPU memory", fmt::format("{} MiB", description.memory_bytes >> 20)},
-      {"GPU compute capability", fmt::format("{}.{}", description.compute_major, description.compute_minor)},
-      {"CUDA of the driver", version(description.driver_version)},
-      {"CUDA runtime", version(description.runtime_version)}};
+std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
+  auto environment = ReconOptions::environment();
+  const auto add = [&](const char* name, std::string value) {
+    environment.emplace_back(name, std::move(value));
+  };
+  if (device.is_cpu()) {
+    add("device", text);
+    return environment;
+  }
+  const auto& d = description;
+  add("device", fmt::format("GPU {}: {}", device.number(), d.name));
+  add("GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20));
+  add("GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor));
+  add("CUDA of the driver", device::version_text(d.driver_version));
+  add("CUDA runtime", device::version_text(d.runtime_version));
+  return environment;
 }
 
-void print_fallback(const std::string& reason) {
-  fmt::print(stderr, "fhd: the GPU failed, the CPU goes on: {}\n", reason);
-}
+void print_fallback(const std::string& reason) { print_error("the GPU failed, the CPU goes on: " + reason); }
 
 }  // namespace fhd::app

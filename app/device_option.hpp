@@ -16,11 +16,11 @@ namespace fhd::app {
 /// Where a command computes.
 struct ChosenDevice {
   Device device = Device::cpu();
-  bool automatic = false;  ///< the user left the choice: a GPU that fails gives way to the CPU
-  std::string text;  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is installed"
+  bool automatic = false;    ///< the user left the choice: a GPU that fails gives way to the CPU
+  std::string text = "CPU";  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is ..."
   device::Description description;  ///< of the GPU
 
-  /// For the report: name, value.
+  /// For the report: name, value, of the processor and the device.
   std::vector<std::pair<std::string, std::string>> environment() const;
 };
 

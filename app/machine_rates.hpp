@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "recon/pipeline/cost_model.hpp"
+#include "recon/pipeline/machine_rates.hpp"
 
 namespace fhd::app {
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/console.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -38,13 +38,6 @@ std::string quoted(const std::string& word) {
   std::string result = "'";
   for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
-}
-
-/// "fhd: ..." on standard error, in one line whatever a file is called.
-void print_error(std::string line) {
-  for (char& c : line)
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
-  std::fprintf(stderr, "fhd: %s\n", line.c_str());
 }
 
 /// A closed standard stream would give its number to the next file, and messages would go into that file.

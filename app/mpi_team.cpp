@@ -2,26 +2,15 @@
 
 #include <dlfcn.h>
 
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
+#include "app/batch/ranks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
-
-/// The first of these environment variables that holds a number; -1 without.
-int number_from(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* text = std::getenv(name);
-    int value = -1;
-    if (text && std::from_chars(text, text + std::strlen(text), value).ec == std::errc()) return value;
-  }
-  return -1;
-}
 
 class Module final : public MpiProcessGroup {
  public:
@@ -46,12 +35,13 @@ class Module final : public MpiProcessGroup {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int local_rank() const override {
-    const int local = number_from({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
-    return local < 0 ? rank_ : local;
+    return number_in_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+        .value_or(rank_);
   }
   int local_size() const override {
-    const int local = number_from({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"});
-    return local < 1 ? size_ : local;
+    const auto local =
+        number_in_environment({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"});
+    return std::max(1, local.value_or(size_));
   }
   void sum(float* values, std::int64_t count) const override { require(sum_float_(values, count)); }
   void sum(double* values, std::int64_t count) const override { require(sum_double_(values, count)); }
@@ -83,7 +73,7 @@ class Module final : public MpiProcessGroup {
 }  // namespace
 
 std::shared_ptr<MpiProcessGroup> join_team() {
-  if (number_from({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) <= 1) return nullptr;
+  if (number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1) <= 1) return nullptr;
   return std::make_shared<Module>();
 }
 

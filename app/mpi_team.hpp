@@ -2,7 +2,7 @@
 // The processes that mpirun started together.
 #include <memory>
 
-#include "recon/encoding/process_group.hpp"
+#include "recon/array/process_group.hpp"
 
 namespace fhd::app {
 

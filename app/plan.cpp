@@ -14,14 +14,15 @@
 #include "app/console.hpp"
 #include "app/device_option.hpp"
 #include "app/machine_rates.hpp"
+#include "app/option_names.hpp"
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
-#include "recon/pipeline/cost_model.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/memory_plan.hpp"
+#include "recon/pipeline/device_memory.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
@@ -39,10 +40,11 @@ struct PlanCommand {
 
 /// One column of the table.
 struct DevicePlan {
-  std::string name;
+  std::string name, transform, transform_reason;
   bool assumed_rates = false;
+  Estimate made;
   Prediction prediction;
-  MemoryPlan memory;
+  MemoryLedger memory;
   std::size_t available_bytes = 0;
   std::string refusal;  ///< why it cannot be done there; empty when it can
   bool fits() const { return refusal.empty(); }
@@ -71,65 +73,76 @@ ScanSizes sizes_of(io::ScanFile& file) {
   return sizes;
 }
 
-/// Of the gridded image that fhd recon makes beside the other; empty where it makes none.
-std::optional<Settings> settings_beside(const Settings& settings, bool gridded_image) {
-  if (!gridded_image || settings.method != Method::cg) return std::nullopt;
-  return gridded_settings(settings);
+std::string transform_reason(const Estimate& made, const Settings& settings, Device device) {
+  if (is_method<ConventionalGridding>(settings)) return "the method is gridding";
+  if (is_method<CartesianFft>(settings)) return "the method is one FFT";
+  if (made.transform.asked_for) return "asked for";
+  return fmt::format("{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
+                     made.transform.pairs,
+                     made.transform.kind == TransformKind::direct ? "within" : "above",
+                     affordable_pairs(device));
 }
 
-DevicePlan plan_on_cpu(const ScanSizes& sizes, Settings settings, bool gridded_image) {
-  settings.device = Device::cpu();
-  const auto gridded = settings_beside(settings, gridded_image);
+/// Fills what follows from the sizes and the rates.
+void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const MachineRates& rates,
+                const MachineRates& host, DevicePlan& plan) {
+  plan.made = estimate(sizes, how);
+  plan.prediction = predict(sizes, how, rates, host);
+  // The FFT of a Cartesian scan counts as gridded.
+  const bool direct =
+      plan.made.transform.kind == TransformKind::direct && !is_method<CartesianFft>(how.settings);
+  plan.transform = direct ? "direct" : "gridded";
+  plan.transform_reason = transform_reason(plan.made, how.settings, how.device);
+}
+
+DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
   DevicePlan plan;
   plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
-  plan.prediction = predict(sizes, settings, machine_rates(Device::cpu()), gridded ? &*gridded : nullptr);
-  plan.memory = plan_host_memory(plan.prediction.workload, settings, gridded ? &*gridded : nullptr);
+  const MachineRates rates = machine_rates(Device::cpu());
+  how.device = Device::cpu();
+  predict_on(sizes, how, rates, rates, plan);
+  plan.memory = plan.made.host;
   plan.available_bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (plan.memory.peak_bytes() > plan.available_bytes) plan.refusal = "more memory than this machine has";
   return plan;
 }
 
-DevicePlan plan_on_gpu(const ScanSizes& sizes, Settings settings, bool gridded_image,
-                       const device::Description& gpu) {
-  settings.device = Device::cuda();
-  const auto gridded = settings_beside(settings, gridded_image);
+DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const device::Description& gpu) {
   DevicePlan plan;
-  plan.name = fmt::format("GPU {}: {}", gpu.ordinal, gpu.name);
+  plan.name = fmt::format("GPU {}: {}", gpu.device.number(), gpu.name);
+  const MachineRates host = machine_rates(Device::cpu());
   MachineRates rates;
+  how.device = gpu.device;
   try {
-    device::select(gpu.ordinal);
-    plan.available_bytes = device::memory_use().free_bytes;
-    rates = machine_rates(Device::cuda(), gpu.name);
+    device::start(gpu.device);
+    plan.available_bytes = device::memory_use(gpu.device).free_bytes;
+    rates = machine_rates(gpu.device, gpu.name);
   } catch (const Error& error) {
-    rates = assumed_gpu_rates(machine_rates(Device::cpu()));
+    rates = assumed_gpu_rates(host);
     plan.assumed_rates = true;
     plan.refusal = error.what();
   }
-  const MachineRates host = machine_rates(Device::cpu());
-  plan.prediction = predict(sizes, settings, rates, gridded ? &*gridded : nullptr, &host);
-  const Workload& work = plan.prediction.workload;
   try {
-    plan.memory = plan_device_memory({sizes.matrix_size, sizes.samples, work.coils, work.uses_maps,
-                                      work.transform, work.time_segments, work.difference_segments},
-                                     settings, plan.available_bytes);
+    plan.memory = fit_device_memory(sizes, how, plan.available_bytes);
   } catch (const DeviceError& error) {
-    if (plan.refusal.empty()) plan.refusal = error.what();
+    if (plan.refusal.empty()) plan.refusal = in_words_of_options(error.what());
   }
+  predict_on(sizes, how, rates, host, plan);
   return plan;
 }
 
 nlohmann::ordered_json to_json(const DevicePlan& plan) {
   auto stages = nlohmann::ordered_json::object(), memory = nlohmann::ordered_json::array();
   for (const Stage& stage : plan.prediction.stages) stages[stage.name] = stage.seconds;
-  for (const auto& item : plan.memory.items) memory.push_back({{"what", item.what}, {"bytes", item.bytes}});
-  const Workload& work = plan.prediction.workload;
+  for (const auto& item : plan.memory.items()) memory.push_back({{"what", item.what}, {"bytes", item.bytes}});
+  const Estimate& made = plan.made;
   return {{"device", plan.name},
           {"rates", plan.assumed_rates ? "assumed" : "measured"},
-          {"transform", work.transform == TransformKind::direct ? "direct" : "gridded"},
-          {"transform_reason", work.transform_reason},
-          {"coils", work.coils},
-          {"iterations", {{"expected", work.iterations}, {"most", work.most_iterations}}},
+          {"transform", plan.transform},
+          {"transform_reason", plan.transform_reason},
+          {"coils", made.coils},
+          {"iterations", {{"expected", made.iterations}, {"most", made.most_iterations}}},
           {"stages", stages},
           {"other_seconds", plan.prediction.other_seconds},
           {"seconds", plan.prediction.seconds()},
@@ -139,43 +152,49 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"fits", plan.fits()},
           {"refusal", plan.refusal},
           {"memory", memory},
-          {"assumptions", work.assumptions}};
+          {"assumptions", made.assumptions}};
 }
 
 void print(const DevicePlan& plan) {
-  const Workload& work = plan.prediction.workload;
+  const Estimate& made = plan.made;
   fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
-  fmt::print("transform {}: {}\n", work.transform == TransformKind::direct ? "direct" : "gridded",
-             work.transform_reason);
+  fmt::print("transform {}: {}\n", plan.transform,
+             plan.transform_reason);
   for (const Stage& stage : plan.prediction.stages)
     fmt::print("  {:<22} {:>10}\n", stage.name, duration(stage.seconds));
   fmt::print("  {:<22} {:>10}\n", "between the stages", duration(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
   fmt::print("  {:<22} {:>10}{}\n", "in all, of one image", duration(seconds),
              limit > 1.01 * seconds
-                 ? fmt::format("   (at most {}: {} iterations)", duration(limit), work.most_iterations)
+                 ? fmt::format("   (at most {}: {} iterations)", duration(limit), made.most_iterations)
                  : "");
   fmt::print("  {:<22} {:>10}   of {}: {}\n", "memory at most",
-             plan.memory.items.empty() ? "-" : mebibytes(plan.memory.peak_bytes()),
+             plan.memory.items().empty() ? "-" : mebibytes(plan.memory.peak_bytes()),
              mebibytes(plan.available_bytes), plan.fits() ? "fits" : "does not fit: " + plan.refusal);
-  for (const auto& sentence : work.assumptions) fmt::print("note      {}\n", sentence);
+  for (const auto& sentence : made.assumptions) fmt::print("note      {}\n", sentence);
+}
+
+std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings& how,
+                                 const ChosenDevice& chosen) {
+  std::vector<DevicePlan> plans{plan_on_cpu(sizes, how)};
+  if (is_method<CartesianFft>(how.settings)) return plans;
+  for (const auto& gpu : device::inventory().devices)
+    if (chosen.automatic || chosen.device == gpu.device) plans.push_back(plan_on_gpu(sizes, how, gpu));
+  return plans;
 }
 
 int PlanCommand::run() {
-  Settings settings = of_options([&] { return recon_options.settings(); });
-  of_options([&] { Reconstructor{settings}; });
-  settings.verifier = validation::make_verifier();
+  const auto verifier = validation::make_verifier();
+  EstimateSettings how{of_options([&] { return recon_options.settings(); })};
+  of_options([&] { validate(how.settings); });
+  const auto companion = companion_settings(how.settings);
+  how.verifier = verifier.get();
+  how.companion = companion && !no_gridded_image ? &*companion : nullptr;
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
   const ScanSizes sizes = sizes_of(*file);
   const ChosenDevice chosen = device_option.choose();
-
-  std::vector<DevicePlan> plans;
-  plans.push_back(plan_on_cpu(sizes, settings, !no_gridded_image));
-  if (settings.method != Method::fft)
-    for (const auto& gpu : device::inventory().devices)
-      if (chosen.automatic || (chosen.device.is_cuda() && chosen.description.ordinal == gpu.ordinal))
-        plans.push_back(plan_on_gpu(sizes, settings, !no_gridded_image, gpu));
+  const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 
   const std::int64_t images = summary.slice_count * summary.repetition_count;
   if (json) {

@@ -17,18 +17,18 @@
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
-#include "io/result/nifti.hpp"
+#include "app/scan_results.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
-#include "version.hpp"
 
 namespace fhd::app {
 namespace {
 
 struct ReconCommand {
-  std::string scan, slices = "all", repetitions = "all";
+  std::string scan;
+  VolumeSelection selection;
   std::optional<std::string> output;
   bool quiet = false, verbose = false, no_gridded_image = false;
   ScanOptions scan_options;
@@ -37,6 +37,8 @@ struct ReconCommand {
 
   int run();
   int reconstruct(const std::shared_ptr<MpiProcessGroup>& team);
+  void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const;
+  void print_image(const Report& report, std::size_t number, std::size_t total) const;
 };
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
@@ -73,19 +75,19 @@ int ReconCommand::run() {
   } catch (const std::exception& error) {
     // What fails in every process is told by the first, which ends the others before they speak.
     if (joined->rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-    fmt::print(stderr, "fhd: {}{}\n", joined->rank() > 0 ? fmt::format("process {}: ", joined->rank()) : "",
-               error.what());
+    print_error((joined->rank() > 0 ? fmt::format("process {}: ", joined->rank()) : "") + error.what());
     std::fflush(stderr);
     throw;
   }
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
-  Settings settings = of_options([&] { return recon_options.settings(); });
-  of_options([&] { Reconstructor{settings}; });
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  Execution execution;
+  of_options([&] { validate(settings); });
   const bool first = !team || team->rank() == 0;
   if (team) {
-    settings.team = team;
+    execution.processes = team;
     if (!first) quiet = true;
     if (!recon_options.threads_are_given()) share_processors(team->local_size());
   }
@@ -95,77 +97,56 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
   const auto file = io::open_scan(scan, scan_options.read_options());
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
-  const auto chosen_slices = parse_selection(slices, summary.slice_count, "--slices");
-  const auto chosen_repetitions = parse_selection(repetitions, summary.repetition_count, "--repetitions");
+  ScanResults results(scan, summary, selection, command_line(), io::sha256_of(scan));
 
   const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
-  ReconEngine engine(settings, device, first && !no_gridded_image);
+  ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(), first && !no_gridded_image);
+  results.set_device(device);
+  reconstruct_volumes(*file, engine, results);
+  if (!first) return 0;
+  if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
+  results.write(*output);
+  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", *output);
+  return 0;
+}
+
+void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const {
   ProgressLine progress(quiet);
   const auto on_fallback = [&](const std::string& reason) {
     progress.clear();
     print_fallback(reason);
   };
-
-  io::Provenance provenance{program_version,
-                            command_line(),
-                            scan,
-                            io::sha256_of(scan),
-                            utc_now(),
-                            ReconOptions::environment(),
-                            {},
-                            chosen_repetitions,
-                            chosen_slices};
-  io::ImageSeries series;
-  series.repetition_count = static_cast<std::int64_t>(chosen_repetitions.size());
-  series.slice_count = static_cast<std::int64_t>(chosen_slices.size());
-  io::ImageSeries gridded{series.repetition_count, series.slice_count, {}};
-  io::CompanionResults beside;
-
-  for (const auto& entry : device.environment()) provenance.environment.push_back(entry);
-  for (const auto repetition : chosen_repetitions)
-    for (const auto slice : chosen_slices) {
-      const std::size_t done = series.images.size(), total = chosen_repetitions.size() * chosen_slices.size();
-      if (total > 1) progress.set_context(fmt::format("image {} of {}", done + 1, total));
-      ReconResult made = engine(file->read(slice, repetition), progress.callback(), on_fallback);
-      Reconstruction& result = made.reconstruction;
-      progress.clear();
-      if (const auto& c = result.report.certificate; c && !c->passed)
-        fmt::print(stderr, "fhd: warning: image {}: the result is less accurate than asked: {}\n", done + 1,
-                   certificate_line(*c));
-      if (!quiet) {
-        if (done == 0 && verbose && !result.report.device_memory.empty()) {
-          const auto print_memory = [](std::size_t bytes, const std::string& what) {
-            fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
-          };
-          for (const auto& [what, bytes] : result.report.device_memory) print_memory(bytes, what);
-          print_memory(result.report.device_peak_bytes, "measured");
-        }
-        if (done == 0)
-          for (const auto& note : result.report.notes) fmt::print("note      {}\n", note);
-        fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", done + 1, total) : "",
-                   describe(result.report));
-        if (result.report.certificate && (done == 0 || verbose))
-          fmt::print("accuracy  {}\n", certificate_line(*result.report.certificate));
-      }
-      if (done == 0) beside.diagnostic_images = std::move(result.diagnostic_images);
-      if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
-      series.images.push_back(std::move(result.image));
-      provenance.reports.push_back(std::move(result.report));
-    }
-  if (!first) return 0;
-  if (!io::lie_on_affine(series)) {
-    const std::string note =
-        "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
-        "distance";
-    provenance.reports.front().notes.push_back(note);
-    if (!quiet) fmt::print("note      {}\n", note);
+  const std::size_t total = results.volumes().size();
+  for (const auto& [repetition, slice] : results.volumes()) {
+    const std::size_t number = results.reports().size() + 1;
+    if (total > 1) progress.set_context(fmt::format("image {} of {}", number, total));
+    results.add(engine(file.read(slice, repetition), progress.callback(), on_fallback));
+    progress.clear();
+    print_image(results.reports().back(), number, total);
   }
-  if (gridded.images.size() == series.images.size()) beside.gridded = std::move(gridded);
-  io::write_results(*output, series, provenance, beside);
-  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", *output);
-  return 0;
+}
+
+/// `number`: from 1.
+void ReconCommand::print_image(const Report& report, std::size_t number, std::size_t total) const {
+  const auto& certificate = report.certificate;
+  if (certificate && !certificate->passed)
+    print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
+                            certificate_line(*certificate)));
+  if (quiet) return;
+  const bool first = number == 1;
+  if (first && verbose && !report.device_memory.empty()) {
+    const auto print_memory = [](std::size_t bytes, const std::string& what) {
+      fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
+    };
+    for (const auto& [what, bytes] : report.device_memory) print_memory(bytes, what);
+    print_memory(report.device_peak_bytes, "measured");
+  }
+  if (first)
+    for (const auto& note : report.notes) fmt::print("note      {}\n", note);
+  fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", number, total) : "", describe(report));
+  if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
 }
 
 }  // namespace
@@ -176,9 +157,7 @@ Run add_recon(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", command->output,
                  "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
-  app.add_option("--slices", command->slices, "which slices: all, or such as 0-3,7")->capture_default_str();
-  app.add_option("--repetitions", command->repetitions, "which repetitions: all, or such as 0-3,7")
-      ->capture_default_str();
+  command->selection.add_to(app);
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");
   app.add_flag("--no-gridded-image", command->no_gridded_image,

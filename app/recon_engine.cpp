@@ -2,34 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/machine_rates.hpp"
-#include "recon/pipeline/cost_model.hpp"
+#include "app/option_names.hpp"
 #include "validation/certificate.hpp"
 
 namespace fhd::app {
 
-Settings gridded_settings(Settings settings) {
-  settings.method = Method::gridded;
-  settings.transform = TransformKind::automatic;
-  settings.regularizer = RegularizerKind::identity;
-  settings.prior.reset();
-  settings.lambda.reset();
-  settings.lambda_from_noise = false;
-  settings.verifier.reset();
-  settings.team.reset();
-  settings.coils = CoilSettings::as_they_are();
-  settings.accuracy = std::max(settings.accuracy, 1e-4);
-  return settings;
+std::optional<Settings> companion_settings(const Settings& settings) {
+  const auto* solved = least_squares(settings);
+  if (solved == nullptr) return std::nullopt;
+  return Settings{ConventionalGridding{std::max(solved->transform.accuracy, 1e-4)}, settings.precision,
+                  CoilSettings::as_they_are()};
 }
 
-ReconEngine::ReconEngine(const Settings& settings, const ChosenDevice& device, bool gridded_image)
+ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
+                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image)
     : settings_(settings),
+      execution_(execution),
+      services_{std::move(cache), validation::make_verifier()},
       gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()) {
-  settings_.device = device.device;
-  settings_.verifier = validation::make_verifier();
-  reconstructor_.emplace(settings_);
-  if (gridded_image && settings_.method == Method::cg) gridded_.emplace(gridded_settings(settings_));
+  if (gridded_image) companion_settings_ = companion_settings(settings);
+  execution_.device = device.device;
+  make_reconstructors();
+}
+
+void ReconEngine::make_reconstructors() {
+  reconstructor_.emplace(settings_, execution_, services_);
+  // One process makes it, without a certificate.
+  if (companion_settings_)
+    companion_.emplace(*companion_settings_, Execution{execution_.device, execution_.threads},
+                       Services{services_.trajectory_cache});
 }
 
 ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
@@ -41,40 +46,44 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
     if (!may_fall_back_) throw;
     may_fall_back_ = false;
     on_fallback(error.what());
-    settings_.device = Device::cpu();
-    reconstructor_.emplace(settings_);
-    if (gridded_) gridded_.emplace(gridded_settings(settings_));
+    execution_.device = Device::cpu();
+    make_reconstructors();
     result.reconstruction = (*reconstructor_)(scan, progress);
     result.reconstruction.report.notes.push_back(
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
-  result.reconstruction.report.predicted_stages = predicted_stages(scan);
-  if (gridded_) {
-    const Scan& same_coils = result.reconstruction.prepared ? *result.reconstruction.prepared : scan;
-    Reconstruction gridded;
-    try {
-      gridded = (*gridded_)(same_coils, progress);
-    } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
-      Settings on_cpu = gridded_settings(settings_);
-      on_cpu.device = Device::cpu();
-      gridded_.emplace(on_cpu);
-      gridded = (*gridded_)(same_coils, progress);
-    }
-    result.reconstruction.report.stages.push_back({"gridded image", gridded.report.seconds});
-    result.reconstruction.report.seconds += gridded.report.seconds;
-    result.reconstruction.report.trajectory_hits += gridded.report.trajectory_hits;
-    result.gridded = std::move(gridded.image);
-  }
-  result.reconstruction.prepared.reset();
+  Report& report = result.reconstruction.report;
+  report.predicted_stages = predicted_stages(scan);
+  auto& prepared = result.reconstruction.prepared;
+  if (companion_) result.gridded = companion_image(prepared ? *prepared : scan, progress, report);
+  prepared.reset();
+  say_in_words_of_options(report);
   return result;
+}
+
+/// The gridded image of the coils as they were used.
+Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& progress, Report& report) {
+  Reconstruction gridded;
+  try {
+    gridded = (*companion_)(scan, progress);
+  } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
+    companion_.emplace(*companion_settings_, Execution{Device::cpu(), execution_.threads},
+                       Services{services_.trajectory_cache});
+    gridded = (*companion_)(scan, progress);
+  }
+  report.stages.push_back({"gridded image", gridded.report.seconds});
+  report.seconds += gridded.report.seconds;
+  report.trajectory_hits += gridded.report.trajectory_hits;
+  return std::move(gridded.image);
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
 std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
-  const auto rates = known_rates(settings_.device, gpu_name_), host = known_rates(Device::cpu());
+  const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
   if (!rates || !host) return {};
-  const Settings gridded = gridded_settings(settings_);
-  return predict(sizes_of(scan), settings_, *rates, gridded_ ? &gridded : nullptr, &*host).stages;
+  const EstimateSettings how{settings_, execution_.device, services_.verifier.get(),
+                             companion_settings_ ? &*companion_settings_ : nullptr};
+  return predict(sizes_of(scan), how, *rates, *host).stages;
 }
 
 std::string certificate_line(const Certificate& c) {

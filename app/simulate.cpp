@@ -15,6 +15,7 @@
 #include "app/commands.hpp"
 #include "app/scan_options.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/montage.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/png.hpp"
 #include "io/result/results.hpp"

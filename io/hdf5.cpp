@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "io/result/atomic_file.hpp"
-#include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {

@@ -300,10 +300,23 @@ class Check {
   std::array<std::vector<std::int64_t>, 3> index_;
 };
 
-class CertificateInspector final : public Verifier {
+class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
+  /// What the budget is good for, `fewest` ... `most` voxels and samples.
+  double expected_seconds(const VerifierSizes& sizes) const override {
+    const double sets = sizes.solved ? 2 : 1;
+    const double budget = std::max(least_certificate_budget_s, 0.05 * sizes.elapsed_s) * multiply_adds_per_s *
+                          sizes.threads / sets;
+    const auto checked = [&](double cost) {
+      return std::clamp(budget / cost, static_cast<double>(fewest), static_cast<double>(most)) * cost;
+    };
+    constexpr double voxel_rate = 8e8, sample_rate = 5e8;  // multiply-adds/s of one thread, measured
+    double seconds = checked(sizes.samples * (sets * sizes.coils + 1)) / voxel_rate / sizes.threads;
+    if (sizes.solved) seconds += checked(2 * sizes.voxels) / sample_rate / sizes.threads;
+    return seconds;
+  }
 
  private:
   template <class T>
@@ -317,6 +330,6 @@ class CertificateInspector final : public Verifier {
 
 }  // namespace
 
-std::shared_ptr<const Verifier> make_verifier() { return std::make_shared<CertificateInspector>(); }
+std::shared_ptr<const Verifier> make_verifier() { return std::make_shared<CertificateVerifier>(); }
 
 }  // namespace fhd::validation

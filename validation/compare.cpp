@@ -6,9 +6,10 @@
 #include <memory>
 
 #include "recon/encoding/sense.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "recon/transform/direct/direct.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 
 namespace fhd::validation {
@@ -33,21 +34,21 @@ struct Timed {
 
 /// sum over coils of conj(S) F^H d, [z][y][x]; without maps F^H d of every coil, [coil z][y][x].
 template <class T>
-Timed fhd_of(const Scan& scan, const Settings& settings) {
+Timed fhd_of(const Scan& scan, const ComparisonCase& way) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto coils = scan.kspace.coil_count();
   const auto samples = converted<Complex<T>>(scan.kspace.values);
   const Stopwatch watch;
   const auto transform =
-      settings.transform == TransformKind::gridded
-          ? make_gridded_transform<T>(scan.trajectory, matrix, settings.accuracy, settings.device)
-          : make_direct_transform<T>(scan.trajectory, matrix, settings.device, settings.direct_variant);
-  Array<Complex<T>> coil_images(transform->images_shape(coils), settings.device);
-  transform->adjoint(samples.to(settings.device), coil_images);
+      way.sums.kind == TransformKind::gridded
+          ? make_gridded_transform<T>(scan.trajectory, matrix, way.sums.accuracy, way.device)
+          : make_direct_transform<T>(scan.trajectory, matrix, way.device, way.sums.sin_cos);
+  Array<Complex<T>> coil_images(transform->images_shape(coils), way.device);
+  transform->adjoint(samples.to(way.device), coil_images);
   Array<Complex<T>> image;
   if (scan.sensitivity_maps) {
-    image = Array<Complex<T>>(scan.geometry.image_shape(), settings.device);
-    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(settings.device),
+    image = Array<Complex<T>>(scan.geometry.image_shape(), way.device);
+    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(way.device),
                   image);
   } else {
     image = std::move(coil_images).reshaped({coils * matrix[2], matrix[1], matrix[0]});
@@ -57,14 +58,14 @@ Timed fhd_of(const Scan& scan, const Settings& settings) {
 }
 
 template <class T>
-Timed q_of(const Scan& scan, const Settings& settings) {
+Timed q_of(const Scan& scan, const ComparisonCase& way) {
   const auto& matrix = scan.geometry.matrix_size;
   const Stopwatch watch;
   const auto q =
-      settings.transform == TransformKind::gridded
-          ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, settings.accuracy, settings.device)
-          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, settings.device,
-                                   settings.direct_variant);
+      way.sums.kind == TransformKind::gridded
+          ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, way.sums.accuracy, way.device)
+          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, way.device,
+                                   way.sums.sin_cos);
   auto values = converted<Complex<double>>(q);
   return {std::move(values), watch.seconds()};
 }
@@ -82,52 +83,70 @@ std::array<int, 3> matrix_of(const Values& values) {
           static_cast<int>(values.extent(0))};
 }
 
-bool is_reference(const Settings& settings) {
-  return settings.precision == Precision::double_precision && settings.transform == TransformKind::direct &&
-         settings.device.is_cpu();
+bool is_reference(const ComparisonCase& way) {
+  return way.settings.precision == Precision::double_precision && way.sums.kind == TransformKind::direct &&
+         way.device.is_cpu();
+}
+
+/// Errors of every case against the case `reference`, and of images against the truth where it is known.
+void measure_all(Comparison& comparison, const std::vector<Timed>& fhd, const std::vector<Timed>& q,
+                 std::size_t reference, const std::optional<Image>& truth) {
+  const auto& reference_image = comparison.cases[reference].values;
+  comparison.matrix_size = matrix_of(reference_image);
+  if (truth) {
+    if (!(truth->values.shape() == reference_image.shape()))
+      throw Error("true image", "the matrix " + reference_image.shape().text() + " of the reconstruction",
+                  truth->values.shape().text(), "give the image of this scan with --truth");
+    comparison.truth = converted<Complex<double>>(truth->values);
+  }
+  const auto& target = comparison.truth ? *comparison.truth : reference_image;
+  for (std::size_t i = 0; i < comparison.cases.size(); ++i) {
+    auto& result = comparison.cases[i];
+    result.fhd = measure(fhd[i].values, fhd[reference].values, fhd[reference].values,
+                         matrix_of(fhd[i].values), fhd[i].seconds);
+    result.q =
+        measure(q[i].values, q[reference].values, q[reference].values, matrix_of(q[i].values), q[i].seconds);
+    result.image =
+        measure(result.values, reference_image, target, comparison.matrix_size, result.image.seconds);
+  }
 }
 
 }  // namespace
 
 std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device device) {
-  const auto with = [&](Method method, TransformKind transform, Precision precision) {
-    Settings changed = settings;
-    changed.method = method, changed.transform = transform, changed.precision = precision;
-    changed.device = Device::cpu();
-    return changed;
+  const auto solved = [&](const char* name, Precision precision, Device where, SinCos sin_cos) {
+    LeastSquares method = least_squares(settings) ? *least_squares(settings) : LeastSquares{};
+    method.transform.kind = TransformKind::direct;
+    method.transform.sin_cos = sin_cos;
+    return ComparisonCase{name, {method, precision, settings.coils}, method.transform, where};
   };
-  const auto on_gpu = [&](SinCos variant) {
-    Settings changed = with(Method::cg, TransformKind::direct, Precision::single_precision);
-    changed.device = Device::cuda(), changed.direct_variant = variant;
-    return changed;
-  };
+  const double accuracy = transform_settings(settings).accuracy;
+  constexpr Precision single = Precision::single_precision;
   std::vector<ComparisonCase> cases{
-      {"gridded", with(Method::gridded, TransformKind::gridded, Precision::single_precision)},
-      {"CPU.DP", with(Method::cg, TransformKind::direct, Precision::double_precision)},
-      {"CPU.SP", with(Method::cg, TransformKind::direct, Precision::single_precision)}};
+      {"gridded", {ConventionalGridding{accuracy}, single, settings.coils}, {TransformKind::gridded, accuracy}},
+      solved("CPU.DP", Precision::double_precision, Device::cpu(), SinCos::fast),
+      solved("CPU.SP", single, Device::cpu(), SinCos::fast)};
   if (device.is_cuda()) {
-    cases.push_back({"GPU.accurate", on_gpu(SinCos::accurate), false});
-    cases.push_back({"GPU.fast", on_gpu(SinCos::fast)});
+    cases.push_back(solved("GPU.accurate", single, device, SinCos::accurate));
+    cases.back().pictured = false;
+    cases.push_back(solved("GPU.fast", single, device, SinCos::fast));
   }
   return cases;
 }
 
 Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& cases,
                    const std::optional<Image>& truth, const ProgressCallback& progress) {
-  const auto reference_case = std::find_if(
-      cases.begin(), cases.end(), [](const ComparisonCase& way) { return is_reference(way.settings); });
+  const auto reference_case = std::find_if(cases.begin(), cases.end(), is_reference);
   if (reference_case == cases.end())
     throw Error("comparison", "a case of direct sums in double precision", "none");
   const auto reference = static_cast<std::size_t>(reference_case - cases.begin());
 
   // All cases see the same coils and maps.
-  Report preparation;
-  const auto prepared = prepare_coils(measured, reference_case->settings.coils, true, preparation, progress);
+  Journal preparation(Device::cpu(), progress);
+  const auto prepared = prepare_coils(measured, reference_case->settings, preparation);
   const Scan& scan = prepared ? *prepared : measured;
-  CoilSettings as_they_are;
+  CoilSettings as_they_are = CoilSettings::as_they_are();
   as_they_are.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
-  as_they_are.whitening = NoiseWhitening::off;
-  as_they_are.compress = false;
 
   Comparison comparison;
   comparison.reference = reference_case->name;
@@ -142,12 +161,12 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
     };
     const bool in_double = settings.precision == Precision::double_precision;
     tell("F^H d");
-    fhd.push_back(in_double ? fhd_of<double>(scan, settings) : fhd_of<float>(scan, settings));
+    fhd.push_back(in_double ? fhd_of<double>(scan, cases[i]) : fhd_of<float>(scan, cases[i]));
     tell("Q");
-    q.push_back(in_double ? q_of<double>(scan, settings) : q_of<float>(scan, settings));
+    q.push_back(in_double ? q_of<double>(scan, cases[i]) : q_of<float>(scan, cases[i]));
     tell("image");
     const Stopwatch watch;
-    auto reconstruction = reconstruct(scan, settings);
+    auto reconstruction = reconstruct(scan, settings, {cases[i].device});
     CaseResult result;
     result.way = cases[i];
     result.image.seconds = watch.seconds();
@@ -156,24 +175,7 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
     comparison.cases.push_back(std::move(result));
   }
 
-  const auto& reference_image = comparison.cases[reference].values;
-  comparison.matrix_size = matrix_of(reference_image);
-  if (truth) {
-    if (!(truth->values.shape() == reference_image.shape()))
-      throw Error("true image", "the matrix " + reference_image.shape().text() + " of the reconstruction",
-                  truth->values.shape().text(), "give the image of this scan with --truth");
-    comparison.truth = converted<Complex<double>>(truth->values);
-  }
-  const auto& target = comparison.truth ? *comparison.truth : reference_image;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    auto& result = comparison.cases[i];
-    result.fhd = measure(fhd[i].values, fhd[reference].values, fhd[reference].values,
-                         matrix_of(fhd[i].values), fhd[i].seconds);
-    result.q =
-        measure(q[i].values, q[reference].values, q[reference].values, matrix_of(q[i].values), q[i].seconds);
-    result.image =
-        measure(result.values, reference_image, target, comparison.matrix_size, result.image.seconds);
-  }
+  measure_all(comparison, fhd, q, reference, truth);
   return comparison;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/result/png.hpp"
+#include "io/result/montage.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::validation {
@@ -13,7 +13,9 @@ namespace fhd::validation {
 /// One way to reconstruct.
 struct ComparisonCase {
   std::string name;   ///< of the table and the picture: "CPU.DP"
-  Settings settings;  ///< its transform says how F^H d and Q are computed
+  Settings settings;
+  TransformSettings sums;  ///< how F^H d and Q are computed
+  Device device{};
   bool pictured = true;
 };
 

@@ -6,25 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 
 #include "app/commands.hpp"
-#include "app/console.hpp"
 #include "io/hdf5.hpp"
-#include "io/result/nifti.hpp"
-#include "io/result/trajectory_cache.hpp"
-#include "recon/pipeline/cost_model.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/memory_plan.hpp"
-#include "version.hpp"
 
 namespace fhd::app {
-namespace {
 
 namespace fs = std::filesystem;
-}  // namespace
 
 JobOptions::JobOptions() = default;
 JobOptions::~JobOptions() = default;
@@ -41,9 +32,7 @@ JobOptions::JobOptions(const std::vector<std::string>& arguments)
 }
 
 void JobOptions::add_to(CLI::App& app) {
-  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
-  app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")
-      ->capture_default_str();
+  selection.add_to(app);
   app.add_flag("--no-gridded-image", no_gridded_image,
                "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
   recon.set_default_cache("auto");
@@ -73,83 +62,56 @@ JobSettings::JobSettings(const std::vector<std::string>& arguments)
 JobEngine::JobEngine(std::shared_ptr<const JobSettings> settings)
     : settings_(std::move(settings)),
       device_(settings_->options.device.choose()),
-      engine_(settings_->settings, device_, !settings_->options.no_gridded_image) {}
+      engine_(settings_->settings, {}, device_, settings_->options.recon.trajectory_cache(),
+              !settings_->options.no_gridded_image) {}
 
 ReconResult JobEngine::operator()(const Scan& scan, const ProgressCallback& progress) {
   return engine_(scan, progress, [](const std::string&) {});  // the report of the scan says it
 }
 
-std::vector<std::pair<std::string, std::string>> JobEngine::environment() const {
-  auto environment = ReconOptions::environment();
-  for (const auto& entry : device_.environment()) environment.push_back(entry);
-  return environment;
-}
-
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> settings,
                  std::string command_line, std::string input_sha256)
-    : settings_(std::move(settings)), file_(io::open_scan(path, settings_->options.scan.read_options())) {
-  const auto& summary = file_->summary();
-  const auto& options = settings_->options;
-  slices_ = parse_selection(options.slices, summary.slice_count, "--slices");
-  repetitions_ = parse_selection(options.repetitions, summary.repetition_count, "--repetitions");
-  series_.repetition_count = static_cast<std::int64_t>(repetitions_.size());
-  series_.slice_count = static_cast<std::int64_t>(slices_.size());
-  provenance_ = {program_version,
-                 std::move(command_line),
-                 path,
-                 std::move(input_sha256),
-                 utc_now(),
-                 {},
-                 {},
-                 repetitions_,
-                 slices_};
-}
+    : settings_(std::move(settings)),
+      file_(io::open_scan(path, settings_->options.scan.read_options())),
+      results_(path, file_->summary(), settings_->options.selection, std::move(command_line),
+               std::move(input_sha256)) {}
 
 std::uint64_t ScanJob::planned_bytes() const {
   const auto& summary = file_->summary();
   const ScanSizes sizes = header_sizes(summary);
-  const Settings& settings = settings_->settings;
-  const bool beside = !settings_->options.no_gridded_image && settings.method == Method::cg;
-  const Settings gridded = beside ? gridded_settings(settings) : Settings{};
-  const double one = static_cast<double>(
-      plan_host_memory(workload_of(sizes, settings), settings, beside ? &gridded : nullptr).peak_bytes());
+  EstimateSettings how{settings_->settings};
+  const auto companion = companion_settings(how.settings);
+  if (companion && !settings_->options.no_gridded_image) how.companion = &*companion;
+  const auto one = static_cast<double>(estimate(sizes, how).host.peak_bytes());
   // Images that wait for the last one, and the file of all of them, which is made in memory.
-  const double results = static_cast<double>(series_.repetition_count * series_.slice_count) *
+  const double results = static_cast<double>(results_.volumes().size()) *
                          static_cast<double>(summary.geometry.voxel_count()) * sizeof(Complex<float>) * 4;
   constexpr double margin = 1.15;  // the plan is right within 15 %
   return static_cast<std::uint64_t>(std::min(margin * one + results, 9e18));
 }
 
-void ScanJob::load() { first_ = file_->read(slices_.front(), repetitions_.front()); }
+void ScanJob::load() {
+  const auto& [repetition, slice] = results_.volumes().front();
+  first_ = file_->read(slice, repetition);
+}
 
 void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress) {
-  provenance_.environment = engine.environment();
-  io::ImageSeries gridded{series_.repetition_count, series_.slice_count, {}};
-  for (const auto repetition : repetitions_)
-    for (const auto slice : slices_) {
-      if (!first_) first_ = file_->read(slice, repetition);
-      ReconResult made = engine(*first_, progress);
-      first_.reset();
-      Reconstruction& result = made.reconstruction;
-      cache_hits_ += result.report.trajectory_hits;
-      if (series_.images.empty()) companions_.diagnostic_images = std::move(result.diagnostic_images);
-      if (made.gridded) gridded.images.push_back(std::move(*made.gridded));
-      series_.images.push_back(std::move(result.image));
-      provenance_.reports.push_back(std::move(result.report));
-    }
-  if (gridded.images.size() == series_.images.size()) companions_.gridded = std::move(gridded);
-  if (!io::lie_on_affine(series_))
-    provenance_.reports.front().notes.push_back(
-        "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
-        "distance");
+  results_.set_device(engine.device());
+  for (const auto& [repetition, slice] : results_.volumes()) {
+    if (!first_) first_ = file_->read(slice, repetition);
+    ReconResult made = engine(*first_, progress);
+    first_.reset();
+    results_.add(std::move(made));
+  }
+  results_.note_positions();
 }
 
 void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
-  io::check_writable(prefix, provenance_.input_path);
-  io::write_results(prefix, series_, provenance_, companions_);
-  manifest.cache_hits = cache_hits_;
-  manifest.images = static_cast<std::int64_t>(series_.images.size());
-  for (const auto& report : provenance_.reports) {
+  io::check_writable(prefix, results_.path());
+  results_.write(prefix);
+  manifest.images = static_cast<std::int64_t>(results_.volumes().size());
+  for (const auto& report : results_.reports()) {
+    manifest.cache_hits += report.trajectory_hits;
     manifest.converged = manifest.converged && report.converged;
     manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
     if (const auto& c = report.certificate; c && !c->passed)
@@ -168,7 +130,7 @@ std::vector<std::string> ScanJob::result_names(const std::string& name) {
 ScanSizes header_sizes(const io::ScanSummary& summary) {
   ScanSizes sizes;
   sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples = summary.samples_per_scan;
+  sizes.samples.all = summary.samples_per_scan;
   sizes.coils = summary.coil_count;
   sizes.readout_length = summary.readout_length;
   sizes.has_maps = summary.has_sensitivity_maps;

@@ -12,10 +12,10 @@
 #include "app/recon_engine.hpp"
 #include "app/recon_options.hpp"
 #include "app/scan_options.hpp"
+#include "app/scan_results.hpp"
 #include "io/result/manifest.hpp"
-#include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/pipeline/cost_model.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace CLI {
@@ -26,7 +26,7 @@ namespace fhd::app {
 
 /// The options of `fhd recon` that say what becomes of a scan.
 struct JobOptions {
-  std::string slices = "all", repetitions = "all";
+  VolumeSelection selection;
   bool no_gridded_image = false;
   ScanOptions scan;
   ReconOptions recon;
@@ -64,7 +64,7 @@ class JobEngine {
   explicit JobEngine(std::shared_ptr<const JobSettings> settings);
   const JobSettings& settings() const { return *settings_; }
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress);
-  std::vector<std::pair<std::string, std::string>> environment() const;
+  const ChosenDevice& device() const { return device_; }
 
  private:
   std::shared_ptr<const JobSettings> settings_;
@@ -91,12 +91,8 @@ class ScanJob {
  private:
   std::shared_ptr<const JobSettings> settings_;
   std::unique_ptr<io::ScanFile> file_;
-  std::vector<std::int64_t> slices_, repetitions_;
+  ScanResults results_;
   std::optional<Scan> first_;
-  io::ImageSeries series_;
-  io::CompanionResults companions_;
-  io::Provenance provenance_;
-  std::int64_t cache_hits_ = 0;
 };
 
 /// What the header of a scan says of its sizes.

@@ -4,22 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 
 namespace fhd::app {
-namespace {
-
-/// One line whatever a file is called.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
-  return text;
-}
-
-}  // namespace
 
 BatchLog::BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count)
     : descriptor_(::open((std::filesystem::path(directory) / "batch.log").c_str(),
@@ -34,12 +22,7 @@ BatchLog::~BatchLog() {
 }
 
 void BatchLog::log(const std::string& text) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char time[32];
-  std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  const auto entry = fmt::format("{} [{}] {}{}\n", time, getpid(), prefix_, text);
+  const auto entry = fmt::format("{} [{}] {}{}\n", utc_now(), getpid(), prefix_, text);
   // A log that cannot be written (a full disk) is no reason to stop.
   static_cast<void>(!::write(descriptor_, entry.data(), entry.size()));
 }
@@ -57,7 +40,7 @@ void BatchLog::failure(const std::string& text) {
   const auto shown = one_line(text);
   log(shown);
   status_.clear();
-  fmt::print(stderr, "fhd: {}{}\n", prefix_, shown);
+  print_error(prefix_ + shown);
 }
 
 void BatchLog::text(const std::string& lines) {

@@ -17,17 +17,6 @@
 namespace fhd::app {
 namespace {
 
-/// The first of the variables that holds a number. Slurm writes "4(x2)" for 4 tasks on each of 2 nodes.
-std::optional<int> number(std::initializer_list<const char*> variables) {
-  for (const char* variable : variables)
-    if (const char* text = std::getenv(variable)) {
-      int value = 0;
-      const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-      if (error == std::errc() && value >= 0 && (*end == '\0' || *end == '(' || *end == ',')) return value;
-    }
-  return {};
-}
-
 /// Counted by a child process: workers are forked, and CUDA does not survive that in a process that has used
 /// it.
 int gpu_count() {
@@ -49,18 +38,29 @@ int gpu_count() {
 
 }  // namespace
 
+std::optional<int> number_in_environment(std::initializer_list<const char*> variables) {
+  for (const char* variable : variables)
+    if (const char* text = std::getenv(variable)) {
+      int value = 0;
+      const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+      if (error == std::errc() && value >= 0 && (*end == '\0' || *end == '(' || *end == ',')) return value;
+    }
+  return {};
+}
+
 Ranks Ranks::of_environment() {
   Ranks ranks;
-  ranks.count_ =
-      std::max(1, number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1));
+  ranks.count_ = std::max(
+      1, number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1));
   if (ranks.count_ == 1) return ranks;  // also one task of a Slurm array
-  ranks.rank_ = number({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
+  ranks.rank_ = number_in_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
   ranks.local_rank_ =
-      number({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}).value_or(ranks.rank_);
-  ranks.here_ =
-      std::clamp(number({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
-                     .value_or(ranks.count_),
-                 1, ranks.count_);
+      number_in_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+          .value_or(ranks.rank_);
+  ranks.here_ = std::clamp(
+      number_in_environment({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
+          .value_or(ranks.count_),
+      1, ranks.count_);
   return ranks;
 }
 

@@ -1,9 +1,15 @@
 #pragma once
 // Which of several processes this one is: started by mpirun (Open MPI, or one with PMI) or srun, or alone.
-// They need not talk to each other: claims on scans are all that they share (see batch_claims.hpp).
+// They need not talk to each other: claims on scans are all that they share (see claims.hpp).
+#include <initializer_list>
+#include <optional>
 #include <string>
 
 namespace fhd::app {
+
+/// The first of these environment variables that holds a number >= 0. Slurm writes "4(x2)" for 4 tasks on each
+/// of 2 nodes.
+std::optional<int> number_in_environment(std::initializer_list<const char*> variables);
 
 class Ranks {
  public:

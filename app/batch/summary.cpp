@@ -38,41 +38,18 @@ std::string why(const Outcome& outcome) {
 }  // namespace
 
 const char* text(Outcome::Status status) {
-  switch (status) {
-    case Outcome::Status::open:
-      return "not run";
-    case Outcome::Status::finished:
-      return "finished";
-    case Outcome::Status::unchanged:
-      return "unchanged";
-    case Outcome::Status::images:
-      return "no scan";
-    case Outcome::Status::failed:
-      return "failed";
-  }
-  return "";
+  constexpr const char* texts[] = {"not run", "finished", "unchanged", "no scan", "failed"};
+  return texts[static_cast<int>(status)];
 }
 
 BatchTotals totals(const std::vector<Outcome>& outcomes) {
-  BatchTotals t;
-  for (const auto& outcome : outcomes) switch (outcome.status) {
-      case Outcome::Status::open:
-        ++t.open;
-        break;
-      case Outcome::Status::finished:
-        ++t.finished;
-        break;
-      case Outcome::Status::unchanged:
-        ++t.unchanged;
-        break;
-      case Outcome::Status::images:
-        ++t.images;
-        break;
-      case Outcome::Status::failed:
-        ++t.failed;
-        break;
-    }
-  return t;
+  using Status = Outcome::Status;
+  const auto count = [&](Status status) {
+    return static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(),
+                                          [&](const Outcome& outcome) { return outcome.status == status; }));
+  };
+  return {count(Status::finished), count(Status::unchanged), count(Status::images), count(Status::failed),
+          count(Status::open)};
 }
 
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "app/batch/job.hpp"
+#include "app/option_names.hpp"
 #include "io/hdf5.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
@@ -72,14 +73,23 @@ struct Job {
   std::unique_ptr<ScanJob> work;
 };
 
-/// Sends `text` whole; a parent that is gone ends this process.
-void send_all(int socket, const std::string& text) {
+/// Sends `text` whole; false when the other process is gone.
+bool send_all(int socket, const std::string& text) {
   for (std::size_t sent = 0; sent < text.size();) {
     const auto n = ::send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(1);
+    if (n <= 0) return false;
     sent += static_cast<std::size_t>(n);
   }
+  return true;
+}
+
+/// The whole lines of `unread`, taken out of it.
+std::vector<Json> take_messages(std::string& unread) {
+  std::vector<Json> messages;
+  for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
+    messages.push_back(Json::parse(unread.substr(0, end)));
+  return messages;
 }
 
 std::string encoded(const Json& message) {
@@ -101,15 +111,14 @@ class WorkerProcess {
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) _exit(0);  // nothing left to do
       unread.append(block, static_cast<std::size_t>(n));
-      for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
-        commands_.push(Json::parse(unread.substr(0, end)));
+      for (auto& command : take_messages(unread)) commands_.push(std::move(command));
     }
   }
 
  private:
   void tell(const Json& event) {
     const std::lock_guard lock(telling_);
-    send_all(socket_, encoded(event));
+    if (!send_all(socket_, encoded(event))) _exit(1);
   }
 
   void tell_end(std::size_t scan, const char* status, const std::string& line = {}) {
@@ -126,7 +135,7 @@ class WorkerProcess {
     } catch (const std::bad_alloc&) {
       line = work_.scans[job.scan].path + ": out of memory";
     } catch (const std::exception& error) {
-      line = error.what();
+      line = in_words_of_options(error.what());
     }
     job.seconds += seconds_since(start);
     if (line.empty()) return true;
@@ -329,15 +338,8 @@ Worker::~Worker() {
   cause();
 }
 
-void Worker::send(const Json& command) {
-  const auto text = encoded(command);
-  for (std::size_t sent = 0; sent < text.size();) {
-    const auto n = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // it is dead, as `events` will tell
-    sent += static_cast<std::size_t>(n);
-  }
-}
+/// One that is dead tells it by `events`.
+void Worker::send(const Json& command) { send_all(socket_, encoded(command)); }
 
 void Worker::examine(std::size_t scan) { send({{"command", "examine"}, {"scan", scan}}); }
 
@@ -358,10 +360,7 @@ std::vector<WorkerEvent> Worker::events() {
     else
       unread_.append(block, static_cast<std::size_t>(n));
   }
-  std::vector<WorkerEvent> events;
-  for (std::size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1))
-    events.push_back(Json::parse(unread_.substr(0, end)));
-  return events;
+  return take_messages(unread_);
 }
 
 std::string Worker::cause() {

@@ -8,27 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "app/batch/scans.hpp"
+#include "app/batch/work.hpp"
 
 namespace fhd::app {
-
-/// Options of `fhd recon` that one or more scans share.
-struct BatchSettings {
-  std::vector<std::string> arguments;                         ///< "--lambda=1e-3"
-  std::vector<std::pair<std::string, std::string>> recorded;  ///< those that change the result, for manifests
-  std::string where;                                          ///< lines of the recipe that they come from
-};
-
-/// All that workers know; complete before the first one starts.
-struct BatchWork {
-  std::string directory, command_line;
-  std::vector<BatchScan> scans;
-  std::vector<BatchSettings> settings;
-  std::vector<std::size_t> settings_of;  ///< of each scan
-};
 
 /// What a worker tells, one at a time:
 ///   {"event": "planned", "scan": i, "bytes": n}             read its header: it will take n bytes

@@ -12,8 +12,8 @@
 #include <numbers>
 #include <sstream>
 
-#include "io/result/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/result/atomic_file.hpp"
 #include "io/result/png.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -85,8 +85,8 @@ struct Selection {
     const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
     const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
     const std::int64_t slice_step = std::min(slice_count, (slice_count * repetition_count + room - 1) / room);
-    const std::int64_t kept = (slice_count + slice_step - 1) / slice_step;
-    const std::int64_t repetition_step = (repetition_count * kept + room - 1) / room;
+    const std::int64_t shown = (slice_count + slice_step - 1) / slice_step;
+    const std::int64_t repetition_step = (repetition_count * shown + room - 1) / room;
     // Around the middle, so that one slice alone is the middle one.
     const auto first = [](std::int64_t count, std::int64_t step) { return step == 1 ? 0 : count / 2 % step; };
     const std::int64_t first_slice = first(slice_count, slice_step);
@@ -111,35 +111,41 @@ struct Selection {
   }
 };
 
+/// Calls work(mean of the magnitudes, sum, count) for every block of `stride` x `stride` pixels of one plane of
+/// values [plane][y][x].
+template <class Work>
+void for_each_block(const Array<Complex<float>>& values, std::int64_t plane, std::int64_t stride,
+                    const Work& work) {
+  const std::int64_t ny = values.extent(1), nx = values.extent(2);
+  for (std::int64_t y = 0; y < ny; y += stride)
+    for (std::int64_t x = 0; x < nx; x += stride) {
+      double magnitude = 0;
+      Complex<double> sum;
+      int count = 0;
+      for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
+        for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count) {
+          const Complex<double> v(values[(plane * ny + j) * nx + i]);
+          sum += v;
+          magnitude += abs(v);
+        }
+      work(magnitude / count, sum, count);
+    }
+}
+
 Json volume_json(const ImageSeries& series, const Selection& selection) {
   // Of a block of pixels the mean of the magnitudes and the phase of the sum: single pixels would alias.
   double largest = 0;
   std::int64_t not_finite = 0;  ///< pixels of the page
   const auto for_each = [&](auto work) {
-    for (const auto& plane : selection.planes) {
-      const auto& values = series.images[plane.image].values;
-      const std::int64_t ny = values.extent(1), nx = values.extent(2), stride = selection.stride;
-      for (std::int64_t y = 0; y < ny; y += stride)
-        for (std::int64_t x = 0; x < nx; x += stride) {
-          double magnitude = 0;
-          Complex<double> sum;
-          int count = 0;
-          for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
-            for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count) {
-              const Complex<double> v(values[(plane.z * ny + j) * nx + i]);
-              sum += v;
-              magnitude += abs(v);
-            }
-          work(magnitude / count, sum);
-        }
-    }
+    for (const auto& plane : selection.planes)
+      for_each_block(series.images[plane.image].values, plane.z, selection.stride, work);
   };
-  for_each([&](double magnitude, Complex<double>) {
+  for_each([&](double magnitude, Complex<double>, int) {
     if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
     if (!std::isfinite(magnitude)) ++not_finite;
   });
   Bytes magnitudes, phase;
-  for_each([&](double magnitude, Complex<double> sum) {
+  for_each([&](double magnitude, Complex<double> sum, int) {
     const double share = largest > 0 ? magnitude / largest : 0;
     const auto level = static_cast<std::uint16_t>(std::isfinite(share) ? std::lround(65535 * share) : 0);
     magnitudes.push_back(level & 255);  // little-endian, as browsers are
@@ -177,16 +183,10 @@ Json coil_maps_json(const Array<Complex<float>>& maps) {
   std::vector<Complex<double>> means;
   double largest = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t y = 0; y < ny; y += stride)
-      for (std::int64_t x = 0; x < nx; x += stride) {
-        Complex<double> sum;
-        int count = 0;
-        for (std::int64_t j = y; j < std::min(ny, y + stride); ++j)
-          for (std::int64_t i = x; i < std::min(nx, x + stride); ++i, ++count)
-            sum += Complex<double>(maps[(coil * ny + j) * nx + i]);
-        means.push_back({sum.re / count, sum.im / count});
-        if (std::isfinite(abs(means.back()))) largest = std::max(largest, abs(means.back()));
-      }
+    for_each_block(maps, coil, stride, [&](double, Complex<double> sum, int count) {
+      means.push_back({sum.re / count, sum.im / count});
+      if (std::isfinite(abs(means.back()))) largest = std::max(largest, abs(means.back()));
+    });
   Bytes magnitude, phase;
   for (const auto& v : means) {
     const bool finite = std::isfinite(abs(v));
@@ -272,7 +272,7 @@ void add_certificate(Json& result, const Json& report) {
 }
 
 template <class T>
-Array<T> exhibit(const hdf5::File& file, const std::string& name, std::size_t axes) {
+Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::size_t axes) {
   const auto dataset = file.dataset(name);
   const auto extents = axes == 3 ? dataset.complex_extents() : dataset.extents();
   constexpr std::int64_t longest = 1 << 14;
@@ -283,68 +283,79 @@ Array<T> exhibit(const hdf5::File& file, const std::string& name, std::size_t ax
                                    : Shape{extents[0], extents[1]});
 }
 
-Json result_json(const std::string& path, std::size_t most_voxels) {
-  const ImageSeries series = read_image(path);
-  const auto file = hdf5::File::open(path);
-  // A file of `fhd simulate` has an image and no report.
-  Json report = Json::object();
-  if (file.has("/report/json")) report = Json::parse(file.read_text("/report/json"), nullptr, false);
+/// The report of a result; empty for a file of `fhd simulate`, which has an image and no report.
+Json report_of(const hdf5::File& file) {
+  if (!file.has("/report/json")) return Json::object();
+  Json report = Json::parse(file.read_text("/report/json"), nullptr, false);
   if (!report.is_object())
     throw Error(file.subject("/report/json"), "the report of 'fhd recon'", "text that is not JSON");
-  const Json first = report.contains("images") && report["images"].is_array() && !report["images"].empty()
-                         ? report["images"][0]
-                         : Json::object();
-  const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
+  return report;
+}
 
+bool states_fov(const Geometry& geometry) { return geometry.fov_mm[0] > 0 && geometry.fov_mm[1] > 0; }
+
+std::string subtitle_of(const ImageSeries& series, bool has_reports) {
   const auto& geometry = series.images.front().geometry;
-  const Selection selection(series, report.contains("images") ? report["images"] : Json(), most_voxels);
-  Json result;
-  result["title"] = fs::path(path).filename().string();
   const auto& n = geometry.matrix_size;
-  std::string subtitle =
-      fmt::format("{} × {}{} voxels", n[0], n[1], n[2] > 1 ? fmt::format(" × {}", n[2]) : "");
-  const bool placed = geometry.fov_mm[0] > 0 && geometry.fov_mm[1] > 0;
-  if (placed)
-    subtitle +=
-        fmt::format(" of {:.3g} × {:.3g}{} mm", geometry.fov_mm[0] / n[0], geometry.fov_mm[1] / n[1],
-                    geometry.fov_mm[2] > 0 ? fmt::format(" × {:.3g}", geometry.fov_mm[2] / n[2]) : "");
-  if (series.slice_count > 1) subtitle += fmt::format(", {} slices", series.slice_count);
-  if (series.repetition_count > 1) subtitle += fmt::format(", {} repetitions", series.repetition_count);
-  result["subtitle"] =
-      subtitle + (report.contains("images") && series.images.size() > 1
-                      ? "; the certificate is the worst of all, convergence and time are of the first image"
-                      : "");
-  result["shown"] = {
-      {"width", selection.width},    {"height", selection.height},           {"stride", selection.stride},
-      {"matrix_size", {n[0], n[1]}}, {"repetitions", selection.repetitions}, {"slices", selection.slices}};
+  const auto& fov = geometry.fov_mm;
+  std::string text = fmt::format("{} × {}{} voxels", n[0], n[1], n[2] > 1 ? fmt::format(" × {}", n[2]) : "");
+  if (states_fov(geometry))
+    text += fmt::format(" of {:.3g} × {:.3g}{} mm", fov[0] / n[0], fov[1] / n[1],
+                        fov[2] > 0 ? fmt::format(" × {:.3g}", fov[2] / n[2]) : "");
+  if (series.slice_count > 1) text += fmt::format(", {} slices", series.slice_count);
+  if (series.repetition_count > 1) text += fmt::format(", {} repetitions", series.repetition_count);
+  if (has_reports && series.images.size() > 1)
+    text += "; the certificate is the worst of all, convergence and time are of the first image";
+  return text;
+}
+
+/// The images, and how to show them.
+void add_images(Json& result, const hdf5::File& file, const ImageSeries& series, const Selection& selection) {
+  const auto& geometry = series.images.front().geometry;
+  const auto& n = geometry.matrix_size;
+  const auto width = selection.width, height = selection.height, stride = selection.stride;
+  result["shown"] = {{"width", width},
+                     {"height", height},
+                     {"stride", stride},
+                     {"matrix_size", {n[0], n[1]}},
+                     {"repetitions", selection.repetitions},
+                     {"slices", selection.slices}};
   // Of the picture, which the last block of pixels may carry beyond the image.
-  if (placed)
-    result["shown"]["fov_mm"] = {
-        geometry.fov_mm[0] * static_cast<double>(selection.width * selection.stride) / n[0],
-        geometry.fov_mm[1] * static_cast<double>(selection.height * selection.stride) / n[1]};
+  if (states_fov(geometry))
+    result["shown"]["fov_mm"] = {geometry.fov_mm[0] * static_cast<double>(width * stride) / n[0],
+                                 geometry.fov_mm[1] * static_cast<double>(height * stride) / n[1]};
   if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
   result["image"] = volume_json(series, selection);
   if (file.has("/gridded")) {
-    const ImageSeries gridded = read_image(path, "/gridded");
+    const ImageSeries gridded = read_image(file.path(), "/gridded");
     if (gridded.images.size() == series.images.size() &&
         gridded.images.front().values.shape() == series.images.front().values.shape())
       result["gridded"] = volume_json(gridded, selection);
   }
-  if (placed && states_orientation(geometry))
+  if (states_fov(geometry) && states_orientation(geometry))
     result["letters"] = {{"left", side(geometry.read_direction, true)},
                          {"right", side(geometry.read_direction, false)},
                          {"top", side(geometry.phase_direction, true)},
                          {"bottom", side(geometry.phase_direction, false)}};
+}
+
+/// What the report tells: of the first image, but for the certificate.
+void add_report(Json& result, const Json& report) {
+  const bool has_images =
+      report.contains("images") && report["images"].is_array() && !report["images"].empty();
+  const Json first = has_images ? report["images"][0] : Json::object();
+  const auto field = [&](const char* name) { return first.contains(name) ? first[name] : Json(); };
+  const auto list = [&](const char* name) { return field(name).is_array() ? field(name) : Json::array(); };
   const Json settings = field("settings");
   result["method"] = settings.is_object() ? text_or(settings, "method", "cg") : "";
   result["settings"] = pairs(settings);
   result["environment"] = pairs(report.contains("environment") ? report["environment"] : Json());
-  result["stages"] = field("stages").is_array() ? field("stages") : Json::array();
+  result["stages"] = list("stages");
   if (field("predicted_stages").is_array()) result["predicted"] = field("predicted_stages");
-  result["residuals"] = field("relative_residuals").is_array() ? field("relative_residuals") : Json::array();
+  result["residuals"] = list("relative_residuals");
   result["converged"] = field("converged") == Json(true);
   result["data_residual"] = field("data_residual");
-  result["notes"] = field("notes").is_array() ? field("notes") : Json::array();
+  result["notes"] = list("notes");
   add_certificate(result, report);
   if (field("lambda_curve").is_array() && field("lambda").is_number() &&
       field("largest_eigenvalue").is_number()) {
@@ -352,10 +363,9 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
     result["noise_residual"] = field("noise_residual");
     result["lambda_relative"] = field("lambda").get<double>() / field("largest_eigenvalue").get<double>();
   }
-  if (file.has("/exhibits/0_0/sensitivity_maps"))
-    result["coil_maps"] = coil_maps_json(exhibit<Complex<float>>(file, "/exhibits/0_0/sensitivity_maps", 3));
-  if (file.has("/exhibits/0_0/point_spread"))
-    result["point_spread"] = point_spread_json(exhibit<float>(file, "/exhibits/0_0/point_spread", 2));
+}
+
+Json provenance_json(const Json& report, const std::string& path) {
   Json provenance = Json::array();
   const auto tell = [&](const char* name, const std::string& value) {
     if (!value.empty()) provenance.push_back({name, value});
@@ -368,7 +378,23 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
     tell("SHA-256", text_or(report["input"], "sha256"));
   }
   tell("result", path);
-  result["provenance"] = provenance;
+  return provenance;
+}
+
+Json result_json(const std::string& path, std::size_t most_voxels) {
+  const ImageSeries series = read_image(path);
+  const auto file = hdf5::File::open(path);
+  const Json report = report_of(file);
+  Json result{{"title", fs::path(path).filename().string()},
+              {"subtitle", subtitle_of(series, report.contains("images"))}};
+  add_images(result, file, series,
+             {series, report.contains("images") ? report["images"] : Json(), most_voxels});
+  add_report(result, report);
+  if (const auto name = "/exhibits/0_0/sensitivity_maps"; file.has(name))
+    result["coil_maps"] = coil_maps_json(diagnostic_image<Complex<float>>(file, name, 3));
+  if (const auto name = "/exhibits/0_0/point_spread"; file.has(name))
+    result["point_spread"] = point_spread_json(diagnostic_image<float>(file, name, 2));
+  result["provenance"] = provenance_json(report, path);
   return result;
 }
 
@@ -383,10 +409,7 @@ std::string filled(const Json& data) {
 }
 
 void write_page(const std::string& page, const std::string& path) {
-  std::vector<AtomicFile> files;
-  files.emplace_back(path);
-  write_bytes(files.front().temporary(), page.data(), page.size(), path);
-  commit_all(files);
+  write_atomically(path, page.data(), page.size());
 }
 
 /// A small picture as text of a page; empty when the file is no picture.
@@ -428,49 +451,64 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
 
 namespace {
 
-std::string write_batch(const std::string& folder, bool with_results, std::size_t most_bytes) {
-  const auto summary_path = (fs::path(folder) / "summary.json").string();
-  std::ifstream file(summary_path);
-  if (!file)
-    throw Error(summary_path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
-  const Json summary = Json::parse(file, nullptr, false);
+Json read_summary(const std::string& folder) {
+  const auto path = (fs::path(folder) / "summary.json").string();
+  std::ifstream file(path);
+  if (!file) throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
+  Json summary = Json::parse(file, nullptr, false);
   if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
-    throw Error(summary_path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
+    throw Error(path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
+  return summary;
+}
+
+/// What the summary says of a scan.
+Json scan_json(const Json& row) {
+  Json scan{{"name", text_or(row, "name")},
+            {"path", text_or(row, "scan")},
+            {"status", text_or(row, "status")},
+            {"line", text_or(row, "why")}};
+  if (text_or(row, "why").empty() && row.contains("warnings") && row["warnings"].is_array())
+    for (const auto& warning : row["warnings"])
+      if (warning.is_string()) scan["line"] = "warning: " + warning.get<std::string>();
+  for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
+    if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
+  return scan;
+}
+
+/// Links a scan to its page and picture in `folder`, where it has a result. Returns the bytes of its thumbnail.
+std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bool with_thumbnail) {
+  const auto name = text_or(scan, "name");
+  const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
+  const auto exists = [&](const char* ending) {
+    std::error_code absent;
+    return fs::exists(file(ending), absent);
+  };
+  // A name is one file in this folder, whatever the summary says.
+  const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
+  if (!safe || scan["status"] == "failed" || !exists(".h5")) return 0;
+  if (make_page) write_report_page({file(".h5")}, file(".html"));
+  if (exists(".html")) scan["page"] = url_of(name + ".html");
+  if (!exists(".png")) return 0;
+  scan["picture"] = url_of(name + ".png");
+  const auto thumbnail = with_thumbnail ? thumbnail_of(file(".png")) : std::string();
+  if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
+  return thumbnail.size();
+}
+
+std::string write_batch(const std::string& folder, bool make_pages, std::size_t most_bytes) {
+  const Json summary = read_summary(folder);
   Json scans = Json::array();
-  int failed = 0;
   std::size_t thumbnail_bytes = 0;
   for (const auto& row : summary["scans"]) {
     if (!row.is_object()) continue;
-    const auto name = text_or(row, "name");
-    // A name is one file in this folder, whatever the summary says.
-    const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
-    const auto beside = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
-    Json scan{{"name", name},
-              {"path", text_or(row, "scan")},
-              {"status", text_or(row, "status")},
-              {"line", text_or(row, "why")}};
-    if (text_or(row, "why").empty() && row.contains("warnings") && row["warnings"].is_array())
-      for (const auto& warning : row["warnings"])
-        if (warning.is_string()) scan["line"] = "warning: " + warning.get<std::string>();
-    for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
-      if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
-    std::error_code absent;
-    if (text_or(row, "status") == "failed") ++failed;
-    if (safe && text_or(row, "status") != "failed" && fs::exists(beside(".h5"), absent)) {
-      if (with_results) write_report_page({beside(".h5")}, beside(".html"));
-      if (fs::exists(beside(".html"), absent)) scan["page"] = url_of(name + ".html");
-      if (fs::exists(beside(".png"), absent)) {
-        scan["picture"] = url_of(name + ".png");
-        // Only as many as may be embedded are made: a batch may hold thousands.
-        const auto thumbnail = thumbnail_bytes <= most_bytes ? thumbnail_of(beside(".png")) : std::string();
-        thumbnail_bytes += thumbnail.size();
-        if (!thumbnail.empty()) scan["thumbnail"] = thumbnail;
-      }
-    }
+    auto scan = scan_json(row);
+    // Only as many thumbnails as may be embedded are made: a batch may hold thousands.
+    thumbnail_bytes += link_files(scan, folder, make_pages, thumbnail_bytes <= most_bytes);
     scans.push_back(std::move(scan));
   }
-  std::stable_partition(scans.begin(), scans.end(),
-                        [](const Json& scan) { return scan["status"] == "failed"; });
+  const auto first_whole = std::stable_partition(scans.begin(), scans.end(),
+                                                 [](const Json& scan) { return scan["status"] == "failed"; });
+  const auto failed = first_whole - scans.begin();
   const auto path = (fs::path(folder) / "index.html").string();
   const auto page = [&] {
     return filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
@@ -482,7 +520,7 @@ std::string write_batch(const std::string& folder, bool with_results, std::size_
     for (auto& scan : scans)
       if (scan.contains("picture")) scan["thumbnail"] = scan["picture"];
     text = page();
-    // These pictures lie beside the page, and nothing else may be loaded than files.
+    // These pictures are files of the same folder, and nothing else may be loaded than files.
     constexpr std::string_view embedded = "img-src data:;";
     text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
   }

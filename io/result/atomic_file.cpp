@@ -161,6 +161,21 @@ void remove_unfinished_files() {
   }
 }
 
+void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
+  std::vector<AtomicFile> files;
+  files.emplace_back(path);
+  write_bytes(files.front().temporary(), bytes, count, path);
+  commit_all(files);
+}
+
+void require_regular_file(const std::string& path) {
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    throw Error(path, "a file", fs::is_directory(found) ? "a directory" : "a pipe, a device or a socket",
+                "save the scan as a file first");
+}
+
 std::optional<std::string> final_name_of_temporary(const std::string& name) {
   constexpr std::string_view start = ".fhd-";
   if (!name.starts_with(start)) return {};

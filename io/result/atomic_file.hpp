@@ -46,6 +46,11 @@ std::optional<std::string> final_name_of_temporary(const std::string& name);
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,
                  const std::string& reported_path);
 
+/// Writes one file, whole or not at all. Throws Error.
+void write_atomically(const std::string& path, const void* bytes, std::size_t count);
+
+/// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
+void require_regular_file(const std::string& path);
 /// Throws Error when a file with a name like `path` cannot be created in its folder.
 void require_writable_folder(const std::string& path);
 

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "io/result/atomic_file.hpp"
-#include "io/scan/bart_file.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -45,19 +45,7 @@ std::int64_t now_ns() {
 }
 
 std::vector<FileStamp> stamps_of(const std::string& scan) {
-  std::vector<std::string> files;
-  std::error_code status;
-  if (fs::is_directory(scan, status)) {
-    for (fs::directory_iterator entry(scan, status), end; !status && entry != end; entry.increment(status))
-      if (entry->is_regular_file(status)) files.push_back(entry->path().string());
-    if (status) throw Error(scan, "a readable directory", status.message());
-  } else if (is_bart(scan)) {
-    for (const char* part : {"", "_traj", "_sens"})
-      for (const char* ending : {".cfl", ".hdr"})
-        if (const auto name = bart_name(scan) + part + ending; fs::exists(name, status))
-          files.push_back(name);
-  }
-  if (files.empty()) files.push_back(scan);
+  auto files = files_of_scan(scan);
   std::sort(files.begin(), files.end());
   std::vector<FileStamp> stamps;
   for (const auto& file : files) stamps.push_back(stamp_of(file));
@@ -130,10 +118,7 @@ void write_manifest(const std::string& path, const Manifest& m) {
                   {"warnings", m.warnings}};
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
   const auto text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::vector<AtomicFile> files;
-  files.emplace_back(path);
-  write_bytes(files.back().temporary(), text.data(), text.size(), path);
-  commit_all(files);
+  write_atomically(path, text.data(), text.size());
 }
 
 std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names) {

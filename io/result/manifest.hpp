@@ -19,8 +19,7 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-/// The files that a scan consists of: the file itself; of a directory every file in it; of a BART scan those
-/// of NAME, NAME_traj and NAME_sens. Throws Error when there is none.
+/// Those of files_of_scan, by name. Throws Error when there is none.
 std::vector<FileStamp> stamps_of(const std::string& scan);
 
 /// One file that was made.

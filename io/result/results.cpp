@@ -18,11 +18,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "io/result/atomic_file.hpp"
-#include "io/scan/bart_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/hdf5_geometry.hpp"
+#include "io/result/atomic_file.hpp"
+#include "io/result/montage.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/png.hpp"
+#include "io/scan/scan_file.hpp"
 #include "io/sha256.hpp"
 #include "recon/error.hpp"
 
@@ -135,15 +137,9 @@ std::string json_text(const ImageSeries& series, const Provenance& provenance) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-template <class T>
-std::vector<T> as_vector(const std::array<T, 3>& values) {
-  return {values.begin(), values.end()};
-}
-
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
-  const auto& geometry = series.images.front().geometry;
-  const auto& n = geometry.matrix_size;
+  const auto& n = series.images.front().geometry.matrix_size;
   file.create<Complex<float>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
   for (std::size_t i = 0; i < series.images.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
@@ -151,19 +147,18 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
   }
   file.write_attribute(name, "axes", "repetition, slice, z, y, x");
   file.write_attribute(name, "units", "signal of the scan file; lengths in mm, patient coordinates LPS");
-  file.write_attribute(name, "matrix_size", as_vector(n));
-  file.write_attribute(name, "fov_mm", as_vector(geometry.fov_mm));
-  std::vector<double> positions;
-  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
-    for (const double coordinate : series.images[static_cast<std::size_t>(slice)].geometry.position_mm)
-      positions.push_back(coordinate);
-  file.write_attribute(name, "position_mm", positions);
-  file.write_attribute(name, "read_direction", as_vector(geometry.read_direction));
-  file.write_attribute(name, "phase_direction", as_vector(geometry.phase_direction));
-  file.write_attribute(name, "slice_direction", as_vector(geometry.slice_direction));
+  write_geometry(file, name, geometries_of_slices(series.images, series.slice_count));
 }
 
-void write_exhibits(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
+/// A series with the numbers of its volumes in the scan.
+void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
+                   const Provenance& provenance) {
+  write_series(file, name, series);
+  file.write_attribute(name, "repetitions", numbers(provenance.repetitions, series.repetition_count));
+  file.write_attribute(name, "slices", numbers(provenance.slices, series.slice_count));
+}
+
+void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
   const auto& maps = diagnostic_images.sensitivity_maps;
   const auto& spread = diagnostic_images.point_spread;
   if (maps.empty() && spread.empty()) return;
@@ -174,6 +169,27 @@ void write_exhibits(hdf5::File& file, const DiagnosticImages& diagnostic_images)
                {maps.extent(0), maps.extent(1), maps.extent(2)});
   if (!spread.empty())
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+}
+
+void write_report(hdf5::File& file, const std::string& json, const Provenance& provenance,
+                  std::int64_t slice_count) {
+  file.create_group("/report");
+  file.write("/report/json", json);
+  file.write_attribute("/report", "program_version", provenance.program_version);
+  file.write_attribute("/report", "command_line", provenance.command_line);
+  file.write_attribute("/report", "input_path", provenance.input_path);
+  file.write_attribute("/report", "input_sha256", provenance.input_sha256);
+  file.write_attribute("/report", "started_at", provenance.started_at);
+  for (std::size_t i = 0; i < provenance.reports.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    const auto& residuals = provenance.reports[i].relative_residuals;
+    if (residuals.empty()) continue;
+    const auto group =
+        "/report/" + std::to_string(index / slice_count) + "_" + std::to_string(index % slice_count);
+    file.create_group(group);
+    file.write(group + "/relative_residuals", residuals.data(),
+               {static_cast<std::int64_t>(residuals.size())});
+  }
 }
 
 }  // namespace
@@ -194,39 +210,16 @@ void check_writable(const std::string& prefix, const std::string& input) {
 }
 
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
-                   const CompanionResults& beside) {
+                   const CompanionResults& companions) {
   require_series(series, prefix);
   const auto json = json_text(series, provenance);
   std::vector<AtomicFile> files;
   for (const char* ending : endings) files.emplace_back(prefix + ending);
-
   auto file = hdf5::File::create(files[0].temporary(), files[0].path());
-  write_series(file, "/image", series);
-  file.write_attribute("/image", "repetitions", numbers(provenance.repetitions, series.repetition_count));
-  file.write_attribute("/image", "slices", numbers(provenance.slices, series.slice_count));
-  if (beside.gridded) {
-    write_series(file, "/gridded", *beside.gridded);
-    file.write_attribute("/gridded", "repetitions", numbers(provenance.repetitions, series.repetition_count));
-    file.write_attribute("/gridded", "slices", numbers(provenance.slices, series.slice_count));
-  }
-  write_exhibits(file, beside.diagnostic_images);
-  file.create_group("/report");
-  file.write("/report/json", json);
-  file.write_attribute("/report", "program_version", provenance.program_version);
-  file.write_attribute("/report", "command_line", provenance.command_line);
-  file.write_attribute("/report", "input_path", provenance.input_path);
-  file.write_attribute("/report", "input_sha256", provenance.input_sha256);
-  file.write_attribute("/report", "started_at", provenance.started_at);
-  for (std::size_t i = 0; i < provenance.reports.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    const auto& residuals = provenance.reports[i].relative_residuals;
-    if (residuals.empty()) continue;
-    const auto group = "/report/" + std::to_string(index / series.slice_count) + "_" +
-                       std::to_string(index % series.slice_count);
-    file.create_group(group);
-    file.write(group + "/relative_residuals", residuals.data(),
-               {static_cast<std::int64_t>(residuals.size())});
-  }
+  write_volumes(file, "/image", series, provenance);
+  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
+  write_diagnostic_images(file, companions.diagnostic_images);
+  write_report(file, json, provenance, series.slice_count);
   file.close();
 
   write_nifti(files[1].temporary(), series, files[1].path());
@@ -283,29 +276,16 @@ ImageSeries read_image(const std::string& path, const std::string& name) {
 }
 
 std::string sha256_of(const std::string& path) {
-  std::vector<fs::path> files;
-  std::error_code status;
-  if (fs::is_directory(path, status)) {
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.is_regular_file()) files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-  } else if (is_bart(path)) {
-    for (const char* part : {"", "_traj", "_sens"})
-      for (const char* ending : {".cfl", ".hdr"})
-        if (const auto name = bart_name(path) + part + ending; fs::exists(name, status))
-          files.emplace_back(name);
-  }
-  if (files.empty()) files.emplace_back(path);
   Sha256 digest(path);
   std::vector<char> block(1 << 20);
-  for (const auto& name : files) {
+  for (const auto& name : files_of_scan(path)) {
     std::ifstream file(name, std::ios::binary);
-    if (!file) throw Error(name.string(), "a readable file", "none");
+    if (!file) throw Error(name, "a readable file", "none");
     while (file) {
       file.read(block.data(), static_cast<std::streamsize>(block.size()));
       digest.add(block.data(), static_cast<std::size_t>(file.gcount()));
     }
-    if (file.bad()) throw Error(name.string(), "a readable file", "a read failure");
+    if (file.bad()) throw Error(name, "a readable file", "a read failure");
   }
   return digest.hex();
 }

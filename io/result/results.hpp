@@ -28,10 +28,10 @@ struct Provenance {
   std::vector<std::int64_t> repetitions{}, slices{};
 };
 
-/// What OUT.h5 holds beside the images: each may be empty.
+/// What else OUT.h5 holds: each may be empty.
 struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
-  DiagnosticImages diagnostic_images;                   ///< of the first volume
+  DiagnosticImages diagnostic_images;  ///< of the first volume
 };
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
@@ -39,7 +39,7 @@ struct CompanionResults {
 void check_writable(const std::string& prefix, const std::string& input = {});
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
-                   const CompanionResults& beside = {});
+                   const CompanionResults& companions = {});
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
 /// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
@@ -47,8 +47,7 @@ void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
 
-/// SHA-256 of a file, as 64 hex digits. Of a directory: of every file, in the order of their names. Of a BART
-/// scan (NAME.cfl, NAME.hdr or NAME): of those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr.
+/// SHA-256 of the files of a scan (see files_of_scan), or of any file, as 64 hex digits.
 std::string sha256_of(const std::string& path);
 
 }  // namespace fhd::io

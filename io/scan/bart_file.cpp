@@ -2,10 +2,11 @@
 // first axis fastest. A scan called NAME is
 //
 //   NAME       k-space            [1][readout][spoke][coil], repetitions along axis 10, slices along axis 13
-//   NAME_traj  k-space positions  [3][readout][spoke], the real part, cycles/FOV; axes 10 and 13 as above, or
-//   1 where shared NAME_sens  sensitivity maps   [x][y][z][coil], slices along axis 13 or shared; optional
+//   NAME_traj  k-space positions  [3][readout][spoke], the real part, cycles/FOV; axes 10 and 13 as above,
+//                                 or 1 where shared
+//   NAME_sens  sensitivity maps   [x][y][z][coil], slices along axis 13 or shared; optional
 //
-// BART's transform has the signs and the centre of recon/types.hpp (forward minus, voxel floor(N/2) at 0),
+// BART's transform has the signs and the centre of recon/domain/scan.hpp (forward minus, voxel floor(N/2) at 0),
 // and divides by sqrt(voxels) in each direction: its images are those of fhd times a constant. Values are
 // passed on as they are. The files hold no matrix, FOV, position or directions: the matrix is --matrix, else
 // that of NAME_sens, else twice the largest |k|, rounded up.
@@ -107,22 +108,8 @@ class BartFile final : public ScanFile {
       : kspace_(name), trajectory_(open_trajectory(name)) {
     summary_.path = name + ".cfl";
     summary_.format = "BART cfl";
-    kspace_.require_axes(
-        {readout_axis, spoke_axis, coil_axis, repetition_axis, slice_axis},
-        "k-space [1][readout][spoke][coil], with repetitions along axis 10 and slices along axis 13");
-    trajectory_.require_axes({0, readout_axis, spoke_axis, repetition_axis, slice_axis},
-                             "a trajectory [3][readout][spoke]");
+    require_extents();
     const auto& k = kspace_.extents();
-    const auto& t = trajectory_.extents();
-    if (t[0] != 3) throw Error(trajectory_.path(), "a trajectory [3][readout][spoke]", text_of(t));
-    for (const auto axis : {readout_axis, spoke_axis})
-      if (t[axis] != k[axis])
-        throw Error(trajectory_.path(),
-                    fmt::format("[3][{}][{}] as in {}", k[readout_axis], k[spoke_axis], kspace_.path()),
-                    text_of(t));
-    for (const auto axis : {repetition_axis, slice_axis})
-      if (t[axis] != 1 && t[axis] != k[axis])
-        throw Error(trajectory_.path(), fmt::format("1 or {} along axis {}", k[axis], axis), text_of(t));
     summary_.coil_count = k[coil_axis];
     summary_.samples_per_scan = k[readout_axis] * k[spoke_axis];
     summary_.readout_length = k[readout_axis];
@@ -131,17 +118,15 @@ class BartFile final : public ScanFile {
     if (std::error_code status; fs::exists(name + "_sens.hdr", status)) open_maps(name);
     summary_.has_sensitivity_maps = sensitivity_maps_.has_value();
 
-    unit_ = options.trajectory_unit == TrajectoryUnit::automatic ? TrajectoryUnit::cycles_per_fov
-                                                                 : options.trajectory_unit;
+    const bool told = options.trajectory_unit != TrajectoryUnit::automatic;
+    unit_ = told ? options.trajectory_unit : TrajectoryUnit::cycles_per_fov;
     const auto stored = read_stored_trajectory(0, 0);
     choose_matrix(options, largest_magnitude(stored));
     summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
     summary_.missing.push_back(
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
-    summary_.inferred.push_back(options.trajectory_unit == TrajectoryUnit::automatic
-                                    ? "The trajectory is taken to be in cycles/FOV, the unit of BART."
-                                    : "The trajectory is taken to be in " + std::string(io::name_of(unit_)) +
-                                          ", as --trajectory-unit says.");
+    summary_.inferred.push_back(told ? unit_of_options(unit_)
+                                     : "The trajectory is taken to be in cycles/FOV, the unit of BART.");
   }
 
   const ScanSummary& summary() const override { return summary_; }
@@ -172,6 +157,25 @@ class BartFile final : public ScanFile {
     return CflFile(name + "_traj");
   }
 
+  void require_extents() const {
+    kspace_.require_axes(
+        {readout_axis, spoke_axis, coil_axis, repetition_axis, slice_axis},
+        "k-space [1][readout][spoke][coil], with repetitions along axis 10 and slices along axis 13");
+    trajectory_.require_axes({0, readout_axis, spoke_axis, repetition_axis, slice_axis},
+                             "a trajectory [3][readout][spoke]");
+    const auto& k = kspace_.extents();
+    const auto& t = trajectory_.extents();
+    if (t[0] != 3) throw Error(trajectory_.path(), "a trajectory [3][readout][spoke]", text_of(t));
+    for (const auto axis : {readout_axis, spoke_axis})
+      if (t[axis] != k[axis])
+        throw Error(trajectory_.path(),
+                    fmt::format("[3][{}][{}] as in {}", k[readout_axis], k[spoke_axis], kspace_.path()),
+                    text_of(t));
+    for (const auto axis : {repetition_axis, slice_axis})
+      if (t[axis] != 1 && t[axis] != k[axis])
+        throw Error(trajectory_.path(), fmt::format("1 or {} along axis {}", k[axis], axis), text_of(t));
+  }
+
   void open_maps(const std::string& name) {
     sensitivity_maps_.emplace(name + "_sens");
     sensitivity_maps_->require_axes({0, 1, 2, coil_axis, slice_axis}, "sensitivity maps [x][y][z][coil]");
@@ -192,23 +196,12 @@ class BartFile final : public ScanFile {
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else if (unit_ == TrajectoryUnit::cycles_per_fov) {
-      for (int axis = 0; axis < 3; ++axis) {
-        const double half = std::isfinite(largest[axis]) ? std::ceil(largest[axis] * 0.999) : 0;
-        matrix_size[axis] = half < 1 ? 1 : static_cast<int>(std::min(2 * half, 1e6));
-      }
-      summary_.inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.",
-                                              matrix_size[0], matrix_size[1], matrix_size[2]));
+      matrix_size = matrix_of(largest, summary_.inferred);
     } else {
       throw Error(trajectory_.path(), "a known matrix to convert k-space positions", "none",
                   "give it with --matrix X,Y,Z");
     }
-    apply_unit_geometry(options);
-  }
-
-  void apply_unit_geometry(const ReadOptions& options) {
-    unit_geometry_ = summary_.geometry;
-    apply_options(summary_.geometry, options);
-    unit_geometry_.fov_mm = summary_.geometry.fov_mm;
+    unit_geometry_ = apply_options(summary_.geometry, options);
   }
 
   /// [axis][sample] in the unit of the file.
@@ -235,14 +228,58 @@ class BartFile final : public ScanFile {
   TrajectoryUnit unit_ = TrajectoryUnit::cycles_per_fov;
 };
 
-/// Adds one pair of files. `values` in BART's order.
-void write_pair(std::vector<AtomicFile>& files, const std::string& name, const Extents& extents,
-                const std::vector<Complex<float>>& values) {
+/// The pairs of a scan that is to be written; values in BART's order.
+struct Pair {
+  Extents extents{};
+  std::vector<Complex<float>> values;
+};
+struct Pairs {
+  Pair kspace, trajectory;
+  std::optional<Pair> maps;  ///< where every volume has them
+};
+
+Pairs pairs_of(const ScanSeries& series, bool one_trajectory) {
+  const auto& first = series.scans.front();
+  const auto coils = first.kspace.coil_count(), samples = first.kspace.sample_count();
+  Pairs pairs;
+  auto& [kspace, trajectory, maps] = pairs;
+  kspace.extents.fill(1);
+  kspace.extents[readout_axis] = piece_length(samples, series.readout_length, samples);
+  kspace.extents[spoke_axis] = samples / kspace.extents[readout_axis];
+  kspace.extents[coil_axis] = coils;
+  kspace.extents[repetition_axis] = series.repetition_count;
+  kspace.extents[slice_axis] = series.slice_count;
+  trajectory.extents = kspace.extents;
+  trajectory.extents[0] = 3;
+  trajectory.extents[coil_axis] = 1;
+  if (one_trajectory) trajectory.extents[repetition_axis] = trajectory.extents[slice_axis] = 1;
+  maps.emplace().extents.fill(1);
+  for (std::size_t axis = 0; axis < 3; ++axis) maps->extents[axis] = first.geometry.matrix_size[axis];
+  maps->extents[coil_axis] = coils;
+  maps->extents[slice_axis] = series.slice_count;
+
+  const auto append = [](Pair& pair, const auto& values) {
+    pair.values.insert(pair.values.end(), values.begin(), values.end());
+  };
+  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
+    for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition) {
+      const auto& scan = series.scans[static_cast<std::size_t>(repetition * series.slice_count + slice)];
+      append(kspace, scan.kspace.values);
+      for (std::int64_t i = 0; i < 3 * samples && (!one_trajectory || slice + repetition == 0); ++i)
+        trajectory.values.emplace_back(static_cast<float>(scan.trajectory.k[i % 3 * samples + i / 3]));
+      if (!scan.sensitivity_maps) maps.reset();
+      if (maps && repetition == 0) append(*maps, scan.sensitivity_maps->values);
+    }
+  return pairs;
+}
+
+void write_pair(std::vector<AtomicFile>& files, const std::string& name, const Pair& pair) {
   files.emplace_back(name + ".cfl");
-  write_bytes(files.back().temporary(), values.data(), values.size() * sizeof(Complex<float>), name + ".cfl");
+  write_bytes(files.back().temporary(), pair.values.data(), pair.values.size() * sizeof(Complex<float>),
+              name + ".cfl");
   files.emplace_back(name + ".hdr");
   std::string header = "# Dimensions\n";
-  for (const auto extent : extents) header += std::to_string(extent) + " ";
+  for (const auto extent : pair.extents) header += std::to_string(extent) + " ";
   header += "\n";
   write_bytes(files.back().temporary(), header.data(), header.size(), name + ".hdr");
 }
@@ -271,67 +308,21 @@ std::vector<std::string> write_bart(std::vector<AtomicFile>& files, const std::s
                                     const ScanSeries& series) {
   const auto name = bart_name(path);
   const auto& first = series.scans.front();
-  const auto coils = first.kspace.coil_count(), samples = first.kspace.sample_count();
-  const auto readout = piece_length(samples, series.readout_length, samples);
-  bool shared_trajectory = true;
-  for (const auto& scan : series.scans) {
-    if (scan.kspace.sample_count() != samples)
-      throw Error(path, "as many samples in every slice and repetition", "different numbers",
-                  "write ISMRMRD, or one slice or repetition only");
-    shared_trajectory = shared_trajectory && std::equal(scan.trajectory.k.begin(), scan.trajectory.k.end(),
-                                                        first.trajectory.k.begin());
-  }
-
-  Extents one{};
-  one.fill(1);
-  Extents kspace_extents = one;
-  kspace_extents[readout_axis] = readout;
-  kspace_extents[spoke_axis] = samples / readout;
-  kspace_extents[coil_axis] = coils;
-  kspace_extents[repetition_axis] = series.repetition_count;
-  kspace_extents[slice_axis] = series.slice_count;
-  Extents trajectory_extents = kspace_extents;
-  trajectory_extents[0] = 3;
-  trajectory_extents[coil_axis] = 1;
-  if (shared_trajectory) trajectory_extents[repetition_axis] = trajectory_extents[slice_axis] = 1;
-
-  std::vector<Complex<float>> kspace, trajectory, maps;
-  bool has_maps = true;
-  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
-    for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition) {
-      const auto& scan = series.scans[static_cast<std::size_t>(repetition * series.slice_count + slice)];
-      kspace.insert(kspace.end(), scan.kspace.values.begin(), scan.kspace.values.end());
-      if (!shared_trajectory || trajectory.empty())
-        for (std::int64_t m = 0; m < samples; ++m)
-          for (int axis = 0; axis < 3; ++axis)
-            trajectory.emplace_back(static_cast<float>(scan.trajectory.k[axis * samples + m]));
-      has_maps = has_maps && scan.sensitivity_maps.has_value();
-      if (has_maps && repetition == 0)
-        maps.insert(maps.end(), scan.sensitivity_maps->values.begin(), scan.sensitivity_maps->values.end());
-    }
-  if (std::error_code status; !has_maps && fs::exists(name + "_sens.hdr", status))
+  const auto pairs = pairs_of(series, have_one_trajectory(series, path));
+  if (std::error_code status; !pairs.maps && fs::exists(name + "_sens.hdr", status))
     throw Error(name + "_sens.hdr", "none, because the scan has no sensitivity maps", "those of another scan",
                 "remove them, or choose another name");
-  write_pair(files, name, kspace_extents, kspace);
-  write_pair(files, name + "_traj", trajectory_extents, trajectory);
-  const auto& n = first.geometry.matrix_size;
-  if (has_maps) {
-    Extents map_extents = one;
-    for (std::size_t axis = 0; axis < 3; ++axis) map_extents[axis] = n[axis];
-    map_extents[coil_axis] = coils;
-    map_extents[slice_axis] = series.slice_count;
-    write_pair(files, name + "_sens", map_extents, maps);
-  }
+  write_pair(files, name, pairs.kspace);
+  write_pair(files, name + "_traj", pairs.trajectory);
+  if (pairs.maps) write_pair(files, name + "_sens", *pairs.maps);
 
-  std::vector<std::string> lost{"BART files hold no FOV, position or directions."};
-  if (!has_maps)
-    lost.push_back(fmt::format("BART files without sensitivity maps hold no matrix: it is --matrix {},{},{}.",
-                               n[0], n[1], n[2]));
-  if (first.field_map) lost.emplace_back("The field map is not written.");
-  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
-  if (first.sample_time_s) lost.emplace_back("The sample times are not written.");
-  if (first.cropped_matrix_size != std::array<int, 3>{})
-    lost.emplace_back("The matrix to crop to is not written.");
+  auto lost = lost_parts(first, true);
+  const auto& n = first.geometry.matrix_size;
+  if (!pairs.maps)
+    lost.insert(lost.begin(),
+                fmt::format("BART files without sensitivity maps hold no matrix: it is --matrix {},{},{}.",
+                            n[0], n[1], n[2]));
+  lost.insert(lost.begin(), "BART files hold no FOV, position or directions.");
   return lost;
 }
 

@@ -3,22 +3,23 @@
 // numbers with a last axis of 2.
 //
 //   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
-//   /trajectory        real     [sample][axis] with axes x, y or x, y, z; or
-//   [repetition][slice][sample][axis]
+//   /trajectory        real     [sample][axis] with axes x, y or x, y, z,
+//                               or [repetition][slice][sample][axis]
 //     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel or 1/m; required
 //
-// and the optional maps of io/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
+// and the optional maps of io/scan/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
 //
 // Attributes of the root: matrix_size (x, y, z), and optionally fov_mm (x, y, z), position_mm (3 numbers, or
 // 3 per slice), read_direction, phase_direction, slice_direction (patient LPS), cropped_matrix_size (x, y,
-// z), readout_length (samples). Signs and centring are those of recon/types.hpp.
+// z), readout_length (samples). Signs and centring are those of recon/domain/scan.hpp.
 #include "io/scan/fhd_file.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "io/result/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/hdf5_geometry.hpp"
+#include "io/result/atomic_file.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -144,9 +145,7 @@ class FhdFile final : public ScanFile {
     geometry.position_mm = positions_[0];
     if (file_.has_attribute("/", "cropped_matrix_size") && !options.matrix_size)
       cropped_matrix_size_ = three_whole_numbers(file_, "cropped_matrix_size");
-    unit_geometry_ = geometry;
-    apply_options(geometry, options);
-    unit_geometry_.fov_mm = geometry.fov_mm;
+    unit_geometry_ = apply_options(geometry, options);
   }
 
   void read_unit(const ReadOptions& options) {
@@ -161,8 +160,7 @@ class FhdFile final : public ScanFile {
       if (unit_ == TrajectoryUnit::automatic)
         throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "'auto'");
     } else {
-      summary_.inferred.push_back("The trajectory is taken to be in " + std::string(name_of(unit_)) +
-                                  ", as --trajectory-unit says.");
+      summary_.inferred.push_back(unit_of_options(unit_));
     }
     summary_.facts.emplace_back("trajectory unit",
                                 stated ? file_.text_attribute("/trajectory", "unit") : "not stated");
@@ -203,11 +201,6 @@ Array<double> sample_major(const Array<double>& k) {
   return result;
 }
 
-template <class T, std::size_t N>
-std::vector<T> as_vector(const std::array<T, N>& values) {
-  return {values.begin(), values.end()};
-}
-
 }  // namespace
 
 std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options) {
@@ -218,16 +211,7 @@ std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::st
                                    const ScanSeries& series) {
   const auto& first = series.scans.front();
   const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
-  const bool several = series.scans.size() > 1;
-  bool shared_trajectory = true;
-  for (const auto& scan : series.scans) {
-    if (scan.kspace.sample_count() != samples)
-      throw Error(path, "as many samples in every slice and repetition", "different numbers",
-                  "write ISMRMRD, or one slice or repetition only");
-    shared_trajectory = shared_trajectory && std::equal(scan.trajectory.k.begin(), scan.trajectory.k.end(),
-                                                        first.trajectory.k.begin());
-  }
-
+  const bool several = series.scans.size() > 1, one_trajectory = have_one_trajectory(series, path);
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto leading = [&](std::size_t index) {
@@ -241,7 +225,7 @@ std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::st
   } else {
     file.write("/kspace", first.kspace.values.data(), {coils, samples});
   }
-  if (shared_trajectory) {
+  if (one_trajectory) {
     file.write("/trajectory", sample_major(first.trajectory.k).data(), {samples, 3});
   } else {
     file.create<double>("/trajectory", {series.repetition_count, series.slice_count, samples, 3});
@@ -251,18 +235,11 @@ std::vector<std::string> write_fhd(std::vector<AtomicFile>& files, const std::st
   file.write_attribute("/trajectory", "unit", name_of(TrajectoryUnit::cycles_per_fov));
   write_maps(file, series);
 
-  const auto& geometry = first.geometry;
-  file.write_attribute("/", "matrix_size", as_vector(geometry.matrix_size));
-  file.write_attribute("/", "fov_mm", as_vector(geometry.fov_mm));
-  std::vector<double> positions;
-  for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
-    for (const double coordinate : series.scans[slice].geometry.position_mm) positions.push_back(coordinate);
-  file.write_attribute("/", "position_mm", positions);
-  file.write_attribute("/", "read_direction", as_vector(geometry.read_direction));
-  file.write_attribute("/", "phase_direction", as_vector(geometry.phase_direction));
-  file.write_attribute("/", "slice_direction", as_vector(geometry.slice_direction));
+  write_geometry(file, "/", geometries_of_slices(series.scans, series.slice_count));
   if (first.cropped_matrix_size != std::array<int, 3>{})
-    file.write_attribute("/", "cropped_matrix_size", as_vector(first.cropped_matrix_size));
+    file.write_attribute(
+        "/", "cropped_matrix_size",
+        std::vector<int>(first.cropped_matrix_size.begin(), first.cropped_matrix_size.end()));
   if (series.readout_length > 0)
     file.write_attribute("/", "readout_length", std::vector<int>{static_cast<int>(series.readout_length)});
   file.close();

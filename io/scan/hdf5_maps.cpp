@@ -9,7 +9,8 @@ namespace {
 
 using hdf5::Extents;
 
-constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map", time_name = "/sample_time_s";
+constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map",
+               time_name = "/sample_time_s";
 
 template <class Has>
 bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {

@@ -156,12 +156,10 @@ class ImpatientDirectory final : public ScanFile {
     summary_.samples_per_scan = static_cast<std::int64_t>(samples);
     choose_matrix(options, k[0].matrix_size);
     const auto unit = options.trajectory_unit;
-    summary_.inferred.emplace_back(unit == TrajectoryUnit::automatic
-                                       ? "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT."
-                                       : "The trajectory is taken to be in " + std::string(name_of(unit)) +
-                                             ", as --trajectory-unit says.");
-    if (unit != TrajectoryUnit::automatic)
-      convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
+    const bool told = unit != TrajectoryUnit::automatic;
+    summary_.inferred.push_back(told ? unit_of_options(unit)
+                                     : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
+    if (told) convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
     summary_.cartesian = lies_on_grid(trajectory_);
     look_at_contents();
   }
@@ -227,51 +225,54 @@ class ImpatientDirectory final : public ScanFile {
     return values;
   }
 
+  /// The voxels along one axis, from their positions.
+  struct VoxelAxis {
+    int n = 1;
+    double offset = 0;       ///< fractions of the FOV
+    std::vector<int> index;  ///< of each voxel of the directory
+    std::ptrdiff_t first_change = 0;
+  };
+  VoxelAxis arrange_axis(const char* name, std::size_t count) const {
+    const auto r = read(name).values;
+    if (r.empty() || (count > 0 && r.size() != count))
+      throw Error(file(name), fmt::format("{} voxels as in ix.dat", count), std::to_string(r.size()));
+    const std::set<float> distinct(r.begin(), r.end());
+    VoxelAxis axis;
+    axis.n = static_cast<int>(std::min<std::size_t>(distinct.size(), 1 << 20));
+    const double lowest = *distinct.begin(), step = 1.0 / axis.n;
+    // A single position carries the whole offset; otherwise the lowest one belongs to voxel 0.
+    axis.offset = axis.n == 1 ? lowest : lowest + std::floor(axis.n / 2.0) * step;
+    for (const float position : r) {
+      const double at = (position - lowest) / step;
+      const auto index = static_cast<int>(std::lround(at));
+      if (!(std::abs(at - index) <= 0.01) || index >= axis.n)
+        throw Error(file(name), fmt::format("{} positions in steps of 1/{} of the FOV", axis.n, axis.n),
+                    fmt::format("{}", position));
+      axis.index.push_back(index);
+    }
+    axis.first_change =
+        std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin();
+    return axis;
+  }
+
   /// Finds out from ix, iy, iz which voxel is where.
   Voxels arrange_voxels() const {
-    const std::array names{"ix", "iy", "iz"};
-    std::array<std::vector<float>, 3> position;
-    std::array<std::vector<int>, 3> index;
-    std::array<std::size_t, 3> first_change{};
+    auto x = arrange_axis("ix", 0);
+    const auto count = x.index.size();
+    auto y = arrange_axis("iy", count);
+    const auto z = arrange_axis("iz", count);
     Voxels voxels;
-    for (int axis = 0; axis < 3; ++axis) {
-      position[axis] = read(names[axis]).values;
-      const auto& r = position[axis];
-      if (r.empty() || r.size() != position[0].size())
-        throw Error(file(names[axis]), fmt::format("{} voxels as in ix.dat", position[0].size()),
-                    std::to_string(r.size()));
-      const std::set<float> distinct(r.begin(), r.end());
-      const auto n = static_cast<int>(std::min<std::size_t>(distinct.size(), 1 << 20));
-      const double lowest = *distinct.begin();
-      const double step = 1.0 / n;
-      voxels.matrix_size[axis] = n;
-      // A single position carries the whole offset; otherwise the lowest one belongs to voxel 0.
-      voxels.offset[axis] = n == 1 ? lowest : lowest + std::floor(n / 2.0) * step;
-      index[axis].resize(r.size());
-      for (std::size_t i = 0; i < r.size(); ++i) {
-        const double at = (r[i] - lowest) / step;
-        index[axis][i] = static_cast<int>(std::lround(at));
-        if (!(std::abs(at - index[axis][i]) <= 0.01) || index[axis][i] >= n)
-          throw Error(file(names[axis]), fmt::format("{} positions in steps of 1/{} of the FOV", n, n),
-                      fmt::format("{}", r[i]));
-      }
-      first_change[axis] = static_cast<std::size_t>(
-          std::find_if(r.begin(), r.end(), [&](float value) { return value != r[0]; }) - r.begin());
-    }
-    if (first_change[1] < first_change[0]) {
-      std::swap(index[0], index[1]);
-      std::swap(voxels.matrix_size[0], voxels.matrix_size[1]);
-      std::swap(voxels.offset[0], voxels.offset[1]);
-      voxels.swapped = true;
-    }
+    voxels.swapped = y.first_change < x.first_change;
+    if (voxels.swapped) std::swap(x, y);
+    voxels.matrix_size = {x.n, y.n, z.n};
+    voxels.offset = {x.offset, y.offset, z.offset};
     const auto& n = voxels.matrix_size;
-    const auto count = position[0].size();
     const std::string grid = fmt::format("each voxel of a grid of {} x {} x {} once", n[0], n[1], n[2]);
     if (static_cast<double>(count) != double(n[0]) * n[1] * n[2])
       throw Error(path_ + ": ix, iy, iz", grid, std::to_string(count) + " voxels");
     std::vector<bool> seen(count, false);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto voxel = (std::int64_t{index[2][i]} * n[1] + index[1][i]) * n[0] + index[0][i];
+      const auto voxel = (std::int64_t{z.index[i]} * n[1] + y.index[i]) * n[0] + x.index[i];
       if (seen[static_cast<std::size_t>(voxel)]) throw Error(path_ + ": ix, iy, iz", grid, "a voxel twice");
       seen[static_cast<std::size_t>(voxel)] = true;
       voxels.index.push_back(voxel);
@@ -290,18 +291,9 @@ class ImpatientDirectory final : public ScanFile {
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else {
-      const auto largest = largest_magnitude(trajectory_.k);
-      for (int axis = 0; axis < 3; ++axis)
-        matrix_size[axis] =
-            std::isfinite(largest[axis])
-                ? std::max(1, static_cast<int>(std::min(2 * std::ceil(largest[axis] * 0.999), 1e6)))
-                : 1;
-      summary_.inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.",
-                                              matrix_size[0], matrix_size[1], matrix_size[2]));
+      matrix_size = matrix_of(largest_magnitude(trajectory_.k), summary_.inferred);
     }
-    unit_geometry_ = summary_.geometry;
-    apply_options(summary_.geometry, options);
-    unit_geometry_.fov_mm = summary_.geometry.fov_mm;
+    unit_geometry_ = apply_options(summary_.geometry, options);
   }
 
   void look_at_contents() {
@@ -398,6 +390,18 @@ void write_dat(const AtomicFile& folder, const std::string& name, const std::arr
               (fs::path(folder.path()) / file).string());
 }
 
+/// A part of each value, [coil][z][y][x] -> [coil][y][x][z].
+template <class T, class Part>
+std::vector<float> in_file_order(const Array<T>& values, const std::array<int, 3>& n, Part part) {
+  std::vector<float> result;
+  const auto voxels = std::int64_t{n[0]} * n[1] * n[2];
+  for (std::int64_t image = 0; image < values.size() / voxels; ++image)
+    for (std::int64_t yx = 0; yx < voxels / n[2]; ++yx)
+      for (std::int64_t z = 0; z < n[2]; ++z)
+        result.push_back(part(values[image * voxels + z * (voxels / n[2]) + yx]));
+  return result;
+}
+
 }  // namespace
 
 std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options) {
@@ -423,46 +427,34 @@ std::vector<std::string> write_impatient(std::vector<AtomicFile>& files, const s
   }
   if (scan.sample_time_s) write("t", {scan.sample_time_s->begin(), scan.sample_time_s->end()});
 
-  // [coil][z][y][x] -> [coil][y][x][z]
-  const auto in_file_order = [&](const auto& values, auto part) {
-    std::vector<float> result;
-    const std::int64_t voxels = scan.geometry.voxel_count();
-    for (std::int64_t image = 0; image < values.size() / voxels; ++image)
-      for (std::int64_t y = 0; y < n[1]; ++y)
-        for (std::int64_t x = 0; x < n[0]; ++x)
-          for (std::int64_t z = 0; z < n[2]; ++z)
-            result.push_back(part(values[image * voxels + (z * n[1] + y) * n[0] + x]));
-    return result;
-  };
   const auto real = [](Complex<float> value) { return value.re; };
   const auto imaginary = [](Complex<float> value) { return value.im; };
+  const auto itself = [](float value) { return value; };
   for (int axis = 0; axis < 3; ++axis) {
     Array<float> position(scan.geometry.image_shape());
     for (std::int64_t i = 0; i < position.size(); ++i) {
       const std::int64_t index[3]{i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
       position[i] = static_cast<float>(static_cast<double>(index[axis] - n[axis] / 2) / n[axis]);
     }
-    write(std::array{"ix", "iy", "iz"}[axis], in_file_order(position, [](float value) { return value; }));
+    write(std::array{"ix", "iy", "iz"}[axis], in_file_order(position, n, itself));
   }
-  std::vector<float> kdata_r, kdata_i;
-  for (const auto value : scan.kspace.values) {
-    kdata_r.push_back(value.re);
-    kdata_i.push_back(value.im);
-  }
-  write("kdata_r", kdata_r, coils);
-  write("kdata_i", kdata_i, coils);
+  const auto in_order = [](const auto& values, auto part) {
+    std::vector<float> result(static_cast<std::size_t>(values.size()));
+    std::transform(values.begin(), values.end(), result.begin(), part);
+    return result;
+  };
+  write("kdata_r", in_order(scan.kspace.values, real), coils);
+  write("kdata_i", in_order(scan.kspace.values, imaginary), coils);
   if (scan.sensitivity_maps) {
-    write("sensi_r", in_file_order(scan.sensitivity_maps->values, real), coils);
-    write("sensi_i", in_file_order(scan.sensitivity_maps->values, imaginary), coils);
+    write("sensi_r", in_file_order(scan.sensitivity_maps->values, n, real), coils);
+    write("sensi_i", in_file_order(scan.sensitivity_maps->values, n, imaginary), coils);
   }
   const std::vector<float> zero(static_cast<std::size_t>(scan.geometry.voxel_count()), 0),
       one(zero.size(), 1);
-  write("fm", scan.field_map ? in_file_order(*scan.field_map, [](float value) { return value; }) : zero);
+  write("fm", scan.field_map ? in_file_order(*scan.field_map, n, itself) : zero);
   write("mask", one);
-  std::vector<std::string> lost{"IMPATIENT directories hold no FOV, position or directions."};
-  if (series.scans.front().noise) lost.emplace_back("The noise is not written.");
-  if (scan.cropped_matrix_size != std::array<int, 3>{})
-    lost.emplace_back("The matrix to crop to is not written.");
+  auto lost = lost_parts(scan, false);
+  lost.insert(lost.begin(), "IMPATIENT directories hold no FOV, position or directions.");
   return lost;
 }
 

@@ -3,6 +3,7 @@
 #include <nifti1_io.h>
 
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "recon/error.hpp"
@@ -10,19 +11,46 @@
 namespace fhd::io {
 namespace {
 
+using NiftiImage = std::unique_ptr<nifti_image, decltype(&nifti_image_free)>;
+NiftiImage read_nifti(const std::string& path, bool with_values) {
+  return {nifti_image_read(path.c_str(), with_values ? 1 : 0), nifti_image_free};
+}
+
 template <class From>
-void convert_values(const void* from, Array<float>& to, double slope, double intercept) {
-  const auto* values = static_cast<const From*>(from);
+void convert(const nifti_image& image, Array<float>& to) {
+  const bool scaled =
+      image.scl_slope != 0 && std::isfinite(image.scl_slope) && std::isfinite(image.scl_inter);
+  const double slope = scaled ? image.scl_slope : 1, intercept = scaled ? image.scl_inter : 0;
+  const auto* values = static_cast<const From*>(image.data);
   for (std::int64_t i = 0; i < to.size(); ++i)
     to[i] = static_cast<float>(slope * static_cast<double>(values[i]) + intercept);
+}
+
+/// Throws Error unless the voxels are real and finite numbers.
+Array<float> values_of(const nifti_image& image, const std::string& path) {
+  using Convert = void (*)(const nifti_image&, Array<float>&);
+  static const std::map<int, Convert> conversions{
+      {DT_UINT8, convert<std::uint8_t>},   {DT_INT8, convert<std::int8_t>},
+      {DT_UINT16, convert<std::uint16_t>}, {DT_INT16, convert<std::int16_t>},
+      {DT_UINT32, convert<std::uint32_t>}, {DT_INT32, convert<std::int32_t>},
+      {DT_FLOAT32, convert<float>},        {DT_FLOAT64, convert<double>}};
+  Array<float> values(Shape{image.nz, image.ny, image.nx});
+  const auto conversion = conversions.find(image.datatype);
+  if (conversion == conversions.end())
+    throw Error(path, "real numbers", std::string("voxels of type ") + nifti_datatype_string(image.datatype),
+                "save the magnitude");
+  conversion->second(image, values);
+  for (const float value : values)
+    if (!std::isfinite(value))
+      throw Error(path, "finite voxels", "NaN or infinity", "replace them, for example by 0");
+  return values;
 }
 
 }  // namespace
 
 Volume read_nifti_volume(const std::string& path) {
   nifti_set_debug_level(0);  // quiet: its messages would reach the terminal
-  const auto release = [](nifti_image* image) { nifti_image_free(image); };
-  std::unique_ptr<nifti_image, decltype(release)> header(nifti_image_read(path.c_str(), 0), release);
+  const auto header = read_nifti(path, false);
   const char* remedy = "give an image such as brain.nii.gz";
   if (!header) throw Error(path, "a NIfTI image", "a file that cannot be read as one", remedy);
   if (header->nx < 1 || header->ny < 1 || header->nz < 1 || header->nx > 4096 || header->ny > 4096 ||
@@ -30,49 +58,12 @@ Volume read_nifti_volume(const std::string& path) {
     throw Error(
         path, "1 ... 4096 voxels per axis",
         std::to_string(header->nx) + " x " + std::to_string(header->ny) + " x " + std::to_string(header->nz));
-  std::unique_ptr<nifti_image, decltype(release)> image(nifti_image_read(path.c_str(), 1), release);
+  const auto image = read_nifti(path, true);
   if (!image || image->data == nullptr)
     throw Error(path, "as many voxels as its header states", "fewer", "the file is damaged");
 
   Volume volume;
-  volume.values = Array<float>(Shape{image->nz, image->ny, image->nx});
-  const bool scaled =
-      image->scl_slope != 0 && std::isfinite(image->scl_slope) && std::isfinite(image->scl_inter);
-  const double slope = scaled ? image->scl_slope : 1, intercept = scaled ? image->scl_inter : 0;
-  switch (image->datatype) {
-    case DT_UINT8:
-      convert_values<std::uint8_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_INT8:
-      convert_values<std::int8_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_UINT16:
-      convert_values<std::uint16_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_INT16:
-      convert_values<std::int16_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_UINT32:
-      convert_values<std::uint32_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_INT32:
-      convert_values<std::int32_t>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_FLOAT32:
-      convert_values<float>(image->data, volume.values, slope, intercept);
-      break;
-    case DT_FLOAT64:
-      convert_values<double>(image->data, volume.values, slope, intercept);
-      break;
-    default:
-      throw Error(path, "real numbers",
-                  std::string("voxels of type ") + nifti_datatype_string(image->datatype),
-                  "save the magnitude");
-  }
-  for (float value : volume.values)
-    if (!std::isfinite(value))
-      throw Error(path, "finite voxels", "NaN or infinity", "replace them, for example by 0");
-
+  volume.values = values_of(*image, path);
   if (image->sform_code <= 0 && image->qform_code <= 0)
     throw Error(path, "an image that says where it lies in the patient", "neither sform nor qform",
                 "write it with its affine map, for example by nibabel or dcm2niix");

@@ -1,12 +1,14 @@
 #include "io/scan/scan_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
+#include "io/hdf5.hpp"
 #include "io/scan/bart_file.hpp"
 #include "io/scan/fhd_file.hpp"
-#include "io/hdf5.hpp"
 #include "io/scan/impatient_directory.hpp"
 #include "io/scan/mrd/ismrmrd_file.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -17,11 +19,27 @@ namespace fhd::io {
 
 namespace fs = std::filesystem;
 
-void apply_options(Geometry& geometry, const ReadOptions& options) {
+Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
+  Geometry of_unit = geometry;
   if (options.matrix_size) geometry.matrix_size = *options.matrix_size;
   if (options.fov_mm)
     for (int axis = 0; axis < 3; ++axis)
       if ((*options.fov_mm)[axis] > 0) geometry.fov_mm[axis] = (*options.fov_mm)[axis];
+  of_unit.fov_mm = geometry.fov_mm;
+  return of_unit;
+}
+
+std::string unit_of_options(TrajectoryUnit unit) {
+  return "The trajectory is taken to be in " + std::string(name_of(unit)) + ", as --trajectory-unit says.";
+}
+
+std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, std::vector<std::string>& inferred) {
+  std::array<int, 3> n{1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis)
+    if (std::isfinite(largest_k[axis]))
+      n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
+  inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
+  return n;
 }
 
 std::array<double, 3> largest_magnitude(const Array<double>& k) {
@@ -91,6 +109,29 @@ void require_consistent(const ScanSeries& series, const std::string& subject) {
   }
 }
 
+bool have_one_trajectory(const ScanSeries& series, const std::string& subject) {
+  const auto& first = series.scans.front().trajectory.k;
+  bool one = true;
+  for (const auto& scan : series.scans) {
+    const auto& k = scan.trajectory.k;
+    if (k.size() != first.size())
+      throw Error(subject, "as many samples in every slice and repetition", "different numbers",
+                  "write ISMRMRD, or one slice or repetition only");
+    one = one && std::equal(k.begin(), k.end(), first.begin());
+  }
+  return one;
+}
+
+std::vector<std::string> lost_parts(const Scan& scan, bool with_field_map_and_times) {
+  std::vector<std::string> lost;
+  if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
+  if (scan.noise) lost.emplace_back("The noise is not written.");
+  if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");
+  if (scan.cropped_matrix_size != std::array<int, 3>{})
+    lost.emplace_back("The matrix to crop to is not written.");
+  return lost;
+}
+
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest) {
   if (readout_length > 0 && readout_length <= longest && samples % readout_length == 0) return readout_length;
   const auto fewest = (samples + longest - 1) / longest;
@@ -143,12 +184,22 @@ std::vector<std::string> write_scan(const std::string& path, ScanFormat format, 
   return lost;
 }
 
-void require_regular_file(const std::string& path) {
+std::vector<std::string> files_of_scan(const std::string& path) {
+  std::vector<std::string> files;
   std::error_code status;
-  const auto found = fs::status(path, status);
-  if (fs::exists(found) && !fs::is_regular_file(found))
-    throw Error(path, "a file", fs::is_directory(found) ? "a directory" : "a pipe, a device or a socket",
-                "save the scan as a file first");
+  if (fs::is_directory(path, status)) {
+    for (fs::directory_iterator entry(path, status), end; !status && entry != end; entry.increment(status))
+      if (entry->is_regular_file(status)) files.push_back(entry->path().string());
+    if (status) throw Error(path, "a readable directory", status.message());
+    std::sort(files.begin(), files.end());
+  } else if (is_bart(path)) {
+    for (const char* part : {"", "_traj", "_sens"})
+      for (const char* ending : {".cfl", ".hdr"})
+        if (const auto name = bart_name(path) + part + ending; fs::exists(name, status))
+          files.push_back(name);
+  }
+  if (files.empty()) files.push_back(path);
+  return files;
 }
 
 }  // namespace fhd::io

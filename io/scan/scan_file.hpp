@@ -62,6 +62,11 @@ class ScanFile {
 /// Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 
+/// The files that a scan consists of: the file itself; of a directory every file in it, by name; of a BART scan
+/// (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
+/// Error when a directory cannot be read.
+std::vector<std::string> files_of_scan(const std::string& path);
+
 /// File formats that fhd writes.
 enum class ScanFormat { fhd, ismrmrd, bart, impatient };
 

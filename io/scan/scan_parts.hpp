@@ -1,16 +1,23 @@
 #pragma once
-// What the readers of every scan format share: applying the user's options, units, and the summary of a
-// trajectory.
+// What the readers and writers of every scan format share.
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
 
-/// Puts the user's matrix and FOV over those of the file.
-void apply_options(Geometry& geometry, const ReadOptions& options);
+/// Puts the user's matrix and FOV over those of the file. Returns what the unit of the file's trajectory refers
+/// to: the matrix of the file, with the FOV that results.
+Geometry apply_options(Geometry& geometry, const ReadOptions& options);
+/// One sentence for ScanSummary::inferred: that the unit is the user's.
+std::string unit_of_options(TrajectoryUnit unit);
+
+/// The matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded
+/// up. Says so in `inferred`.
+std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, std::vector<std::string>& inferred);
 
 /// Largest |k| along each axis of k [axis][sample].
 std::array<double, 3> largest_magnitude(const Array<double>& k);
@@ -26,9 +33,6 @@ void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geom
 /// What to say when the FOV is unknown along an axis of more than one voxel; nothing otherwise.
 std::optional<std::string> missing_fov(const Geometry& geometry);
 
-/// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
-void require_regular_file(const std::string& path);
-
 /// Whether read, phase and slice directions are unit vectors at right angles, to 1 %.
 bool are_axes(const Geometry& geometry);
 
@@ -37,6 +41,12 @@ void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t
 
 /// Throws Error unless `series` has [repetition][slice] scans of the same coils and matrix.
 void require_consistent(const ScanSeries& series, const std::string& subject);
+
+/// Whether all volumes have the same trajectory. Throws Error naming `subject` unless they have as many samples.
+bool have_one_trajectory(const ScanSeries& series, const std::string& subject);
+
+/// What formats without a place for some parts of a scan lose, one sentence each.
+std::vector<std::string> lost_parts(const Scan& scan, bool with_field_map_and_times);
 
 /// Length of the pieces into which `samples` are cut: `readout_length` where it divides them, else the
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,

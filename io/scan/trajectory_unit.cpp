@@ -19,6 +19,14 @@ constexpr double rounding = 1.005;
 constexpr double least_fill =
     0.7;  // share of N/2 that a trajectory reaches at least when it is meant for the matrix
 
+/// Factor to cycles/FOV along one axis; 0 where a length is unknown.
+double scale_of(TrajectoryUnit unit, const Geometry& geometry, int axis) {
+  const int n = geometry.matrix_size[axis];
+  if (unit == TrajectoryUnit::cycles_per_voxel) return n;
+  if (unit == TrajectoryUnit::radians_per_voxel) return n / (2 * std::numbers::pi);
+  return unit == TrajectoryUnit::cycles_per_metre ? geometry.fov_mm[axis] / 1000 : 1;
+}
+
 /// Largest share of N/2 that the trajectory reaches along an axis, were it in `unit`; none where a length is
 /// unknown.
 std::optional<double> fill_of(TrajectoryUnit unit, const std::array<double, 3>& largest_k,
@@ -27,10 +35,7 @@ std::optional<double> fill_of(TrajectoryUnit unit, const std::array<double, 3>& 
   for (int axis = 0; axis < 3; ++axis) {
     const int n = geometry.matrix_size[axis];
     if (n == 1 || largest_k[axis] == 0) continue;
-    double scale = 1;
-    if (unit == TrajectoryUnit::cycles_per_voxel) scale = n;
-    if (unit == TrajectoryUnit::radians_per_voxel) scale = n / (2 * std::numbers::pi);
-    if (unit == TrajectoryUnit::cycles_per_metre) scale = geometry.fov_mm[axis] / 1000;
+    const double scale = scale_of(unit, geometry, axis);
     if (scale == 0) return std::nullopt;
     fill = std::max(fill, largest_k[axis] * scale / (n / 2.0));
   }
@@ -107,15 +112,11 @@ std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const Geometr
                                               const std::string& subject) {
   std::array<double, 3> scale{1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
-    const int n = geometry.matrix_size[axis];
-    if (unit == TrajectoryUnit::cycles_per_voxel) scale[axis] = n;
-    if (unit == TrajectoryUnit::radians_per_voxel) scale[axis] = n / (2 * std::numbers::pi);
-    if (unit == TrajectoryUnit::cycles_per_metre) {
-      if (geometry.fov_mm[axis] == 0 && n > 1)
-        throw Error(subject, "a known FOV to convert k-space positions from 1/m",
-                    "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
-      scale[axis] = geometry.fov_mm[axis] / 1000;
-    }
+    if (unit == TrajectoryUnit::cycles_per_metre && geometry.fov_mm[axis] == 0 &&
+        geometry.matrix_size[axis] > 1)
+      throw Error(subject, "a known FOV to convert k-space positions from 1/m",
+                  "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+    scale[axis] = scale_of(unit, geometry, axis);
   }
   return scale;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Owned, row-major memory on a device. The device is where the data lives; copies between devices happen
-// only by name, with to(Device).
+// Row-major memory on a device. The device is where the data lives; copies between devices happen only by
+// name, with to(Device).
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -27,20 +27,17 @@ class Shape {
       if (extent < 0) throw Error("array", "extents >= 0", std::to_string(extent));
       extents_[rank_++] = extent;
     }
-    size();  // throws on overflow
+    size_ = rank_ == 0 ? 0 : 1;
+    for (int axis = 0; axis < rank_; ++axis)
+      if (__builtin_mul_overflow(size_, extents_[axis], &size_))
+        throw Error("array", "a size below 2^63 elements", text());
   }
   int rank() const { return rank_; }
   std::int64_t operator[](int axis) const {
     assert(axis < rank_);
     return extents_[axis];
   }
-  std::int64_t size() const {
-    std::int64_t product = rank_ == 0 ? 0 : 1;
-    for (int axis = 0; axis < rank_; ++axis)
-      if (__builtin_mul_overflow(product, extents_[axis], &product))
-        throw Error("array", "a size below 2^63 elements", text());
-    return product;
-  }
+  std::int64_t size() const { return size_; }
   /// "[4][16][64][64]"
   std::string text() const {
     std::string s;
@@ -51,10 +48,12 @@ class Shape {
 
  private:
   std::array<std::int64_t, 5> extents_{};
+  std::int64_t size_ = 0;  // the product of the extents; no axes: 0
   int rank_ = 0;
 };
 
-/// Zero-initialised elements of a trivially copyable type. Copying copies the data.
+/// Zero-initialised elements of a trivially copyable type, owned; or a view of elements that others own.
+/// Copying copies the data: the copy owns it, of a view too.
 template <class T>
 class Array {
  public:
@@ -65,6 +64,18 @@ class Array {
       : shape_(shape), memory_(bytes_of(shape), device) {}
   Array(const Array& other) : shape_(other.shape_), memory_(other.memory_.copy(other.device())) {}
   Array(Array&& other) noexcept { swap(other); }
+  /// The elements at `data` on `device`, as they are: nothing is copied, and what is written is written there.
+  /// They outlive the view and everything that it is moved to. Where work on a GPU may still be under way,
+  /// wait (device::synchronize) before `data` is used or freed elsewhere.
+  static Array view(T* data, Shape shape, Device device = Device::cpu()) {
+    if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0 || (data == nullptr && shape.size() > 0))
+      throw Error("array", "a view of " + std::to_string(alignof(T)) + "-byte aligned memory",
+                  "another address");
+    Array result;
+    result.shape_ = shape;
+    result.memory_ = Memory::view(data, bytes_of(shape), device);
+    return result;
+  }
   Array& operator=(Array other) noexcept {
     swap(other);
     return *this;

@@ -1,10 +1,9 @@
 #pragma once
-// The CUDA devices of this machine, and move-only handles to what lives on them. Free of CUDA headers:
-// device_cuda.cu implements it, or device_no_cuda.cpp, where there is no device and every handle throws
-// Error.
+// The CUDA devices of this machine, and move-only handles to what lives on them. Free of CUDA headers.
 //
-// One convention orders all work: kernels and copies of the program run on the default stream, one after the
-// other; a Stream is for what overlaps them (uploads), and is ordered against them by Events.
+// One convention orders all work on a device: kernels and copies run on its default stream, one after the
+// other; a Stream is for what overlaps them (uploads), and is ordered against them by Events. Devices do not
+// wait for each other, and threads may use different ones at a time.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -20,6 +19,8 @@ namespace fhd {
 #endif
 /// Entry points of the CUDA side are named only inside `if constexpr (built_with_cuda)`: no stubs.
 inline constexpr bool built_with_cuda = FHD_HAS_CUDA == 1;
+/// What work on a GPU does in a build without CUDA: throws Error.
+[[noreturn]] void refuse_cuda();
 
 /// Where arrays live and work on them runs: the CPU, or one CUDA device of this machine. A value.
 class Device {
@@ -29,7 +30,7 @@ class Device {
   static constexpr Device cuda(int number = 0) { return Device(number); }
   constexpr bool is_cpu() const { return number_ < 0; }
   constexpr bool is_cuda() const { return number_ >= 0; }
-  constexpr int number() const { return number_; }  ///< of a CUDA device
+  constexpr int number() const { return number_; }  ///< of a CUDA device; -1: the CPU
   friend constexpr bool operator==(Device, Device) = default;
 
  private:
@@ -38,7 +39,8 @@ class Device {
 };
 
 /// Makes a CUDA device the current one of this thread while it lives: every entry point that launches
-/// kernels or makes handles holds one. Nothing for the CPU.
+/// kernels or makes handles holds one; memory, copies and pointwise loops do so by themselves. Nothing for the
+/// CPU.
 class CurrentDevice {
  public:
   explicit CurrentDevice(Device device);
@@ -55,7 +57,7 @@ class CurrentDevice {
 namespace fhd::device {
 
 struct Description {
-  int ordinal = 0;
+  Device device;
   std::string name;  ///< "NVIDIA H100 80GB HBM3"
   std::size_t memory_bytes = 0;
   int compute_major = 0, compute_minor = 0;  ///< compute capability
@@ -65,6 +67,8 @@ struct Description {
   /// "NVIDIA H100 80GB HBM3, 79 GiB, compute capability 9.0, driver for CUDA 13.0"
   std::string text() const;
 };
+/// "13.0" of a version as above.
+std::string version_text(int version);
 
 /// The devices that this program can use, and otherwise why there is none. Never throws.
 struct Inventory {
@@ -73,22 +77,27 @@ struct Inventory {
 };
 Inventory inventory();
 
-/// Makes `ordinal` the device of the calling thread and starts it. Throws Error naming the cause: no driver,
-/// a driver too old, no device of that number, a device older than compute capability 8.0.
-Description select(int ordinal);
+/// Starts a CUDA device (0.2 s for the first time) and makes it the current one of the calling thread. Throws
+/// Error naming the cause: no driver, a driver too old, no device of that number, a device older than compute
+/// capability 8.0.
+Description start(Device device);
 
-/// Waits for all work on the device; an error of that work is thrown here.
-void synchronize();
+/// Waits for all work on the device; an error of that work is thrown here. Nothing for the CPU.
+void synchronize(Device device);
 
+/// Of a CUDA device; zeros for the CPU.
 struct MemoryUse {
-  std::size_t used_bytes = 0, peak_bytes = 0;  ///< of this program's arrays
-  std::size_t free_bytes = 0;                  ///< what can still be had: of the device, and of limit_memory()
+  std::size_t used_bytes = 0, peak_bytes = 0;  ///< of this program's arrays there
+  std::size_t free_bytes = 0;  ///< what can still be had: of the device, and of limit_memory()
 };
-MemoryUse memory_use();
+MemoryUse memory_use(Device device);
 /// Sets the peak to what is used now.
-void reset_peak_memory();
+void reset_peak_memory(Device device);
 /// Refuses allocations beyond `bytes` in all, as if the device were smaller; 0 takes the limit away.
-void limit_memory(std::size_t bytes);
+void limit_memory(Device device, std::size_t bytes);
+
+// The handles below belong to the device that is current where they are made, and are used while it is. They
+// are there in builds with CUDA only.
 
 class Event;
 

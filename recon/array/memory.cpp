@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "recon/array/device_memory.hpp"
+#include "recon/array/device_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
@@ -36,12 +36,6 @@ void zero_host(void* data, std::size_t bytes) {
   });
 }
 
-void copy_host(void* to, const void* from, std::size_t bytes) {
-  for_each_chunk(bytes, [&](std::size_t first, std::size_t count) {
-    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, count);
-  });
-}
-
 void* allocate_host(std::size_t bytes) {
   const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
   // Linux promises memory that it does not have and kills the process later; refuse at once instead.
@@ -51,7 +45,7 @@ void* allocate_host(std::size_t bytes) {
   void* data = possible ? std::aligned_alloc(alignment, padded) : nullptr;
   if (data == nullptr)
     throw Error("memory", "", std::to_string(bytes >> 20) + " MiB could not be allocated on the host",
-                "use a smaller matrix, fewer coils or --precision single");
+                "use a smaller matrix, fewer coils or settings.precision = single");
   // A page fault for every 2 MiB instead of every 4 KiB, where the system grants it.
   constexpr std::size_t worth_huge_pages = std::size_t(16) << 20;
   if (padded >= worth_huge_pages) {
@@ -62,54 +56,51 @@ void* allocate_host(std::size_t bytes) {
   return data;
 }
 
+void* allocate(std::size_t bytes, Device device) {
+  if (bytes == 0) return nullptr;
+  if (device.is_cpu()) return allocate_host(bytes);
+  if constexpr (built_with_cuda)
+    return device::cuda::allocate(bytes, device);
+  else
+    refuse_cuda();
+}
+
 }  // namespace
 
-CurrentDevice::CurrentDevice(Device device) {
-  if constexpr (built_with_cuda)
-    if (device.is_cuda()) before_ = device::exchange_current(device.number());
-}
-CurrentDevice::~CurrentDevice() {
-  if constexpr (built_with_cuda)
-    if (before_ >= 0) device::restore_current(before_);
-}
-
-Memory::Memory(std::size_t bytes, Device device) : bytes_(bytes), device_(device) {
-  if (bytes == 0) return;
-  data_ = device.is_cpu() ? allocate_host(bytes) : device::allocate(bytes);
+Memory::Memory(std::size_t bytes, Device device) : Memory(allocate(bytes, device), bytes, device, true) {
   fill_zero();
 }
 
 Memory::~Memory() {
-  if (data_ == nullptr) return;
+  if (data_ == nullptr || !owned_) return;
   if (device_.is_cpu())
     std::free(data_);
-  else
-    device::release(data_, bytes_);
+  else if constexpr (built_with_cuda)
+    device::cuda::release(data_, bytes_, device_);
 }
 
 Memory Memory::copy(Device to) const {
-  Memory result;
-  result.device_ = to;
-  if (bytes_ == 0) return result;
-  result.data_ = to.is_cpu() ? allocate_host(bytes_) : device::allocate(bytes_);
-  result.bytes_ = bytes_;
-  if (device_.is_cpu() && to.is_cpu())
-    copy_host(result.data_, data_, bytes_);
-  else if (device_.is_cpu())
-    device::copy_to_device(result.data_, data_, bytes_);
-  else if (to.is_cpu())
-    device::copy_to_host(result.data_, data_, bytes_);
-  else
-    device::copy_on_device(result.data_, data_, bytes_);
+  Memory result(allocate(bytes_, to), bytes_, to, true);
+  copy_bytes(result.data_, to, data_, device_, bytes_);
   return result;
 }
 
 void Memory::fill_zero() {
   if (bytes_ == 0) return;
-  if (device_.is_cpu())
-    zero_host(data_, bytes_);
+  if (device_.is_cpu()) return zero_host(data_, bytes_);
+  if constexpr (built_with_cuda) device::cuda::fill_zero(data_, bytes_, device_);
+}
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to_device.is_cpu() && from_device.is_cpu())
+    for_each_chunk(bytes, [&](std::size_t first, std::size_t count) {
+      std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, count);
+    });
+  else if constexpr (built_with_cuda)
+    device::cuda::copy(to, to_device, from, from_device, bytes);
   else
-    device::fill_zero(data_, bytes_);
+    refuse_cuda();
 }
 
 }  // namespace fhd

@@ -13,6 +13,8 @@ struct Quotient {
   std::int64_t denominator;
   double factor = 1;       ///< multiplies the quotient
   double negligible = -1;  ///< a numerator of at most this counts as 0
+
+  Quotient negative() const { return {numerators, numerator, denominators, denominator, -factor, negligible}; }
 };
 
 /// results[index] = Re sum conj(a_i) b_i, summed in double in an order that does not depend on the threads.
@@ -39,8 +41,18 @@ template <class T>
 void copy_range(const Array<Complex<T>>& x, std::int64_t first_x, Array<Complex<T>>& y, std::int64_t first_y,
                 std::int64_t count);
 
+/// Re sum conj(a_i) b_i, on the host.
+template <class T>
+double real_dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b);
 /// sqrt(sum |a_i|^2), on the host.
 template <class T>
 double norm_l2(const Array<Complex<T>>& a);
 
+namespace device {
+
+/// The CUDA side, in vector_math_cuda.cu: *result, on the device of a and b, is their dot product.
+template <class T>
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result);
+
+}  // namespace device
 }  // namespace fhd

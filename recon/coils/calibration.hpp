@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "recon/array/array.hpp"
+#include "recon/coils/lattice.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd {
@@ -20,6 +21,11 @@ struct CalibrationRegion {
   std::array<int, 3> matrix_size() const {
     return {static_cast<int>(kspace.extent(3)), static_cast<int>(kspace.extent(2)),
             static_cast<int>(kspace.extent(1))};
+  }
+  /// Of position k (cycles/FOV) in one coil.
+  std::int64_t index_of(const Position& k) const {
+    const auto n = matrix_size();
+    return row_major({k[0] + n[0] / 2, k[1] + n[1] / 2, k[2] + n[2] / 2}, n);
   }
 };
 
@@ -44,6 +50,13 @@ inline int least_calibration_radius(const std::array<int, 3>& matrix_size) {
 }
 /// CalibrationRegion::sampled, known before: whether the samples determine the region with the least radius.
 bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> matrix_size);
+
+/// The matrix of the region with this radius: that of the image where it is smaller.
+std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
+inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
+
+/// The region's k-space times 1/2 + 1/2 cos(pi |k| / radius), 0 beyond the radius: images of it do not ring.
+Array<Complex<float>> windowed(const CalibrationRegion& region);
 
 /// exp(-i 2 pi k r) transforms between images [coil][z][y][x] and k-space of the same matrix, both with index
 /// floor(L/2) at the centre, of every coil. sign -1: to k-space, unnormalised; +1: to images, divided by the

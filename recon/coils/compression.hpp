@@ -17,8 +17,7 @@ struct Compression {
 /// `count` virtual coils of samples [coil][sample]. Throws Error unless 1 <= count <= coils.
 Compression compress_to_count(const Array<Complex<float>>& samples, std::int64_t count);
 
-/// The fewest virtual coils, but at least `least_count` (where there are as many coils), that keep the share
-/// `energy` of sum |d|^2. Throws Error unless 0 < energy <= 1.
+/// The fewest virtual coils that keep the share `energy` of sum |d|^2. Throws Error unless 0 < energy <= 1.
 Compression compress_to_energy(const Array<Complex<float>>& samples, double energy);
 
 }  // namespace fhd

@@ -10,7 +10,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/terms/terms.hpp"
 
 namespace fhd {
 namespace {
@@ -231,7 +231,7 @@ Array<Complex<float>> estimate_jointly(const NormalOfThread& make_normal,
     add_scaled(gradient, static_cast<float>(alpha), start);
     add_scaled(gradient, static_cast<float>(-alpha), x);
     step.fill_zero();
-    conjugate_gradient(IdentityRegularized<float>(linearized, alpha), gradient, step,
+    conjugate_gradient(RegularizedNormal<float>(linearized, {{identity_term<float>(), alpha}}), gradient, step,
                        {inner_iterations, inner_tolerance});
     add_scaled(x, 1.0f, step);
   }

@@ -17,6 +17,51 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// The share of samples with the largest normalised radius, sum_axis (2 k / N)^2, in ascending order.
+std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
+                                            const std::array<int, 3>& matrix_size, double share) {
+  const std::int64_t samples = trajectory.sample_count();
+  std::vector<double> radius(samples);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (matrix_size[axis] == 1) continue;
+    for (std::int64_t m = 0; m < samples; ++m) {
+      const double of_edge = 2 * trajectory.k.data()[axis * samples + m] / matrix_size[axis];
+      radius[m] += of_edge * of_edge;
+    }
+  }
+  const auto count =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(samples)));
+  std::vector<std::int64_t> edge(samples);
+  std::iota(edge.begin(), edge.end(), 0);
+  std::nth_element(edge.begin(), edge.begin() + (count - 1), edge.end(), [&](std::int64_t a, std::int64_t b) {
+    return radius[a] != radius[b] ? radius[a] > radius[b] : a < b;
+  });
+  edge.resize(count);
+  std::sort(edge.begin(), edge.end());
+  return edge;
+}
+
+/// Those whose energy is not above that of noise: see edge_noise_covariance.
+std::vector<std::int64_t> without_signal(const std::vector<std::int64_t>& edge,
+                                         const Array<Complex<float>>& kspace) {
+  constexpr double outlier_deviations = 4, deviation_per_mad = 1.4826;
+  const std::int64_t coils = kspace.extent(0), samples = kspace.extent(1);
+  std::vector<double> energy(edge.size()), squares(edge.size()), distance(edge.size());
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    for (std::size_t i = 0; i < edge.size(); ++i)
+      squares[i] = norm(Complex<double>(kspace.data()[coil * samples + edge[i]]));
+    const double variance = median(squares) / std::numbers::ln2;
+    for (std::size_t i = 0; i < edge.size() && variance > 0; ++i) energy[i] += squares[i] / variance;
+  }
+  const double middle = median(energy);
+  for (std::size_t i = 0; i < energy.size(); ++i) distance[i] = std::abs(energy[i] - middle);
+  const double limit = middle + outlier_deviations * deviation_per_mad * median(distance);
+  std::vector<std::int64_t> noise;
+  for (std::size_t i = 0; i < edge.size(); ++i)
+    if (!(energy[i] > limit)) noise.push_back(edge[i]);
+  return noise;
+}
+
 }  // namespace
 
 Array<Complex<float>> apply_mixing(const Array<Complex<double>>& matrix,
@@ -44,47 +89,13 @@ NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<i
     throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
   const std::int64_t coils = kspace.extent(0), samples = kspace.extent(1);
   require_shape(trajectory.k, {3, samples}, "trajectory");
-  constexpr double edge_share = 0.05, outlier_deviations = 4, deviation_per_mad = 1.4826;
-
-  std::vector<double> radius(static_cast<std::size_t>(samples));
-  for (int axis = 0; axis < 3; ++axis) {
-    if (matrix_size[axis] == 1) continue;
-    for (std::int64_t m = 0; m < samples; ++m) {
-      const double share = 2 * trajectory.k[axis * samples + m] / matrix_size[axis];
-      radius[static_cast<std::size_t>(m)] += share * share;
-    }
-  }
-  const auto count =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(edge_share * static_cast<double>(samples)));
-  std::vector<std::int64_t> edge(static_cast<std::size_t>(samples));
-  std::iota(edge.begin(), edge.end(), 0);
-  std::nth_element(edge.begin(), edge.begin() + (count - 1), edge.end(), [&](std::int64_t a, std::int64_t b) {
-    const double ra = radius[static_cast<std::size_t>(a)], rb = radius[static_cast<std::size_t>(b)];
-    return ra != rb ? ra > rb : a < b;
-  });
-  edge.resize(static_cast<std::size_t>(count));
-  std::sort(edge.begin(), edge.end());
-
-  std::vector<double> energy(edge.size()), squares(edge.size());
-  for (std::int64_t coil = 0; coil < coils; ++coil) {
-    for (std::size_t i = 0; i < edge.size(); ++i)
-      squares[i] = norm(Complex<double>(kspace[coil * samples + edge[i]]));
-    const double variance = median(squares) / std::numbers::ln2;
-    for (std::size_t i = 0; i < edge.size() && variance > 0; ++i) energy[i] += squares[i] / variance;
-  }
-  const double middle = median(energy);
-  std::vector<double> distance(energy.size());
-  for (std::size_t i = 0; i < energy.size(); ++i) distance[i] = std::abs(energy[i] - middle);
-  const double limit = middle + outlier_deviations * deviation_per_mad * median(distance);
-  std::vector<std::int64_t> kept;
-  for (std::size_t i = 0; i < edge.size(); ++i)
-    if (!(energy[i] > limit)) kept.push_back(edge[i]);
-
-  const auto kept_count = static_cast<std::int64_t>(kept.size());
-  Array<Complex<float>> noise({coils, kept_count});
+  constexpr double edge_share = 0.05;
+  const auto of_noise = without_signal(outermost_samples(trajectory, matrix_size, edge_share), kspace);
+  const auto count = static_cast<std::int64_t>(of_noise.size());
+  Array<Complex<float>> noise({coils, count});
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t i = 0; i < kept_count; ++i)
-      noise[coil * kept_count + i] = kspace[coil * samples + kept[static_cast<std::size_t>(i)]];
+    for (std::int64_t i = 0; i < count; ++i)
+      noise.data()[coil * count + i] = kspace.data()[coil * samples + of_noise[i]];
   return noise_covariance(noise);
 }
 

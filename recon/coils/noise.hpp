@@ -24,8 +24,8 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 /// From the edge of k-space, for scans without noise readouts. Of the 5 % of samples with the largest
 /// normalised radius, sum_axis (2 k / N)^2, those with signal are left out: with the energy
 ///
-///     e(m) = sum_c |d_c(m)|^2 / v_c,    v_c = median |d_c|^2 / ln 2   (the variance of complex Gaussian
-///     noise),
+///     e(m) = sum_c |d_c(m)|^2 / v_c,
+///     v_c = median |d_c|^2 / ln 2   (the variance of complex Gaussian noise),
 ///
 /// the samples of e > median(e) + 4 standard deviations, the latter taken as 1.4826 times the median absolute
 /// deviation. A scan whose signal reaches the edge in most samples is overestimated there. Throws Error as

@@ -63,15 +63,15 @@ struct Report {
   double seconds = 0;                   ///< the stages and what lies between them
   std::vector<std::string> notes;       ///< decisions and warnings, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
-  std::int64_t trajectory_hits =
-      0;  ///< Q and density compensation that were kept from an earlier scan or on disk
-  std::vector<PlannedMemory>
-      device_memory;  ///< arrays on the GPU, last what they take at most together; empty on the CPU
+  /// Q and density compensation that were there from an earlier scan or on disk.
+  std::int64_t trajectory_hits = 0;
+  /// Arrays on the GPU, last what they take at most together; empty on the CPU.
+  std::vector<PlannedMemory> device_memory;
   std::size_t device_peak_bytes = 0;  ///< what they took, measured
-  std::vector<double>
-      relative_residuals;  ///< |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d,
-                           ///< as conjugate gradient updates it: per iteration, first is 1
-  bool converged = true;   ///< false: stopped by the iteration limit
+  /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
+  /// updates it: per iteration, first is 1.
+  std::vector<double> relative_residuals;
+  bool converged = true;                   ///< false: stopped by the iteration limit
   double largest_eigenvalue = 0;           ///< of E^H E
   double lambda = 0;                       ///< as used, absolute
   double data_residual = 0;                ///< |F rho - d| / |d|, from an explicit forward transform
@@ -83,8 +83,8 @@ struct Report {
 /// What a reader wants to see beside the image.
 struct DiagnosticImages {
   Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
-  Array<float> point_spread;  ///< |q| / max |q| in the plane of no difference along z, [y][x], centred; empty
-                              ///< when Q was not needed
+  /// |q| / max |q| in the plane of no difference along z, [y][x], centred; empty when Q was not needed.
+  Array<float> point_spread;
 };
 
 /// What a long stage tells while it runs. `done` of `total` steps; `residual` < 0 where there is none.

@@ -43,64 +43,80 @@ void require_finite_coils(const Array<Complex<float>>& values, const std::string
   require_finite(one, name + " of coil " + std::to_string((bad - values.begin()) / values.extent(1)));
 }
 
-}  // namespace
-
-void Scan::validate(const std::string& subject) const {
+void require_sizes(const Geometry& geometry, const std::string& subject) {
   constexpr int largest_matrix = 4096;
   for (int axis = 0; axis < 3; ++axis) {
     const int n = geometry.matrix_size[axis];
     if (n < 1 || n > largest_matrix)
       throw Error(subject + ": matrix size", "1 ... " + std::to_string(largest_matrix) + " voxels per axis",
-                  std::to_string(n), "give it with --matrix X,Y,Z");
+                  std::to_string(n), "give it with scan.geometry.matrix_size X,Y,Z");
     if (!std::isfinite(geometry.fov_mm[axis]) || geometry.fov_mm[axis] < 0)
       throw Error(subject + ": FOV", "millimetres >= 0", number(geometry.fov_mm[axis]),
-                  "give it with --fov-mm X,Y,Z");
+                  "give it with scan.geometry.fov_mm X,Y,Z");
   }
-  const auto samples = kspace.sample_count();
-  if (kspace.values.shape().rank() != 2 || samples < 1 || kspace.coil_count() < 1)
+}
+
+void require_samples(const Scan& scan, const std::string& subject) {
+  const auto samples = scan.kspace.sample_count();
+  if (scan.kspace.values.shape().rank() != 2 || samples < 1 || scan.kspace.coil_count() < 1)
     throw Error(subject + ": k-space", "[coil][sample] with at least one sample",
-                kspace.values.shape().text());
-  if (!(trajectory.k.shape() == Shape{3, samples}))
+                scan.kspace.values.shape().text());
+  if (!(scan.trajectory.k.shape() == Shape{3, samples}))
     throw Error(subject + ": trajectory",
                 "one position for each of the " + std::to_string(samples) + " samples of k-space",
-                trajectory.k.shape().text());
-  require_finite_coils(kspace.values, subject + ": k-space");
-  require_finite(trajectory.k, subject + ": trajectory");
+                scan.trajectory.k.shape().text());
+  require_finite_coils(scan.kspace.values, subject + ": k-space");
+  require_finite(scan.trajectory.k, subject + ": trajectory");
+}
 
+/// k beyond the edge of the matrix, but for the rounding of files, belongs to another matrix or unit.
+void require_k_within_matrix(const Scan& scan, const std::string& subject) {
   constexpr double rounding = 1.005;
+  const auto samples = scan.kspace.sample_count();
   for (int axis = 0; axis < 3; ++axis) {
-    const double edge = geometry.matrix_size[axis] / 2.0;
-    if (geometry.matrix_size[axis] == 1) continue;  // r = 0: k along this axis has no effect
+    const int n = scan.geometry.matrix_size[axis];
+    if (n == 1) continue;  // r = 0: k along this axis has no effect
     double largest = 0;
     for (std::int64_t m = 0; m < samples; ++m)
-      largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
-    if (!(largest <= edge * rounding))
+      largest = std::max(largest, std::abs(scan.trajectory.k[axis * samples + m]));
+    if (!(largest <= n / 2.0 * rounding))
       throw Error(subject + ": trajectory along " + "xyz"[axis],
-                  "|k| <= " + number(edge) + " cycles/FOV for a matrix of " +
-                      std::to_string(geometry.matrix_size[axis]),
-                  number(largest), "give the true --matrix, or the true --trajectory-unit");
+                  "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
+                  number(largest), "give the true scan.geometry.matrix_size, or the true scan.trajectory.unit");
   }
-  if (sensitivity_maps) {
-    const Shape expected{kspace.coil_count(), geometry.matrix_size[2], geometry.matrix_size[1],
-                         geometry.matrix_size[0]};
-    if (!(sensitivity_maps->values.shape() == expected))
+}
+
+void require_coils(const Scan& scan, const std::string& subject) {
+  const std::int64_t coils = scan.kspace.coil_count();
+  if (scan.sensitivity_maps) {
+    const Shape image = scan.geometry.image_shape(), expected{coils, image[0], image[1], image[2]};
+    if (!(scan.sensitivity_maps->values.shape() == expected))
       throw Error(subject + ": sensitivity maps", expected.text() + ", the coils and the matrix",
-                  sensitivity_maps->values.shape().text(),
-                  "leave out --matrix, or supply maps of that matrix");
-    require_finite(sensitivity_maps->values, subject + ": sensitivity maps");
+                  scan.sensitivity_maps->values.shape().text(),
+                  "leave out scan.geometry.matrix_size, or supply maps of that matrix");
+    require_finite(scan.sensitivity_maps->values, subject + ": sensitivity maps");
   }
-  if (noise) {
-    if (noise->shape().rank() != 2 || noise->empty() || noise->extent(0) != kspace.coil_count())
-      throw Error(subject + ": noise", "samples of " + std::to_string(kspace.coil_count()) + " coils [coil][sample]",
-                  noise->shape().text());
-    require_finite_coils(*noise, subject + ": noise");
+  if (scan.noise) {
+    if (scan.noise->shape().rank() != 2 || scan.noise->empty() || scan.noise->extent(0) != coils)
+      throw Error(subject + ": noise", "samples of " + std::to_string(coils) + " coils [coil][sample]",
+                  scan.noise->shape().text());
+    require_finite_coils(*scan.noise, subject + ": noise");
   }
+}
+
+}  // namespace
+
+void Scan::validate(const std::string& subject) const {
+  require_sizes(geometry, subject);
+  require_samples(*this, subject);
+  require_k_within_matrix(*this, subject);
+  require_coils(*this, subject);
   if (field_map) {
     require_shape(*field_map, geometry.image_shape(), subject + ": field map");
     require_finite(*field_map, subject + ": field map");
   }
   if (sample_time_s) {
-    require_shape(*sample_time_s, {samples}, subject + ": sample times");
+    require_shape(*sample_time_s, {kspace.sample_count()}, subject + ": sample times");
     require_finite(*sample_time_s, subject + ": sample times");
   }
   for (int axis = 0; axis < 3; ++axis)

@@ -14,23 +14,9 @@
 #include <string>
 
 #include "recon/array/array.hpp"
+#include "recon/domain/geometry.hpp"
 
 namespace fhd {
-
-/// Where the image lies in the patient. Positions and directions are in the patient's LPS coordinates
-/// (x to the Left, y to the Posterior, z to the Superior), as in ISMRMRD and DICOM.
-struct Geometry {
-  std::array<int, 3> matrix_size{1, 1, 1};     ///< voxels along x (read), y (phase), z (slice)
-  std::array<double, 3> fov_mm{0, 0, 0};       ///< along x, y, z; 0 where unknown
-  std::array<double, 3> position_mm{0, 0, 0};  ///< centre of the FOV
-  std::array<double, 3> read_direction{1, 0, 0};
-  std::array<double, 3> phase_direction{0, 1, 0};
-  std::array<double, 3> slice_direction{0, 0, 1};
-
-  std::int64_t voxel_count() const { return std::int64_t{matrix_size[0]} * matrix_size[1] * matrix_size[2]; }
-  /// [z][y][x]
-  Shape image_shape() const { return {matrix_size[2], matrix_size[1], matrix_size[0]}; }
-};
 
 /// k-space positions in cycles/FOV, [axis][sample] with the three axes x, y, z. Held in double: a float k
 /// of 128 cycles/FOV is already 1e-5 rad off at the edge of the FOV.
@@ -67,12 +53,6 @@ struct Scan {
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
   /// there is no sample, or when |k| exceeds half the matrix by more than 0.5 % (rounding of files).
   void validate(const std::string& subject) const;
-};
-
-/// Real values on a grid in the patient: voxel (x, y, z) lies at voxel_to_lps_mm (x, y, z, 1) in LPS, mm.
-struct Volume {
-  Array<float> values;                                     ///< [z][y][x]
-  std::array<std::array<double, 4>, 3> voxel_to_lps_mm{};  ///< rows: L, P, S
 };
 
 /// Reconstructed voxels, [z][y][x].

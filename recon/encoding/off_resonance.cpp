@@ -6,7 +6,7 @@
 
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/vector_math.hpp"
-#include "recon/encoding/sense.hpp"
+#include "recon/encoding/functors.hpp"
 
 namespace fhd {
 namespace {
@@ -30,7 +30,54 @@ std::vector<double> occupied_frequencies(const Array<float>& field_map, double& 
   return frequencies;
 }
 
-/// Least-squares weights for the frequencies given; see time_segments.
+/// Equidistant tau_l over the readout; one of them in its middle.
+std::vector<double> equidistant(double begin, double duration, int count) {
+  std::vector<double> time_s;
+  for (int l = 0; l < count; ++l)
+    time_s.push_back(count == 1 ? begin + duration / 2 : begin + duration * l / (count - 1));
+  return time_s;
+}
+
+/// Least-squares weights [segment][time] of segments at tau for the frequencies given, and the largest error.
+/// Normal equations G b(t) = g(t),
+///
+///     G_ll' = sum exp(i omega (tau_l - tau_l')),   g_l(t) = sum exp(i omega (tau_l - t)),
+///
+/// solved through the eigenvectors of G: its smallest eigenvalues vanish as the segments get dense.
+Array<Phasor> fitted_weights(const std::vector<double>& frequencies, const std::vector<double>& times,
+                             const std::vector<double>& tau, double& error) {
+  const auto count = static_cast<std::int64_t>(tau.size()),
+             time_count = static_cast<std::int64_t>(times.size());
+  Array<Phasor> gram(Shape{count, count}), weights(Shape{count, time_count});
+  for (std::int64_t l = 0; l < count; ++l)
+    for (std::int64_t other = 0; other < count; ++other)
+      for (double omega : frequencies) gram[l * count + other] += phasor(omega * (tau[l] - tau[other]));
+  const auto eigen = hermitian_eigen(gram);
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t i = 0; i < time_count; ++i) {
+    std::vector<Phasor> right(count), solution(count);
+    for (double omega : frequencies)
+      for (std::int64_t l = 0; l < count; ++l) right[l] += phasor(omega * (tau[l] - times[i]));
+    for (std::int64_t j = 0; j < count && eigen.values.data()[j] >= 1e-13 * eigen.values.data()[0]; ++j) {
+      const Phasor* vector = eigen.vectors.data() + j * count;
+      Phasor projection;
+      for (std::int64_t l = 0; l < count; ++l) projection += conj(vector[l]) * right[l];
+      const double inverse = 1 / eigen.values.data()[j];
+      for (std::int64_t l = 0; l < count; ++l) solution[l] += inverse * (projection * vector[l]);
+    }
+    for (double omega : frequencies) {
+      Phasor sum = phasor(-omega * times[i]);
+      for (std::int64_t l = 0; l < count; ++l) sum -= solution[l] * phasor(-omega * tau[l]);
+      largest = std::max(largest, std::sqrt(norm(sum)));
+    }
+    for (std::int64_t l = 0; l < count; ++l) weights.data()[l * time_count + i] = solution[l];
+  }
+  error = largest;
+  return weights;
+}
+
+/// The fewest segments for the frequencies given; see time_segments.
 TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sample_time_s,
                  double accuracy) {
   if (!(accuracy >= 1e-6 && accuracy <= 0.1))
@@ -44,54 +91,19 @@ TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sa
   const double turns = (*high - *low) * duration / (2 * std::numbers::pi);
 
   constexpr int most_segments = 256;
-  const auto time_count = static_cast<std::int64_t>(times.size());
   TimeSegments segments;
   Array<Phasor> weights;  // [segment][distinct time]
-  for (int count = static_cast<int>(turns) + 1;; ++count) {
+  for (int count = static_cast<int>(turns) + 1; weights.empty() || !(segments.error <= accuracy); ++count) {
     if (count > most_segments)
       throw Error("off-resonance", "a map and readout that 256 time segments can follow",
                   std::to_string(turns) + " turns between the slowest and the fastest voxel",
                   "check the unit of the field map (rad/s) and of the sample times (s)");
-    segments.time_s.clear();
-    for (int l = 0; l < count; ++l)
-      segments.time_s.push_back(count == 1 ? begin + duration / 2 : begin + duration * l / (count - 1));
-
-    // Normal equations G b(t) = g(t), G_ll' = sum exp(i omega (tau_l - tau_l')), g_l(t) = sum exp(i omega
-    // (tau_l - t)), solved through the eigenvectors of G: its smallest eigenvalues vanish as the segments get
-    // dense.
-    Array<Phasor> gram(Shape{count, count});
-    for (int l = 0; l < count; ++l)
-      for (int other = 0; other < count; ++other)
-        for (double omega : frequencies)
-          gram[l * count + other] += phasor(omega * (segments.time_s[l] - segments.time_s[other]));
-    const auto eigen = hermitian_eigen(gram);
-    weights = Array<Phasor>(Shape{count, time_count});
-    double error = 0;
-#pragma omp parallel for schedule(static) reduction(max : error)
-    for (std::int64_t i = 0; i < time_count; ++i) {
-      std::vector<Phasor> right(count), solution(count);
-      for (double omega : frequencies)
-        for (int l = 0; l < count; ++l) right[l] += phasor(omega * (segments.time_s[l] - times[i]));
-      for (int j = 0; j < count; ++j) {
-        if (eigen.values[j] < 1e-13 * eigen.values[0]) break;
-        const Phasor* vector = eigen.vectors.data() + std::int64_t{j} * count;
-        Phasor projection;
-        for (int l = 0; l < count; ++l) projection += conj(vector[l]) * right[l];
-        for (int l = 0; l < count; ++l) solution[l] += (1 / eigen.values[j]) * (projection * vector[l]);
-      }
-      for (double omega : frequencies) {
-        Phasor sum = phasor(-omega * times[i]);
-        for (int l = 0; l < count; ++l) sum -= solution[l] * phasor(-omega * segments.time_s[l]);
-        error = std::max(error, std::sqrt(norm(sum)));
-      }
-      for (int l = 0; l < count; ++l) weights.data()[l * time_count + i] = solution[l];
-    }
-    segments.error = error;
-    if (error <= accuracy) break;
+    segments.time_s = equidistant(begin, duration, count);
+    weights = fitted_weights(frequencies, times, segments.time_s, segments.error);
   }
 
-  const std::int64_t samples = sample_time_s.size(),
-                     count = static_cast<std::int64_t>(segments.time_s.size());
+  const auto samples = sample_time_s.size(), count = static_cast<std::int64_t>(segments.time_s.size()),
+             time_count = static_cast<std::int64_t>(times.size());
   segments.weights = Array<Phasor>(Shape{count, samples});
 #pragma omp parallel for schedule(static)
   for (std::int64_t m = 0; m < samples; ++m) {
@@ -102,70 +114,78 @@ TimeSegments fit(const std::vector<double>& frequencies, const Array<double>& sa
   return segments;
 }
 
-/// values[coil][sample] weight[sample] or its conjugate. Host arrays.
+void require_voxels(const Array<float>& field_map, const Shape& maps) {
+  if (maps.rank() != 4 || field_map.size() * maps[0] != maps.size())
+    throw Error("field map", "the voxels of the sensitivity maps " + maps.text(), field_map.shape().text());
+}
+
+/// exp(-i omega time) [z][y][x], of a map on the device.
 template <class T>
-void multiply_samples(Array<Complex<T>>& values, const Complex<double>* weights, bool conjugate) {
-  const std::int64_t samples = values.extent(1);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    const Complex<T> w(weights[i % samples]);
-    values.data()[i] = (conjugate ? conj(w) : w) * values.data()[i];
-  }
+void turn_at_time(const Array<float>& field_map, double time_s, Complex<T>* turn) {
+  for_each_index(field_map.device(), field_map.size(), TurnAtTime<T>{field_map.data(), time_s, turn},
+                 worth_threads_with_coils);
 }
 
 template <class T>
 class OffResonanceEncoding final : public Encoding<T> {
  public:
-  OffResonanceEncoding(const std::shared_ptr<const FourierTransform<T>>& transform,
-                       const Array<Complex<T>>& maps, const Array<float>& field_map,
+  OffResonanceEncoding(std::shared_ptr<const SenseEncoding<T>> sense, const Array<float>& field_map,
                        const TimeSegments& segments)
-      : transform_(transform), weights_(segments.weights) {
-    if (weights_.extent(1) != transform->sample_count())
-      throw Error("off-resonance", std::to_string(transform->sample_count()) + " sample times",
+      : sense_(std::move(sense)),
+        segments_(static_cast<std::int64_t>(segments.time_s.size())),
+        turns_(Shape{segments_, field_map.size()}, sense_->device()),
+        weights_(converted<Complex<T>>(segments.weights).to(sense_->device())),
+        term_(sense_->range(), sense_->device()) {
+    if (weights_.extent(1) != range()[1])
+      throw Error("off-resonance", std::to_string(range()[1]) + " sample times",
                   std::to_string(weights_.extent(1)));
-    for (double time : segments.time_s)
-      segments_.push_back(std::make_unique<SenseEncoding<T>>(transform, maps_at_time(maps, field_map, time)));
+    require_voxels(field_map, sense_->maps().shape());
+    const Array<float> omega = field_map.to(device());
+    for (std::int64_t l = 0; l < segments_; ++l)
+      turn_at_time(omega, segments.time_s[l], turns_.data() + l * omega.size());
   }
-  Shape domain() const override { return segments_.front()->domain(); }
-  Shape range() const override { return segments_.front()->range(); }
-  Device device() const override { return segments_.front()->device(); }
+  Shape domain() const override { return sense_->domain(); }
+  Shape range() const override { return sense_->range(); }
+  Device device() const override { return sense_->device(); }
 
   void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
-    forward_through(*transform_, image, samples);
+    forward_through(sense_->transform(), image, samples);
   }
 
+  // samples = sum over l of diag(b_l) F S exp(-i omega tau_l) image
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
-    Array<Complex<T>> term(range(), device()), sum(range());
-    for (std::size_t l = 0; l < segments_.size(); ++l) {
-      segments_[l]->forward_through(transform, image, term);
-      Array<Complex<T>> host = term.to(Device::cpu());
-      multiply_samples(host, segment_weights(l), false);
-      add_scaled(sum, T(1), host);
+    sense_->require_arrays(image, samples);
+    samples.fill_zero();
+    for (std::int64_t l = 0; l < segments_; ++l) {
+      sense_->forward_turned(transform, turn(l), image, term_);
+      for_each_index(
+          device(), range()[1],
+          AddWeightedSamples<T>{weights(l), term_.data(), term_.size(), range()[1], samples.data()},
+          worth_threads_with_coils);
     }
-    copy(sum.to(device()), samples);
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    Array<Complex<T>> term(domain(), device());
-    const Array<Complex<T>> host = samples.to(Device::cpu());
+    sense_->require_arrays(image, samples);
     image.fill_zero();
-    for (std::size_t l = 0; l < segments_.size(); ++l) {
-      Array<Complex<T>> weighted = host;
-      multiply_samples(weighted, segment_weights(l), true);
-      segments_[l]->adjoint(weighted.to(device()), term);
-      add_scaled(image, T(1), term);
+    for (std::int64_t l = 0; l < segments_; ++l) {
+      for_each_index(device(), range()[1],
+                     WeightSamples<T>{weights(l), samples.data(), term_.size(), range()[1], term_.data()},
+                     worth_threads_with_coils);
+      sense_->adjoint_turned(term_, turn(l), true, image);
     }
   }
 
  private:
-  const Complex<double>* segment_weights(std::size_t l) const {
-    return weights_.data() + static_cast<std::int64_t>(l) * weights_.extent(1);
-  }
+  const Complex<T>* turn(std::int64_t l) const { return turns_.data() + l * turns_.extent(1); }
+  const Complex<T>* weights(std::int64_t l) const { return weights_.data() + l * weights_.extent(1); }
 
-  std::shared_ptr<const FourierTransform<T>> transform_;
-  std::vector<std::unique_ptr<SenseEncoding<T>>> segments_;
-  Array<Complex<double>> weights_;  // [segment][sample], in host memory
+  std::shared_ptr<const SenseEncoding<T>> sense_;
+  std::int64_t segments_;
+  Array<Complex<T>> turns_;         ///< exp(-i omega tau_l), [segment][voxel]
+  Array<Complex<T>> weights_;       ///< b_l(t_m), [segment][sample]
+  mutable Array<Complex<T>> term_;  ///< samples of one segment
 };
 
 }  // namespace
@@ -194,16 +214,12 @@ TimeSegments difference_time_segments(const Array<float>& field_map, const Array
 
 template <class T>
 Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s) {
-  Array<Complex<T>> result = maps.to(Device::cpu());
-  const std::int64_t voxels = field_map.size();
-  if (result.size() % voxels != 0 || result.shape().rank() != 4)
-    throw Error("field map", "the voxels of the sensitivity maps " + result.shape().text(),
-                field_map.shape().text());
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < result.size(); ++i)
-    result.data()[i] =
-        Complex<T>(phasor(-static_cast<double>(field_map.data()[i % voxels]) * time_s)) * result.data()[i];
-  return result.to(maps.device());
+  require_voxels(field_map, maps.shape());
+  Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device()),
+      turned(maps.shape(), maps.device());
+  turn_at_time(field_map.to(maps.device()), time_s, turn.data());
+  apply_maps(turn, maps, turned);
+  return turned;
 }
 
 template <class T>
@@ -222,17 +238,16 @@ void SumOfOperators<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
 }
 
 template <class T>
-std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
-    const std::shared_ptr<const FourierTransform<T>>& transform, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& segments) {
-  return std::make_shared<OffResonanceEncoding<T>>(transform, maps, field_map, segments);
+std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<const SenseEncoding<T>> sense,
+                                                               const Array<float>& field_map,
+                                                               const TimeSegments& segments) {
+  return std::make_shared<OffResonanceEncoding<T>>(std::move(sense), field_map, segments);
 }
 
-#define FHD_INSTANTIATE(T)                                                                              \
-  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                           \
-      const std::shared_ptr<const FourierTransform<T>>&, const Array<Complex<T>>&, const Array<float>&, \
-      const TimeSegments&);                                                                             \
-  template Array<Complex<T>> maps_at_time<T>(const Array<Complex<T>>&, const Array<float>&, double);    \
+#define FHD_INSTANTIATE(T)                                                                           \
+  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                        \
+      std::shared_ptr<const SenseEncoding<T>>, const Array<float>&, const TimeSegments&);            \
+  template Array<Complex<T>> maps_at_time<T>(const Array<Complex<T>>&, const Array<float>&, double); \
   template class SumOfOperators<T>;
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -19,10 +19,9 @@
 #include <memory>
 #include <vector>
 
-#include "recon/encoding/sense.hpp"
-#include "recon/transform/transform.hpp"
-#include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/array/linear_operator.hpp"
+#include "recon/encoding/sense.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
 
@@ -41,20 +40,20 @@ TimeSegments time_segments(const Array<float>& field_map, const Array<double>& s
 TimeSegments difference_time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
                                       double accuracy);
 
-/// E with off-resonance: image [z][y][x] -> samples [coil][sample]. `maps` [coil][z][y][x] on the device of
-/// the transform.
+/// E with off-resonance: image [z][y][x] -> samples [coil][sample]. field_map in rad/s [z][y][x], on the host.
+/// Maps, transform and coil images are those of `sense`, which no other thread uses meanwhile.
+template <class T>
+std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<const SenseEncoding<T>> sense,
+                                                               const Array<float>& field_map,
+                                                               const TimeSegments& segments);
+/// The same of maps [coil][z][y][x] on the device of the transform; coils_at_once: see SenseEncoding.
 template <class T>
 std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
-    const std::shared_ptr<const FourierTransform<T>>& transform, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& segments);
-
-/// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences;
-/// `point_spread(weights)` makes the kernel of q_l for real weights [sample] on the device.
-template <class T, class PointSpread>
-std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(const PointSpread& point_spread,
-                                                                      const Array<Complex<T>>& maps,
-                                                                      const Array<float>& field_map,
-                                                                      const TimeSegments& differences);
+    std::shared_ptr<const FourierTransform<T>> transform, const Array<Complex<T>>& maps,
+    const Array<float>& field_map, const TimeSegments& segments, std::int64_t coils_at_once = 0) {
+  return make_off_resonance_encoding<T>(
+      std::make_shared<SenseEncoding<T>>(std::move(transform), maps, coils_at_once), field_map, segments);
+}
 
 /// maps[coil] exp(-i omega time_s), on the device of the maps.
 template <class T>
@@ -74,19 +73,23 @@ class SumOfOperators final : public HermitianOperator<T> {
   mutable Array<Complex<T>> term_;
 };
 
+/// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences;
+/// `point_spread(weights)` makes the kernel of q_l for real weights [sample] on the device. coils_at_once: see
+/// make_toeplitz_normal.
 template <class T, class PointSpread>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(const PointSpread& point_spread,
                                                                       const Array<Complex<T>>& maps,
                                                                       const Array<float>& field_map,
-                                                                      const TimeSegments& differences) {
+                                                                      const TimeSegments& differences,
+                                                                      std::int64_t coils_at_once = 0) {
   const std::int64_t samples = differences.weights.extent(1);
   std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
   for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
     Array<double> weights(Shape{samples});
     for (std::int64_t m = 0; m < samples; ++m)
       weights[m] = differences.weights[static_cast<std::int64_t>(l) * samples + m].re;
-    terms.push_back(
-        make_toeplitz_normal<T>(point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l])));
+    terms.push_back(make_toeplitz_normal<T>(
+        point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l]), coils_at_once));
   }
   return std::make_shared<SumOfOperators<T>>(std::move(terms));
 }

@@ -1,9 +1,6 @@
 #include "recon/encoding/sense.hpp"
 
-#include <cmath>
-
-#include "recon/array/vector_math.hpp"
-#include "recon/encoding/sense_cuda.hpp"
+#include "recon/encoding/functors.hpp"
 
 namespace fhd {
 namespace {
@@ -18,44 +15,41 @@ void require_coil_images(const Array<Complex<T>>& image, const Array<Complex<T>>
     throw Error("sensitivity maps", "arrays on one device", "arrays on two");
 }
 
+/// The samples of coils from `coil` on.
+template <class T>
+Array<Complex<T>> part_of(const Array<Complex<T>>& samples, std::int64_t coil, std::int64_t count) {
+  const std::int64_t of_coil = samples.extent(1);
+  return Array<Complex<T>>::view(const_cast<Complex<T>*>(samples.data()) + coil * of_coil, {count, of_coil},
+                                 samples.device());
+}
+
 }  // namespace
 
 template <class T>
 void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
                 Array<Complex<T>>& coil_images) {
   require_coil_images(image, maps, coil_images);
-  if (image.device().is_cuda()) return device::apply_maps(image, maps, coil_images);
-  const std::int64_t coils = maps.extent(0), voxels = image.size();
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t p = 0; p < voxels; ++p)
-      coil_images.data()[coil * voxels + p] = maps.data()[coil * voxels + p] * image.data()[p];
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
+  for_each_index(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()},
+                 worth_threads_with_coils);
 }
 
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image) {
   require_coil_images(image, maps, coil_images);
-  if (image.device().is_cuda()) return device::combine_coils(coil_images, maps, image);
-  const std::int64_t coils = maps.extent(0), voxels = image.size();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < voxels; ++p) {
-    Complex<T> sum;
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      sum += conj(maps.data()[coil * voxels + p]) * coil_images.data()[coil * voxels + p];
-    image.data()[p] = sum;
-  }
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
+  for_each_index(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false},
+                 worth_threads_with_coils);
 }
 
 template <class T>
 void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                               Array<Complex<T>>& image) {
   require_coil_images(image, maps, coil_images);
-  if (image.device().is_cuda()) return device::combine_coils_normalized(coil_images, maps, image);
-  const std::int64_t coils = maps.extent(0), voxels = image.size();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < voxels; ++p)
-    image.data()[p] = normalized_sum(coil_images.data(), maps.data(), coils, voxels, p);
+  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
+  for_each_index(image.device(), s.voxels, CombineCoilsNormalized<T>{s, coil_images.data(), image.data()},
+                 worth_threads_with_coils);
 }
 
 template <class T>
@@ -64,17 +58,9 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
     throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
                           coil_images.device());
-  if (image.device().is_cuda()) {
-    device::root_sum_of_squares(coil_images, image);
-    return image;
-  }
-  const std::int64_t coils = coil_images.extent(0), voxels = image.size();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < voxels; ++p) {
-    T sum = 0;
-    for (std::int64_t coil = 0; coil < coils; ++coil) sum += norm(coil_images[coil * voxels + p]);
-    image[p] = std::sqrt(sum);
-  }
+  for_each_index(image.device(), image.size(),
+                 RootSumOfSquares<T>{coil_images.data(), coil_images.size(), image.size(), image.data()},
+                 worth_threads_with_coils);
   return image;
 }
 
@@ -85,45 +71,48 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
   if (maps_.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps_.shape().text());
   const std::int64_t coils = maps_.extent(0);
   require_shape(maps_, transform_->images_shape(coils), "sensitivity maps");
+  if (maps_.device() != transform_->device())
+    throw Error("sensitivity maps", "maps on the device of the transform", "maps on another");
   if (coils_at_once_ == 0) coils_at_once_ = coils;
   if (coils_at_once_ < 0 || coils % coils_at_once_ != 0)
     throw Error("coils at once", "a divisor of " + std::to_string(coils), std::to_string(coils_at_once_));
-  const Device device = transform_->device();
-  coil_images_ = Array<Complex<T>>(transform_->images_shape(coils_at_once_), device);
-  if (coils_at_once_ == coils) return;
-  part_maps_ = Array<Complex<T>>(coil_images_.shape(), device);
-  part_samples_ = Array<Complex<T>>(transform_->samples_shape(coils_at_once_), device);
-  part_image_ = Array<Complex<T>>(domain(), device);
+  coil_images_ = Array<Complex<T>>(transform_->images_shape(coils_at_once_), device());
 }
+
 template <class T>
-void SenseEncoding<T>::forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
-                                       Array<Complex<T>>& samples) const {
-  if (part_maps_.empty()) {
-    apply_maps(image, maps_, coil_images_);
-    return transform.forward(coil_images_, samples);
-  }
-  require_shape(samples, range(), "samples");
+void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
+                                      const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
+  require_arrays(image, samples);
+  const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    copy_range(maps_, coil * image.size(), part_maps_, 0, part_maps_.size());
-    apply_maps(image, part_maps_, coil_images_);
-    transform.forward(coil_images_, part_samples_);
-    copy_range(part_samples_, 0, samples, coil * transform.sample_count(), part_samples_.size());
+    const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
+    for_each_index(device(), voxels, ApplyMaps<T>{s, image.data(), coil_images_.data()},
+                   worth_threads_with_coils);
+    auto part = part_of(samples, coil, coils_at_once_);
+    transform.forward(coil_images_, part);
   }
 }
+
 template <class T>
-void SenseEncoding<T>::adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const {
-  if (part_maps_.empty()) {
-    transform_->adjoint(samples, coil_images_);
-    return combine_coils(coil_images_, maps_, image);
-  }
-  require_shape(samples, range(), "samples");
+void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
+                                      Array<Complex<T>>& image) const {
+  require_arrays(image, samples);
+  const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    copy_range(samples, coil * transform_->sample_count(), part_samples_, 0, part_samples_.size());
-    transform_->adjoint(part_samples_, coil_images_);
-    copy_range(maps_, coil * image.size(), part_maps_, 0, part_maps_.size());
-    combine_coils(coil_images_, part_maps_, coil == 0 ? image : part_image_);
-    if (coil > 0) add_scaled(image, T(1), part_image_);
+    transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images_);
+    const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
+    for_each_index(device(), voxels, CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0},
+                   worth_threads_with_coils);
   }
+}
+
+template <class T>
+void SenseEncoding<T>::require_arrays(const Array<Complex<T>>& image,
+                                      const Array<Complex<T>>& samples) const {
+  require_shape(image, domain(), "image");
+  require_shape(samples, range(), "samples");
+  if (image.device() != device() || samples.device() != device())
+    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
 }
 
 template <class T>

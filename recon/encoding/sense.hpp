@@ -2,8 +2,8 @@
 // Sensitivity encoding: E = F S, d_c = F (S_c rho). Source: Pruessmann et al., MRM 46:638 (2001).
 #include <memory>
 
-#include "recon/transform/transform.hpp"
 #include "recon/array/linear_operator.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 
@@ -45,20 +45,32 @@ class SenseEncoding final : public Encoding<T> {
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Device device() const override { return transform_->device(); }
   const Array<Complex<T>>& maps() const { return maps_; }
+  const FourierTransform<T>& transform() const { return *transform_; }
+  std::int64_t coils_at_once() const { return coils_at_once_; }
   void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
     forward_through(*transform_, image, samples);
   }
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
-                       Array<Complex<T>>& samples) const override;
-  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override;
+                       Array<Complex<T>>& samples) const override {
+    forward_turned(transform, nullptr, image, samples);
+  }
+  void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
+    adjoint_turned(samples, nullptr, false, image);
+  }
+  /// The same with S_c(p) turn(p) in the place of S_c(p): turn [z][y][x] on the device, null for ones. The
+  /// adjoint is added to the image where it `adds`.
+  void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
+                      const Array<Complex<T>>& image, Array<Complex<T>>& samples) const;
+  void adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
+                      Array<Complex<T>>& image) const;
+  /// Throws unless these are an image and samples of this encoding, on its device.
+  void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
 
  private:
   std::shared_ptr<const FourierTransform<T>> transform_;
   Array<Complex<T>> maps_;
   std::int64_t coils_at_once_;
-  mutable Array<Complex<T>> coil_images_;
-  // Copies of some coils' maps and samples, and what they add to the image; empty when all coils go at once.
-  mutable Array<Complex<T>> part_maps_, part_samples_, part_image_;
+  mutable Array<Complex<T>> coil_images_;  ///< of the coils that are transformed together
 };
 
 /// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.

@@ -38,12 +38,21 @@ struct VerifierInput {
   double elapsed_s = 0;             ///< the reconstruction took so far
 };
 
+/// What decides how long a verifier takes.
+struct VerifierSizes {
+  double samples = 0, voxels = 0, coils = 1;
+  bool solved = false;   ///< there is a system, and not F^H d alone
+  double elapsed_s = 0;  ///< the reconstruction took so far
+  double threads = 1;    ///< how many times faster than one thread
+};
+
 /// Judges a reconstruction from its input.
 class Verifier {
  public:
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
+  virtual double expected_seconds(const VerifierSizes&) const { return 0; }
 };
 
 }  // namespace fhd

@@ -23,10 +23,12 @@ class ResidualBasis {
   void keep(const Array<Complex<T>>& r, const Array<double>& squares, std::int64_t index);
 
  private:
-  std::int64_t capacity_, count_ = 0, size_;
-  Array<Complex<T>> residuals_;      // [residual][element]
-  Array<double> squares_;            // [residual]
-  Array<Complex<double>> products_;  // <r_j, r>: [residual], behind them partial sums
+  std::int64_t capacity_, count_ = 0, size_, blocks_;
+  Array<Complex<T>> residuals_;  // [residual][element]
+  Array<double> squares_;        // [residual]
+  // Made once. CPU: partial sums of <r_j, r>, [block][kept residual]; a GPU: <r_j, r>, behind them partial sums.
+  Array<Complex<double>> products_;
+  Array<Complex<T>> coefficients_;  // CPU: <r_j, r> / |r_j|^2
 };
 
 namespace device {

@@ -11,6 +11,8 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
+#include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
 
@@ -28,6 +30,8 @@ class FourierTransform {
   virtual void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const = 0;
   /// samples [coil][sample] -> images [coil][z][y][x], overwritten.
   virtual void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const = 0;
+  /// Of this transform, known from its sizes.
+  virtual const TransformCost& cost() const = 0;
 
   std::array<int, 3> matrix_size() const { return matrix_size_; }
   std::int64_t sample_count() const { return sample_count_; }
@@ -54,11 +58,6 @@ class FourierTransform {
   std::int64_t sample_count_;
   Device device_;
 };
-
-/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
-/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
-/// effect.
-enum class SinCos { fast, accurate };
 
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.

@@ -10,8 +10,8 @@
 
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_cpu.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/transform/toeplitz/toeplitz_cpu.hpp"
+#include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 
@@ -84,76 +84,94 @@ double forward_error(const Problem& p, const Array<Complex<float>>& samples) {
   return metrics::relative_l2(picked<Complex<double>>(samples, p.kspace.extent(0), 20), expected);
 }
 
+/// Runs every operation on `threads` threads and notes it.
+class CpuBench {
+ public:
+  CpuBench(bool quick, const ProgressCallback& progress) : quick_(quick), progress_(progress) {}
+  std::vector<BenchRow> rows;
+
+  /// Direct sums with the instruction set that is chosen now.
+  void direct(const Problem& p, int threads, double fma_rate) {
+    const auto transform = make_direct_transform<float>(p.trajectory, p.matrix_size, Device::cpu());
+    Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
+    const auto add = [&](const std::string& name, double seconds, double error) {
+      const double rate = p.pairs() / seconds;
+      rows.push_back(
+          {name, instruction_set(), threads, seconds, rate, rate * 2 / (fma_rate * threads), error});
+    };
+    const double adjoint = timed("direct F^H, " + p.text(), 3, [&] { transform->adjoint(p.kspace, images); });
+    add("direct F^H, " + p.text(), adjoint, adjoint_error(p, images));
+    const double forward = timed("direct F, " + p.text(), 3, [&] { transform->forward(p.images, samples); });
+    add("direct F, " + p.text(), forward, forward_error(p, samples));
+  }
+
+  void toeplitz(const Problem& p, int threads) {
+    const auto q = point_spread_direct<float>(p.trajectory, p.matrix_size, nullptr, Device::cpu());
+    const ToeplitzNormalCpu<float> normal(q, p.images);  // any maps do
+    Array<Complex<float>> in(normal.domain()), out(normal.domain());
+    std::copy_n(p.images.data(), in.size(), in.data());
+    const std::string name = "Toeplitz F^H F, " + p.text();
+    const double seconds = timed(name, quick_ ? 3 : 11, [&] { normal.forward(in, out); });
+    rows.push_back(
+        {name, instruction_set(), threads, seconds, 0, normal.fft_seconds() / normal.thread_seconds(), -1});
+  }
+
+  void gridded(const Problem& p, int threads, double accuracy) {
+    const auto transform =
+        make_gridded_transform<float>(p.trajectory, p.matrix_size, accuracy, Device::cpu());
+    Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
+    const std::string name =
+        "gridded to " + std::string(accuracy == 1e-3 ? "1e-3" : "1e-5") + ", " + p.text();
+    double seconds = timed(name, 3, [&] { transform->adjoint(p.kspace, images); });
+    rows.push_back({"F^H " + name, instruction_set(), threads, seconds, 0, 0, adjoint_error(p, images)});
+    seconds = timed(name, 3, [&] { transform->forward(p.images, samples); });
+    rows.push_back({"F " + name, instruction_set(), threads, seconds, 0, 0, forward_error(p, samples)});
+  }
+
+ private:
+  template <class Work>
+  double timed(const std::string& what, int repetitions, Work work) const {
+    if (progress_) progress_({what, 0, 1, -1});
+    return median_seconds(repetitions, work);
+  }
+
+  bool quick_;
+  const ProgressCallback& progress_;
+};
+
 }  // namespace
 
 std::vector<BenchRow> run_cpu_bench(bool quick, const ProgressCallback& progress) {
-  std::vector<BenchRow> rows;
+  CpuBench bench(quick, progress);
   const int all_threads = omp_get_max_threads();
-  const auto tell = [&](const std::string& what) {
-    if (progress) progress({what, 0, 1, -1});
-  };
+  const std::vector<int> thread_counts = all_threads > 1 ? std::vector{1, all_threads} : std::vector{1};
 
   const std::string best = instruction_set();
   for (const char* set : {"avx512", "avx2", "sse2"}) {
     limit_instruction_set(set);
     if (instruction_set() != set) continue;
     const double fma_rate = measured_fma_rate();
-    for (int threads : {1, all_threads}) {
-      if (threads != 1 && (all_threads == 1 || set != best)) continue;
+    for (const int threads : thread_counts) {
+      if (threads != 1 && set != best) continue;
       omp_set_num_threads(threads);
-      const auto direct_rows = [&](const Problem& p) {
-        const auto transform = make_direct_transform<float>(p.trajectory, p.matrix_size, Device::cpu());
-        Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
-        const auto add = [&](const char* name, double seconds, double error) {
-          const double rate = p.pairs() / seconds;
-          rows.push_back({std::string(name) + ", " + p.text(), set, threads, seconds, rate,
-                          rate * 2 / (fma_rate * threads), error});
-        };
-        tell("direct F^H, " + p.text());
-        double seconds = median_seconds(3, [&] { transform->adjoint(p.kspace, images); });
-        add("direct F^H", seconds, adjoint_error(p, images));
-        tell("direct F, " + p.text());
-        seconds = median_seconds(3, [&] { transform->forward(p.images, samples); });
-        add("direct F", seconds, forward_error(p, samples));
-      };
-      direct_rows(Problem({64, 64, 64}, quick ? 8192 : 65536, 1));
-      if (set == best) direct_rows(Problem({256, 256, 1}, quick ? 10291 : 102912, 8));
+      bench.direct({{64, 64, 64}, quick ? 8192 : 65536, 1}, threads, fma_rate);
+      if (set == best) bench.direct({{256, 256, 1}, quick ? 10291 : 102912, 8}, threads, fma_rate);
     }
   }
   limit_instruction_set("avx512");
 
-  for (int threads : {1, all_threads}) {
-    if (threads != 1 && all_threads == 1) continue;
+  for (const int threads : thread_counts) {
     omp_set_num_threads(threads);
-    for (const auto& p : {Problem({256, 256, 1}, 20000, 8), Problem({64, 64, 64}, 4096, 8),
-                          Problem({128, 128, 128}, 512, 1)}) {
-      if (quick && p.matrix_size[0] == 128) continue;
-      const std::string name = "Toeplitz F^H F, " + p.text();
-      tell(name);
-      const auto q = point_spread_direct<float>(p.trajectory, p.matrix_size, nullptr, Device::cpu());
-      const ToeplitzNormalCpu<float> normal(q, p.images);  // any maps do
-      Array<Complex<float>> in(normal.domain()), out(normal.domain());
-      std::copy_n(p.images.data(), in.size(), in.data());
-      const double seconds = median_seconds(quick ? 3 : 11, [&] { normal.forward(in, out); });
-      rows.push_back({name, best, threads, seconds, 0, normal.fft_seconds() / normal.thread_seconds(), -1});
+    bench.toeplitz({{256, 256, 1}, 20000, 8}, threads);
+    bench.toeplitz({{64, 64, 64}, 4096, 8}, threads);
+    if (!quick) bench.toeplitz({{128, 128, 128}, 512, 1}, threads);
+    for (const double accuracy : {1e-3, 1e-5}) {
+      bench.gridded({{256, 256, 1}, 102912, 8}, threads, accuracy);
+      bench.gridded({{128, 128, 128}, quick ? 40000 : 400000, 1}, threads, accuracy);
     }
-    for (double accuracy : {1e-3, 1e-5})
-      for (const auto& p :
-           {Problem({256, 256, 1}, 102912, 8), Problem({128, 128, 128}, quick ? 40000 : 400000, 1)}) {
-        const auto gridded =
-            make_gridded_transform<float>(p.trajectory, p.matrix_size, accuracy, Device::cpu());
-        Array<Complex<float>> images(p.images.shape()), samples(p.kspace.shape());
-        const std::string name =
-            "gridded to " + std::string(accuracy == 1e-3 ? "1e-3" : "1e-5") + ", " + p.text();
-        tell(name);
-        double seconds = median_seconds(3, [&] { gridded->adjoint(p.kspace, images); });
-        rows.push_back({"F^H " + name, best, threads, seconds, 0, 0, adjoint_error(p, images)});
-        seconds = median_seconds(3, [&] { gridded->forward(p.images, samples); });
-        rows.push_back({"F " + name, best, threads, seconds, 0, 0, forward_error(p, samples)});
-      }
   }
   omp_set_num_threads(all_threads);
-  return rows;
+  return std::move(bench.rows);
 }
 
 }  // namespace fhd

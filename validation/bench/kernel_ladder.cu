@@ -334,9 +334,7 @@ class Climber {
 }  // namespace
 
 Ceilings measure_ceilings() {
-  int ordinal = 0;
-  check(cudaGetDevice(&ordinal), "finding the current device");
-  const device::Description description = device::select(ordinal);
+  const device::Description description = device::start(Device::cuda());
   Ceilings ceilings;
   ceilings.device = description.text();
   const unsigned blocks = 16 * static_cast<unsigned>(description.multiprocessor_count);

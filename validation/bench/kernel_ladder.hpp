@@ -1,7 +1,7 @@
 #pragma once
 // The lessons of the direct kernels, one rung each, verified before they are timed: from one thread per voxel
-// that reads its scan points from global memory to the kernels of recon/. kernel_ladder.cu, or
-// kernel_ladder_no_cuda.cpp, which throws one clear Error.
+// that reads its scan points from global memory to the kernels of recon/. Only in builds with
+// CUDA: named inside `if constexpr (built_with_cuda)`.
 #include <array>
 #include <cstdint>
 #include <string>

@@ -14,14 +14,14 @@ class GpuTest : public testing::Test {
   void SetUp() override {
     const auto inventory = device::inventory();
     if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    device::select(inventory.devices.front().ordinal);
-    used_before_ = device::memory_use().used_bytes;
+    device::start(Device::cuda());
+    used_before_ = device::memory_use(Device::cuda()).used_bytes;
   }
   void TearDown() override {
     if (device::inventory().devices.empty()) return;
-    device::limit_memory(0);
-    device::synchronize();  // an error of work that nobody waited for shows here
-    EXPECT_EQ(device::memory_use().used_bytes, used_before_) << "device memory leaks";
+    device::limit_memory(Device::cuda(), 0);
+    device::synchronize(Device::cuda());  // an error of work that nobody waited for shows here
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, used_before_) << "device memory leaks";
   }
 
  private:

@@ -1,48 +1,82 @@
 #pragma once
 // The program, run by a test in a folder of its own.
-#include <gtest/gtest.h>
-#include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "validation/tests/scratch.hpp"
 
 namespace fhd::tests {
 
-class ProgramTest : public ::testing::Test {
+/// Where it was built, or beside the test on a machine that has nothing but the binaries.
+inline std::string program_path() {
+  if (std::filesystem::exists(FHD_PROGRAM)) return FHD_PROGRAM;
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fhd").string();
+}
+
+/// How a process ended, what it took.
+struct ProcessEnd {
+  int status = 128;  ///< exit status; 128: ended by a signal
+  double seconds = 0;
+  double peak_bytes = 0;  ///< largest resident set
+};
+
+/// Starts `words` (a program and its arguments) in the background, in a process group of its own; what it
+/// prints goes to two files.
+inline pid_t start_process(std::vector<std::string> words, const std::string& out, const std::string& err) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setpgid(0, 0);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  if (std::freopen(out.c_str(), "w", stdout) && std::freopen(err.c_str(), "w", stderr))
+    execv(words[0].c_str(), arguments.data());
+  _exit(127);
+}
+
+inline int exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128; }
+
+class ProgramTest : public ScratchTest {
  protected:
   void SetUp() override {
-    // Where it was built, or beside the test on a machine that has nothing but the binaries.
-    program_ = FHD_PROGRAM;
-    if (!std::filesystem::exists(program_))
-      program_ = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fhd").string();
-    if (!std::filesystem::exists(program_))
-      GTEST_SKIP() << "no program at " << FHD_PROGRAM << " or " << program_;
-    folder_ = (std::filesystem::temp_directory_path() / "fhd_test_XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    if (!std::filesystem::exists(program())) GTEST_SKIP() << "no program at " << program();
   }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  const std::string& program() const { return program_; }
+  /// The exit status of `fhd ARGUMENTS` (read by the shell), run in the folder of the test; what was printed
+  /// is in text("out") and text("err").
+  int run(const std::string& arguments) const { return run_command("'" + program_ + "' " + arguments); }
+  /// The same of any command.
+  int run_command(const std::string& command) const {
+    const auto line = "cd '" + folder().string() + "' && { " + command + "\n} > '" + path("out") + "' 2> '" +
+                      path("err") + "'";
+    return exit_status(std::system(line.c_str()));
   }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// The exit status; what was printed is in text("out") and text("err").
-  int run(const std::string& arguments) const {
-    const int status =
-        std::system((program_ + " " + arguments + " > " + path("out") + " 2> " + path("err")).c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  /// Starts `fhd ARGUMENTS` in the background; what it prints is in text("out_bg") and text("err_bg").
+  pid_t start(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), program_);
+    return start_process(std::move(arguments), path("out_bg"), path("err_bg"));
   }
-  std::string text(const std::string& name) const {
-    std::ifstream file(path(name));
-    std::stringstream content;
-    content << file.rdbuf();
-    return content.str();
+  /// `fhd ARGUMENTS`, measured.
+  ProcessEnd measured(std::vector<std::string> arguments) const {
+    const auto begin = std::chrono::steady_clock::now();
+    const pid_t child = start(std::move(arguments));
+    int status = 0;
+    rusage usage{};
+    if (wait4(child, &status, 0, &usage) != child) return {};
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    return {exit_status(status), elapsed.count(), static_cast<double>(usage.ru_maxrss) * 1024};
   }
+  std::string text(const std::string& name) const { return bytes_of(path(name)); }
 
  private:
-  std::string program_, folder_;
+  std::string program_ = program_path();
 };
 
 }  // namespace fhd::tests

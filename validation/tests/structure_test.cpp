@@ -1,147 +1,213 @@
-// The shape of the tree: what may know what, where CUDA may show, what may not be left behind.
+// The shape of the tree: what may know what, where CUDA may show, how long things may be, what may not
+// be left behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "validation/tests/source_outline.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Source {
-  std::string path;  // relative to the project, with '/'
-  std::vector<std::string> lines;
-  std::string room() const { return path.substr(0, path.find('/')); }
-  bool is_header() const { return path.ends_with(".hpp") || path.ends_with(".cuh"); }
-};
+using fhd::tests::Block;
+using fhd::tests::SourceFile;
 
 const std::vector<std::string> rooms{"app", "recon", "io", "data", "validation"};
 
-const std::vector<Source>& sources() {
+const std::vector<SourceFile>& sources() {
   static const auto all = [] {
-    std::vector<Source> found;
+    std::vector<SourceFile> found;
     for (const auto& room : rooms)
-      for (const auto& entry : fs::recursive_directory_iterator(fs::path(FHD_SOURCE) / room)) {
-        const auto extension = entry.path().extension().string();
-        if (extension != ".hpp" && extension != ".cpp" && extension != ".cu" && extension != ".cuh") continue;
-        Source source{fs::relative(entry.path(), FHD_SOURCE).generic_string(), {}};
-        std::ifstream file(entry.path());
-        for (std::string line; std::getline(file, line);) source.lines.push_back(line);
-        found.push_back(std::move(source));
-      }
+      for (const auto& entry : fs::recursive_directory_iterator(fs::path(FHD_SOURCE) / room))
+        if (const auto kind = entry.path().extension();
+            kind == ".hpp" || kind == ".cpp" || kind == ".cu" || kind == ".cuh")
+          found.emplace_back(FHD_SOURCE, fs::relative(entry.path(), FHD_SOURCE).generic_string());
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
     return found;
   }();
   return all;
 }
 
-std::string where(const Source& source, std::size_t line) {
-  return source.path + ":" + std::to_string(line + 1);
+std::string room_of(const SourceFile& source) { return source.path.substr(0, source.path.find('/')); }
+bool is_header(const SourceFile& source) {
+  return source.path.ends_with(".hpp") || source.path.ends_with(".cuh");
 }
+
+/// A list with one violation a line, for the message of a failed test.
+class Violations {
+ public:
+  void add(const SourceFile& source, int line, const std::string& what) {
+    lines_.push_back(source.path + ":" + std::to_string(line) + ": " + what);
+  }
+  std::size_t count() const { return lines_.size(); }
+  friend std::ostream& operator<<(std::ostream& out, const Violations& all) {
+    for (const auto& line : all.lines_) out << '\n' << line;
+    return out;
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
 
 /// Calls visit(source, line number, name, quoted) for every #include.
 template <class Visit>
 void for_each_include(const Visit& visit) {
   static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^">]+)[">])");
   for (const auto& source : sources())
-    for (std::size_t line = 0; line < source.lines.size(); ++line)
-      if (std::smatch match; std::regex_search(source.lines[line], match, pattern))
-        visit(source, line, match[2].str(), match[1].str() == "\"");
+    for (std::size_t i = 0; i < source.lines.size(); ++i)
+      if (std::smatch match; std::regex_search(source.lines[i], match, pattern))
+        visit(source, static_cast<int>(i) + 1, match[2].str(), match[1].str() == "\"");
 }
 
-TEST(Structure, sources_are_found) { EXPECT_GE(sources().size(), 20u); }
+/// Every match of `pattern` in the lines that `view` gives, of the sources that `chosen` accepts.
+template <class Chosen>
+Violations matches(const std::regex& pattern, std::vector<std::string> SourceFile::*view,
+                   const Chosen& chosen) {
+  Violations found;
+  for (const auto& source : sources()) {
+    if (!chosen(source)) continue;
+    for (std::size_t i = 0; i < (source.*view).size(); ++i)
+      if (std::regex_search((source.*view)[i], pattern))
+        found.add(source, static_cast<int>(i) + 1, source.lines[i]);
+  }
+  return found;
+}
 
-TEST(Structure, each_room_includes_only_what_it_may_know) {
-  // Of the library: arrays, domain types, and the interface of the cache that io/ implements.
-  const std::vector<std::string> arrays_and_types{"recon/array/", "recon/domain/scan.hpp", "recon/domain/report.hpp",
-                                                  "recon/error.hpp", "recon/domain/trajectory_cache.hpp"};
-  const auto with = [&](const char* own) {
-    auto list = arrays_and_types;
-    list.emplace_back(own);
-    return list;
-  };
-  const std::map<std::string, std::vector<std::string>> allowed{
-      {"recon", {"recon/"}},
-      {"io", with("io/")},
-      {"data", with("data/")},
-      {"validation", {"recon/", "io/", "data/", "validation/"}},
-      {"app", {"recon/", "io/", "data/", "validation/", "app/"}}};
-  for_each_include([&](const Source& source, std::size_t line, const std::string& name, bool) {
-    const auto room = name.substr(0, name.find('/'));
-    if (std::find(rooms.begin(), rooms.end(), room) == rooms.end()) return;
-    const auto& prefixes = allowed.at(source.room());
-    EXPECT_TRUE(
-        std::any_of(prefixes.begin(), prefixes.end(), [&](const auto& p) { return name.starts_with(p); }))
-        << where(source, line) << " includes " << name;
+TEST(Structure, sources_are_found) { EXPECT_GE(sources().size(), 100u); }
+
+// What a folder may include, beside itself; the longest folder that a file lies in counts. "recon/" is all of
+// the library, also its one public header.
+const std::map<std::string, std::vector<std::string>> may_include{
+    {"recon/error.hpp", {}},
+    {"recon/array/", {"recon/error.hpp"}},
+    {"recon/domain/", {"recon/array/", "recon/error.hpp"}},
+    {"recon/transform/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"recon/encoding/", {"recon/transform/", "recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"recon/solve/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},  // nothing of MRI
+    {"recon/coils/",
+     {"recon/solve/", "recon/encoding/", "recon/transform/", "recon/domain/", "recon/array/",
+      "recon/error.hpp"}},
+    {"recon/pipeline/", {"recon/"}},
+    {"recon/fhd.hpp", {"recon/"}},
+    {"io/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"data/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
+    {"validation/", {"recon/", "io/", "data/"}},
+    {"validation/tests/", {"recon/", "io/", "data/", "validation/", "app/"}},
+    {"app/", {"recon/", "io/", "data/", "validation/"}},
+};
+
+TEST(Structure, each_folder_includes_only_what_it_may_know) {
+  Violations found;
+  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool) {
+    if (std::find(rooms.begin(), rooms.end(), name.substr(0, name.find('/'))) == rooms.end()) return;
+    auto rule = may_include.end();
+    for (auto each = may_include.begin(); each != may_include.end(); ++each)
+      if (source.path.starts_with(each->first) &&
+          (rule == may_include.end() || each->first.size() > rule->first.size()))
+        rule = each;
+    if (rule == may_include.end()) return found.add(source, line, "no rule for this folder: see may_include");
+    const auto& [own, others] = *rule;
+    if (!name.starts_with(own) && std::none_of(others.begin(), others.end(),
+                                               [&](const auto& other) { return name.starts_with(other); }))
+      found.add(source, line, own + " includes " + name);
   });
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, own_headers_are_included_by_their_path_from_the_root) {
-  for_each_include([](const Source& source, std::size_t line, const std::string& name, bool quoted) {
+  Violations found;
+  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool quoted) {
     if (!quoted || name == "version.hpp" || name.starts_with("hwy/"))
       return;  // generated; Highway's own idiom
-    const auto root = fs::path(FHD_SOURCE);
-    const bool beside_a_test =
-        source.path.starts_with("validation/tests/") && fs::exists(root / "validation/tests" / name);
-    EXPECT_TRUE(beside_a_test || fs::exists(root / name))
-        << where(source, line) << " includes \"" << name << '"';
+    if (!fs::exists(fs::path(FHD_SOURCE) / name)) found.add(source, line, name);
   });
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, the_library_knows_nothing_of_files_terminals_or_formats) {
   const std::vector<std::string> foreign{"CLI",      "fmt/",     "spdlog/",   "nlohmann/", "hdf5",
                                          "H5",       "ismrmrd/", "nifti",     "png.h",     "zlib.h",
                                          "iostream", "fstream",  "filesystem"};
-  for_each_include([&](const Source& source, std::size_t line, const std::string& name, bool) {
-    if (source.room() != "recon") return;
-    for (const auto& prefix : foreign)
-      EXPECT_FALSE(name.starts_with(prefix)) << where(source, line) << " includes " << name;
+  Violations found;
+  for_each_include([&](const SourceFile& source, int line, const std::string& name, bool) {
+    if (room_of(source) == "recon" && std::any_of(foreign.begin(), foreign.end(), [&](const auto& prefix) {
+          return name.starts_with(prefix);
+        }))
+      found.add(source, line, name);
   });
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, only_the_program_prints_or_exits) {
   // std::fprintf to a file is io's business; the terminal and the process are not.
+  const auto found =
+      matches(std::regex(R"(std::(cout|cerr|clog|terminate)\b|\bstderr\b|\bstdout\b|(std::|[^\w:])v?printf\()"
+                         R"(|\bputs\(|fmt::print\(|\b(_?exit|quick_exit|_Exit|abort)\()"),
+              &SourceFile::code, [](const SourceFile& source) {
+                return room_of(source) != "app" && !source.path.starts_with("validation/tests/");
+              });
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+// Where the library sets a number of threads, and why it may.
+const std::map<std::string, std::string> sets_threads{
+    {"recon/array/thread_limit.hpp", "of the calling thread, which gets it back"},
+    {"recon/array/linear_algebra.cpp", "of OpenBLAS, which has only a number for the process"},
+};
+
+TEST(Structure, the_library_leaves_threads_and_settings_of_the_process_alone) {
   const std::regex pattern(
-      R"(std::cout|std::cerr|\bstderr\b|\bstdout\b|(std::|\s)printf\(|fmt::print\(|\bexit\(|\babort\()");
-  for (const auto& source : sources()) {
-    if (source.room() == "app" || source.path.starts_with("validation/tests/") ||
-        source.path.starts_with("validation/benchmarks/"))
-      continue;
-    for (std::size_t line = 0; line < source.lines.size(); ++line)
-      EXPECT_FALSE(std::regex_search(source.lines[line], pattern))
-          << where(source, line) << ": " << source.lines[line];
-  }
+      R"(omp_set_(num_threads|dynamic|nested|max_active_levels|schedule)|set_num_threads|std::signal)"
+      R"(|plan_with_nthreads|\b(setenv|putenv|setlocale|sigaction)\()");
+  const auto found = matches(pattern, &SourceFile::code, [](const SourceFile& source) {
+    return room_of(source) == "recon" && !sets_threads.count(source.path);
+  });
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+TEST(Structure, the_library_names_no_option_of_the_program) {
+  const auto found = matches(std::regex(R"((^|[^\w-])--[a-z]{2})"), &SourceFile::text,
+                             [](const SourceFile& source) { return room_of(source) == "recon"; });
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, cuda_shows_in_at_most_three_headers) {
   std::vector<std::string> headers;
+  const std::regex pattern(R"(^\s*#.*\b__CUDACC__\b)");
   for (const auto& source : sources()) {
-    const bool shows = std::any_of(source.lines.begin(), source.lines.end(), [](const std::string& line) {
-      return std::regex_search(line, std::regex(R"(^\s*#.*\b__CUDACC__\b)"));
-    });
-    if (!shows) continue;
-    EXPECT_TRUE(source.is_header()) << source.path;
+    if (std::none_of(source.lines.begin(), source.lines.end(),
+                     [&](const std::string& line) { return std::regex_search(line, pattern); }))
+      continue;
+    EXPECT_TRUE(is_header(source)) << source.path;
     headers.push_back(source.path);
   }
   EXPECT_LE(headers.size(), 3u) << ::testing::PrintToString(headers);
 }
 
+TEST(Structure, no_file_stands_in_for_a_missing_backend) {
+  Violations found;
+  for (const auto& source : sources())
+    if (source.path.find("_no_cuda") != std::string::npos)
+      found.add(source, 1, "a stub: branch with `if constexpr (built_with_cuda)` instead");
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
 TEST(Structure, std_complex_stays_out_of_device_code) {
-  for (const auto& source : sources()) {
-    if (!source.path.ends_with(".cu") && !source.path.ends_with(".cuh")) continue;
-    for (std::size_t line = 0; line < source.lines.size(); ++line)
-      EXPECT_EQ(source.lines[line].find("std::complex"), std::string::npos) << where(source, line);
-  }
+  const auto found = matches(std::regex("std::complex"), &SourceFile::lines, [](const SourceFile& source) {
+    return source.path.ends_with(".cu") || source.path.ends_with(".cuh");
+  });
+  EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, every_header_has_pragma_once) {
   for (const auto& source : sources()) {
-    if (!source.is_header()) continue;
+    if (!is_header(source)) continue;
     EXPECT_NE(std::find(source.lines.begin(), source.lines.end(), "#pragma once"), source.lines.end())
         << source.path;
   }
@@ -154,10 +220,81 @@ TEST(Structure, nothing_is_left_for_later) {
       "ME|XX"
       "X|HA"
       "CK)\\b");  // split, so as not to find itself
+  const auto found = matches(pattern, &SourceFile::lines, [](const SourceFile&) { return true; });
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+// Longer than the limit, each with its reason; at most five.
+const std::map<std::string, std::string> long_functions{};
+
+TEST(Structure, no_function_is_longer_than_60_lines) {
+  EXPECT_LE(long_functions.size(), 5u);
+  Violations found;
+  std::size_t excused = 0;
   for (const auto& source : sources())
-    for (std::size_t line = 0; line < source.lines.size(); ++line)
-      EXPECT_FALSE(std::regex_search(source.lines[line], pattern))
-          << where(source, line) << ": " << source.lines[line];
+    for (const Block& block : source.blocks()) {
+      if (block.kind != Block::Kind::function || block.lines() <= 60) continue;
+      if (long_functions.count(source.path + ": " + block.name))
+        ++excused;
+      else
+        found.add(source, block.first_line, block.name + ", " + std::to_string(block.lines()) + " lines");
+    }
+  EXPECT_EQ(found.count(), 0u) << found;
+  EXPECT_EQ(excused, long_functions.size()) << "an exception that is none";
+}
+
+TEST(Structure, no_class_is_longer_than_300_lines) {
+  Violations found;
+  for (const auto& source : sources())
+    for (const Block& block : source.blocks())
+      if (block.kind == Block::Kind::type && block.lines() > 300)
+        found.add(source, block.first_line, block.name + ", " + std::to_string(block.lines()) + " lines");
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+TEST(Structure, no_file_is_longer_than_600_lines) {
+  Violations found;
+  for (const auto& source : sources())
+    if (source.lines.size() > 600) found.add(source, 1, std::to_string(source.lines.size()) + " lines");
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+TEST(Structure, nothing_nests_deeper_than_four) {
+  Violations found;
+  for (const auto& source : sources())
+    for (const Block& block : source.blocks())
+      if (block.kind == Block::Kind::function && block.nesting > 4)
+        found.add(source, block.deepest_line,
+                  block.name + " nests " + std::to_string(block.nesting) + " deep");
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+/// What the scanner is relied on to see.
+TEST(Structure, the_scanner_sees_functions_types_and_nesting) {
+  const SourceFile source("example.cpp", std::vector<std::string>{
+                                             "namespace a {",                                      // 1
+                                             "struct B : C<int> {",                                // 2
+                                             "  B(int x) : x_{x}, y_{1} {",                        // 3
+                                             "    if (x) for (;;) { f(\"}{\"); } // {",            // 4
+                                             "  }",                                                // 5
+                                             "  int x_{0}, y_ = R\"(}})\"[0];",                    // 6
+                                             "};",                                                 // 7
+                                             "template <class T>",                                 // 8
+                                             "enum E f(T t = {1}) {",                              // 9
+                                             "  std::sort(t, [&](auto c) { if (c) return 1'000;",  // 10
+                                             "  });",                                              // 11
+                                             "  return '{' + g{};",                                // 12
+                                             "}",                                                  // 13
+                                             "const int table[] = {1, 2};",                        // 14
+                                             "}",                                                  // 15
+                                         });
+  std::vector<std::string> seen;
+  for (const Block& block : source.blocks())
+    seen.push_back(std::string(block.kind == Block::Kind::type ? "type " : "function ") + block.name + " " +
+                   std::to_string(block.first_line) + "-" + std::to_string(block.last_line) + " nests " +
+                   std::to_string(block.nesting));
+  EXPECT_EQ(seen, (std::vector<std::string>{"function B 3-5 nests 2", "type B 2-7 nests 0",
+                                            "function f 8-13 nests 1"}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// ISMRMRD HDF5 files: layout and conventions are described in ismrmrd_file.cpp.
+// ISMRMRD HDF5 files: records.hpp tells the layout, volume_assembler.hpp what readouts mean. Optional root
+// datasets /sensitivity_maps, /field_map, /sample_time_s: see io/scan/hdf5_maps.hpp.
 #include <memory>
 #include <string>
 #include <vector>

@@ -224,7 +224,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
       Array<unsigned char> work = work_area(plan.work_bytes());
       plan.use_work_area(work.data());
       plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD);
-      device::synchronize();  // the work area goes
+      device::synchronize(this->device());  // the work area goes
       spectrum = results_.data();
     }
     store_transfer_kernel<<<blocks_for(extents_.grid()), block_size>>>(spectrum, g[0], g[1], g[2],
@@ -312,7 +312,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
-    device::synchronize();  // the buffers are made
+    device::synchronize(device());  // the buffers are made
     // Kernels are loaded at their first launch, which no graph can record.
     queue_passes(batch_.coils, cufft_only, stream.get());
     stream.synchronize();

@@ -81,25 +81,6 @@ class Batch : public ProgramTest {
       if (entry.path().filename().string().starts_with(".")) found.push_back(entry.path().filename());
     return found;
   }
-  std::string program() const { return FHD_PROGRAM; }
-  /// Starts the program in the background, in a process group of its own.
-  pid_t start(const std::vector<std::string>& arguments) const { return start(program(), arguments); }
-  /// `arguments` after the name of the program.
-  pid_t start(std::string program, const std::vector<std::string>& arguments) const {
-    const pid_t child = fork();
-    if (child != 0) return child;
-    setpgid(0, 0);
-    std::vector<char*> words;
-    words.push_back(program.data());
-    std::vector<std::string> copy = arguments;
-    for (auto& word : copy) words.push_back(word.data());
-    words.push_back(nullptr);
-    if (!std::freopen(path("out_bg").c_str(), "w", stdout) ||
-        !std::freopen(path("err_bg").c_str(), "w", stderr))
-      _exit(127);
-    execv(program.c_str(), words.data());
-    _exit(127);
-  }
   std::vector<std::string> words(const std::string& folder = "results") const {
     return {"batch", path("scans"), "-o", path(folder), "--device", "cpu", "--cache", "off"};
   }
@@ -410,12 +391,10 @@ TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
 TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
   if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
   simulate(24);
-  const pid_t ranks = start("/usr/bin/env", [&] {
-    std::vector<std::string> line{
-        "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4", program()};
-    for (const auto& word : words()) line.push_back(word);
-    return line;
-  }());
+  std::vector<std::string> line{"/usr/bin/env",      "mpirun", "--allow-run-as-root", "--oversubscribe",
+                                "--enable-recovery", "-n",     "4",                   program()};
+  for (const auto& word : words()) line.push_back(word);
+  const pid_t ranks = start_process(line, path("out_bg"), path("err_bg"));
   bool killed = false;
   for (int look = 0; look < 5000 && !killed; ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

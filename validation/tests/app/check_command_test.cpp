@@ -6,7 +6,7 @@
 
 #include "data/simulate.hpp"
 #include "io/scan/scan_file.hpp"
-#include "validation/diagnosis.hpp"
+#include "validation/doctor/diagnosis.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd {

@@ -12,21 +12,20 @@
 
 #include "io/scan/scan_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/program.hpp"
 
 namespace fhd::io {
 namespace {
 
-class CommandTest : public FolderTest {
+class CommandTest : public tests::ProgramTest {
  protected:
   struct Outcome {
     int status;
     std::string output, error;
   };
   Outcome fhd(const std::string& arguments) {
-    const auto command =
-        "cd '" + folder().string() + "' && '" FHD_PROGRAM "' " + arguments + " > .output 2> .error";
-    const int status = std::system(command.c_str());
-    return {WEXITSTATUS(status), bytes_of(path(".output")), bytes_of(path(".error"))};
+    const int status = run(arguments);
+    return {status, text("out"), text("err")};
   }
   Scan write_input(const std::string& name = "scan.h5") {
     const auto scan = random_scan({16, 12, 1}, 2, 10, 4);
@@ -103,13 +102,7 @@ TEST_F(Convert, leaves_nothing_behind_when_it_is_stopped) {
   write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 1000, {scan}});
   int stopped = 0;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    const pid_t child = fork();
-    if (child == 0) {
-      static_cast<void>(freopen(path(".error").c_str(), "w", stderr));
-      const auto input = path("scan.h5"), output = path("out") + "/";
-      execl(FHD_PROGRAM, "fhd", "convert", input.c_str(), output.c_str(), nullptr);
-      _exit(127);
-    }
+    const pid_t child = start({"convert", path("scan.h5"), path("out") + "/"});
     // The first file of the directory under its temporary name: the program is in the middle of writing.
     const auto is_writing = [&] {
       for (const auto& entry : std::filesystem::directory_iterator(folder()))
@@ -126,7 +119,7 @@ TEST_F(Convert, leaves_nothing_behind_when_it_is_stopped) {
     if (WIFSIGNALED(status)) {
       ++stopped;
       EXPECT_EQ(WTERMSIG(status), number);
-      const auto line = bytes_of(path(".error"));
+      const auto line = text("err_bg");
       EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
       EXPECT_FALSE(std::filesystem::exists(path("out")));
     }
@@ -184,10 +177,8 @@ TEST_F(Info, refuses_what_is_no_file_instead_of_waiting_for_it) {
 
 TEST_F(Info, fails_when_nobody_can_read_its_output) {
   write_input();
-  const auto command =
-      "'" FHD_PROGRAM "' info '" + path("scan.h5") + "' > /dev/full 2> '" + path(".error") + "'";
-  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
-  EXPECT_CONTAINS(bytes_of(path(".error")), "standard output");
+  EXPECT_EQ(run_command("'" + program() + "' info scan.h5 > /dev/full"), 1);
+  EXPECT_CONTAINS(text("err"), "standard output");
 }
 
 TEST_F(Info, tells_a_wrong_option_in_one_line) {

@@ -16,7 +16,7 @@ class MpiRecon : public tests::ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     if (IsSkipped()) return;
-    const auto module = std::filesystem::path(FHD_PROGRAM).parent_path() / "fhd_mpi.so";
+    const auto module = std::filesystem::path(program()).parent_path() / "fhd_mpi.so";
     if (std::system("mpirun --version > /dev/null 2>&1") != 0 || !std::filesystem::exists(module))
       GTEST_SKIP() << "no MPI: install openmpi-bin and libopenmpi-dev, and build again";
     setenv("OMP_NUM_THREADS", "1", 1);
@@ -24,11 +24,8 @@ class MpiRecon : public tests::ProgramTest {
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   }
   int mpirun(int processes, const std::string& arguments) const {
-    const int status =
-        std::system(("timeout -k 5 60 mpirun --oversubscribe -n " + std::to_string(processes) + " " +
-                     FHD_PROGRAM + " " + arguments + " > " + path("out") + " 2> " + path("err"))
-                        .c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return run_command("timeout -k 5 60 mpirun --oversubscribe -n " + std::to_string(processes) + " " +
+                       program() + " " + arguments);
   }
   /// Relative l2 difference of the images of one process and of several.
   double difference(int processes, const std::string& scan, const std::string& options) const {

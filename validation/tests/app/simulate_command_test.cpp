@@ -1,11 +1,7 @@
 // `fhd simulate` as a user runs it: what it writes, what it says, what it refuses.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,6 +10,7 @@
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/program.hpp"
 
 namespace {
 
@@ -25,41 +22,26 @@ struct Output {
   std::string text;  ///< stdout and stderr
 };
 
-class SimulateCommand : public ::testing::Test {
+class SimulateCommand : public tests::ProgramTest {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "fhd-simulate-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// Runs `fhd simulate -o FOLDER/scan ...`.
   Output simulate(const std::string& arguments) const { return run("-o " + path("scan") + " " + arguments); }
   Output run(const std::string& arguments) const {
-    const std::string command = "'" FHD_PROGRAM "' simulate " + arguments + " 2>&1";
-    Output output;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return output;
-    std::array<char, 4096> buffer;
-    while (const auto count = std::fread(buffer.data(), 1, buffer.size(), pipe))
-      output.text.append(buffer.data(), count);
-    const int status = pclose(pipe);
-    output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-    return output;
+    const int status = ProgramTest::run("simulate " + arguments);
+    return {status, text("out") + text("err")};
   }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::size_t file_count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  /// Of the files that the program wrote.
+  std::ptrdiff_t file_count() const {
+    return std::count_if(fs::directory_iterator(folder()), fs::directory_iterator(), [](const auto& entry) {
+      return entry.path().filename() != "out" && entry.path().filename() != "err";
+    });
   }
-
-  fs::path folder_;
 };
 
 TEST_F(SimulateCommand, writes_the_scan_its_maps_and_the_true_images) {
   const auto output = simulate("--matrix 32,30 --coils 3 --trajectory spiral --fov-mm 200,220 --seed 5");
   ASSERT_EQ(output.status, 0) << output.text;
-  EXPECT_EQ(file_count(), 3u);
+  EXPECT_EQ(file_count(), 3);
   EXPECT_TRUE(fs::exists(path("scan.truth.png")));
 
   data::SimulationSettings settings;
@@ -157,7 +139,7 @@ TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_an
     EXPECT_FALSE(output.text.empty());
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1)
         << arguments << ": " << output.text;
-    EXPECT_EQ(file_count(), 0u) << arguments;
+    EXPECT_EQ(file_count(), 0) << arguments;
   }
 }
 
@@ -173,7 +155,7 @@ TEST_F(SimulateCommand, reports_an_output_that_cannot_be_written_and_leaves_what
   std::string content;
   std::ifstream(path("scan.h5")) >> content;
   EXPECT_EQ(content, "precious");
-  EXPECT_EQ(file_count(), 2u);
+  EXPECT_EQ(file_count(), 2);
 }
 
 }  // namespace

@@ -1,38 +1,21 @@
 #pragma once
 // Small scans and folders for the tests of io/.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
+#include "validation/tests/scratch.hpp"
 
 namespace fhd::io {
 
-/// A folder of its own for each test, removed afterwards.
-class FolderTest : public testing::Test {
- protected:
-  FolderTest() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    auto name =
-        std::string("fhd-") + info->test_suite_name() + "-" + info->name() + "-" + std::to_string(getpid());
-    std::replace(name.begin(), name.end(), '/', '-');  // of parameterised tests
-    folder_ = std::filesystem::temp_directory_path() / name;
-    std::filesystem::create_directories(folder_);
-  }
-  ~FolderTest() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  std::filesystem::path folder_;
-};
+using FolderTest = tests::ScratchTest;
+using tests::bytes_of;
+using tests::write_text;
 
 /// The one line of the Error that `action` throws; empty when it throws none.
 template <class Action>
@@ -103,15 +86,6 @@ double largest_difference(const Array<T>& a, const Array<T>& b) {
 inline void cut_file(const std::string& path, double share) {
   std::filesystem::resize_file(
       path, static_cast<std::uintmax_t>(static_cast<double>(std::filesystem::file_size(path)) * share));
-}
-
-inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 }  // namespace fhd::io

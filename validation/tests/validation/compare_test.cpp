@@ -2,18 +2,16 @@
 #include "validation/compare.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "data/simulate.hpp"
 #include "io/result/results.hpp"
+#include "validation/tests/program.hpp"
 
 namespace {
 
@@ -101,32 +99,15 @@ TEST(Compare, refuses_a_list_without_a_reference) {
   EXPECT_THROW(validation::compare(simulated({16, 16, 1}).scan, cases, {}), Error);
 }
 
-class CompareCommand : public ::testing::Test {
+class CompareCommand : public tests::ProgramTest {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(FHD_PROGRAM)) GTEST_SKIP() << "no program at " FHD_PROGRAM;
-    folder_ = (std::filesystem::temp_directory_path() / "fhd_compare_XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(run("simulate --trajectory spiral --matrix 32 --undersampling 2 --coils 4 -o " + path("scan")),
               0);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// The exit status; what the program printed is in printed().
-  int run(const std::string& arguments) const {
-    const int status =
-        std::system((std::string(FHD_PROGRAM) + " " + arguments + " > " + path("out") + " 2>&1").c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  }
-  std::string printed() const {
-    std::ifstream file(path("out"));
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-
-  std::string folder_;
+  std::string printed() const { return text("out") + text("err"); }
 };
 
 TEST_F(CompareCommand, prints_a_table_and_writes_picture_and_json) {

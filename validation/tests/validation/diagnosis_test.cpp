@@ -1,5 +1,5 @@
 // What the input doctor suspects, one fault at a time, put into a scan that has none.
-#include "validation/diagnosis.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 #include <gtest/gtest.h>
 

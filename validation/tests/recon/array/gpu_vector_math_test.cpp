@@ -1,7 +1,7 @@
 // Vector operations, sensitivity maps and the regulariser on the device, against the CPU.
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/sense.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"
@@ -126,8 +126,9 @@ TYPED_TEST(GpuVectorMath, roughness_equals_the_cpu) {
       }
       auto here = start;
       auto there = start.to(Device::cuda());
-      add_roughness(image, TypeParam(0.7), weights, here);
-      add_roughness(image.to(Device::cuda()), TypeParam(0.7), weights.to(Device::cuda()), there);
+      roughness_term(weights)->add_normal(image, TypeParam(0.7), here);
+      roughness_term(weights.to(Device::cuda()))
+          ->add_normal(image.to(Device::cuda()), TypeParam(0.7), there);
       EXPECT_LE(this->error(there.to(Device::cpu()), here), 3 * this->tolerance) << shape.text();
     }
 }

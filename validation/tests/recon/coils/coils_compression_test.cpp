@@ -99,7 +99,7 @@ TEST(CoilPreparation, compresses_32_coils_with_their_maps_and_keeps_the_image) {
   const auto scan = data::simulate(settings).scan;
   const auto image = [&](bool compress) {
     Settings with;
-    with.coils.compress = compress;
+    if (!compress) with.coils.compression = NoCompression{};
     return reconstruct(scan, with);
   };
   const auto all = image(false), fewer = image(true);
@@ -122,16 +122,17 @@ TEST(CoilPreparation, leaves_12_coils_as_they_are_and_obeys_a_count) {
   settings.trajectory.matrix_size = {32, 32, 1};
   settings.coil_count = 12;
   const auto scan = data::simulate(settings).scan;
-  Report report;
-  EXPECT_FALSE(prepare_coils(scan, {}, true, report).has_value());
-  CoilSettings coils;
-  coils.coil_count = 5;
-  const auto prepared = prepare_coils(scan, coils, true, report);
+  Journal journal(Device::cpu(), {});
+  Settings settings_of_recon;
+  EXPECT_FALSE(prepare_coils(scan, settings_of_recon, journal).has_value());
+  settings_of_recon.coils.compression = VirtualCoils{5};
+  const auto prepared = prepare_coils(scan, settings_of_recon, journal);
   ASSERT_TRUE(prepared.has_value());
   EXPECT_EQ(prepared->kspace.coil_count(), 5);
   EXPECT_EQ(prepared->sensitivity_maps->values.extent(0), 5);
-  coils.coil_count = 13;
-  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, coils, true, report); }), "at most the 12 coils");
+  settings_of_recon.coils.compression = VirtualCoils{13};
+  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, settings_of_recon, journal); }),
+                  "at most the 12 coils");
 }
 
 }  // namespace

@@ -248,8 +248,7 @@ TEST(CoilPreparation, finds_maps_when_there_are_none_and_says_so) {
   settings.coils.maps = CoilMaps::none;
   EXPECT_TRUE(says(reconstruct(scan, settings), "no maps"));
   // The gridded image of many coils stays the root of the sum of squares.
-  settings = {};
-  settings.method = Method::gridded;
+  settings = {ConventionalGridding{}};
   EXPECT_TRUE(says(reconstruct(scan, settings), "no maps"));
 }
 
@@ -291,7 +290,7 @@ TEST(CoilPreparation, refuses_what_the_scan_cannot_give) {
   scan.sensitivity_maps.reset();
   Settings settings;
   settings.coils.maps = CoilMaps::file;
-  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "--coils espirit");
+  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "settings.coils.maps = espirit");
   const std::int64_t samples = scan.kspace.sample_count();
   Array<Complex<float>> one({1, samples});
   std::copy_n(scan.kspace.values.data(), samples, one.data());
@@ -307,8 +306,7 @@ TEST(SensitivityMaps, of_a_real_head_give_the_image_of_the_maps_in_its_file) {
   const auto magnitude = [&](CoilMaps maps) {
     // Both stopped at 1e-3: the maps of the file fit the data less well (|F rho - d| / |d| = 0.068, maps
     // found here 0.028, each coil on its own 0.020), and their image alone goes on to change afterwards.
-    Settings settings;
-    settings.tolerance = 1e-3;
+    Settings settings{LeastSquares{.tolerance = 1e-3}};
     settings.coils.maps = maps;
     const auto begin = std::chrono::steady_clock::now();
     const auto result = reconstruct(scan, settings);

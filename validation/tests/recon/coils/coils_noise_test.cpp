@@ -214,8 +214,7 @@ TEST(CoilPreparation, whitens_by_the_noise_of_the_scan_and_the_image_gains) {
   add(mixed_noise(mixing, scan.kspace.sample_count(), 19), scan);
   scan.noise = mixed_noise(mixing, 2000, 20);
   const auto error = [&, &truth = truth, &scan = scan](NoiseWhitening whiten) {
-    Settings with;
-    with.lambda = 0;
+    Settings with{LeastSquares{.lambda = OfLargestEigenvalue{0}}};
     with.coils.whitening = whiten;
     const auto result = reconstruct(scan, with);
     return metrics::relative_l2(converted<Complex<double>>(result.image.values),

@@ -1,11 +1,7 @@
 // The whole chain: images that come back through F and conjugate gradient, closed-form phantoms with noise,
 // and real scans against pictures made elsewhere.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +17,7 @@
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/program.hpp"
 
 namespace {
 
@@ -84,12 +81,11 @@ double consistency_error(TrajectoryKind kind, std::array<int, 3> matrix, Precisi
   Array<Complex<double>> samples(direct->samples_shape(1));
   direct->forward(Array<Complex<double>>(image).reshaped(direct->images_shape(1)), samples);
   scan.kspace.values = converted<Complex<float>>(samples);
-  Settings settings;
-  settings.precision = precision;
-  settings.transform = transform;
-  settings.lambda = 0;
-  settings.iterations = 100;
-  settings.tolerance = 1e-6;
+  const Settings settings{LeastSquares{.transform = {transform},
+                                       .lambda = OfLargestEigenvalue{0},
+                                       .iterations = 100,
+                                       .tolerance = 1e-6},
+                          precision};
   return metrics::relative_l2(converted<Complex<double>>(reconstruct(scan, settings).image.values), image);
 }
 
@@ -139,14 +135,12 @@ PhantomErrors phantom_errors(TrajectoryKind kind, std::array<int, 3> matrix, dou
   simulation_settings.trajectory = trajectory_settings(kind, matrix, undersampling);
   simulation_settings.coil_count = coils;
   const auto simulation = data::simulate(simulation_settings);
-  const auto error = [&](Method method) {
-    Settings settings;
-    settings.method = method;
-    const auto image = reconstruct(simulation.scan, settings).image;
+  const auto error = [&](const Method& method) {
+    const auto image = reconstruct(simulation.scan, {method}).image;
     return metrics::nrmse_best_scale(converted<Complex<double>>(image.values),
                                      converted<Complex<double>>(simulation.band_limited.values));
   };
-  return {error(Method::cg), error(Method::gridded)};
+  return {error(LeastSquares{}), error(ConventionalGridding{})};
 }
 
 TEST(Phantom, undersampled_2d_cg_error_is_at_most_half_of_the_gridded_error) {
@@ -181,73 +175,29 @@ TEST(JemrisSpiral, images_correlate_with_the_upstream_pictures) {
     SCOPED_TRACE(name);
     const auto scan = io::open_scan(folder + "raw/signals_spiralout_" + name + "_slc30.h5")->read(0, 0);
     const auto picture = upstream_picture(folder + "recon_by_upstream/reco_spiralout_" + name + "_slc30.h5");
-    for (const auto method : {Method::cg, Method::gridded}) {
-      Settings settings;
-      settings.method = method;
-      const auto image = converted<Complex<double>>(reconstruct(scan, settings).image.values);
+    for (const Method& method : {Method(LeastSquares{}), Method(ConventionalGridding{})}) {
+      const auto image = converted<Complex<double>>(reconstruct(scan, {method}).image.values);
       ASSERT_EQ(image.size(), picture.size());
       EXPECT_GE(metrics::magnitude_correlation(image, picture), 0.97)
-          << (method == Method::cg ? "cg" : "gridded");
+          << "method " << method.index();
     }
   }
 }
 
-/// A directory that disappears with the test.
-class ScratchDirectory {
- public:
-  ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "fhd_consistency_XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw Error(path_, "a new directory", "none");
-  }
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+using ImpatientBrain = tests::ProgramTest;
 
- private:
-  std::string path_;
-};
-
-struct ProgramRun {
-  int status = -1;
-  double seconds = 0;
-  double peak_mib = 0;  ///< largest resident set of the process
-};
-
-ProgramRun run_program(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), FHD_PROGRAM);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> argv;
-    for (auto& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    execv(FHD_PROGRAM, argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
-  ProgramRun run;
-  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  run.peak_mib = static_cast<double>(usage.ru_maxrss) / 1024;
-  return run;
-}
-
-TEST(ImpatientBrain, converts_and_reconstructs_within_one_gigabyte) {
+TEST_F(ImpatientBrain, converts_and_reconstructs_within_one_gigabyte) {
   SKIP_WITHOUT_SCANS("impatient_brain_spiral");
-  if (!std::filesystem::exists(FHD_PROGRAM)) GTEST_SKIP() << "no program at " FHD_PROGRAM;
-  const ScratchDirectory scratch;
-  const auto scan_path = scratch / "brain.h5";
-  ASSERT_EQ(
-      run_program({"convert", std::string(FHD_SCANS) + "/impatient_brain_spiral/64x64x16-4coils", scan_path})
-          .status,
-      0);
-  const auto run = run_program({"recon", scan_path, "-o", scratch / "image", "--quiet"});
-  ASSERT_EQ(run.status, 0);
-  RecordProperty("seconds", std::to_string(run.seconds));
-  RecordProperty("peak_mib", std::to_string(run.peak_mib));
-  EXPECT_LE(run.peak_mib, 1024);
+  const auto scan_path = path("brain.h5");
+  ASSERT_EQ(run("convert '" FHD_SCANS "/impatient_brain_spiral/64x64x16-4coils' " + scan_path), 0);
+  const auto outcome = measured({"recon", scan_path, "-o", path("image"), "--quiet"});
+  ASSERT_EQ(outcome.status, 0) << text("err_bg");
+  const double peak_mib = outcome.peak_bytes / (1 << 20);
+  RecordProperty("seconds", std::to_string(outcome.seconds));
+  RecordProperty("peak_mib", std::to_string(peak_mib));
+  EXPECT_LE(peak_mib, 1024);
 
-  const auto series = io::read_image(scratch / "image.h5");
+  const auto series = io::read_image(path("image.h5"));
   ASSERT_EQ(series.images.size(), 1u);
   const auto image = converted<Complex<double>>(series.images[0].values);
   ASSERT_EQ(image.shape(), (Shape{16, 64, 64}));
@@ -295,7 +245,7 @@ std::vector<float> read_impatient_values(const std::string& path, std::size_t co
   return values;
 }
 
-TEST(ImpatientBrain, single_slice_shows_its_signal_inside_the_mask) {
+TEST_F(ImpatientBrain, single_slice_shows_its_signal_inside_the_mask) {
   SKIP_WITHOUT_SCANS("impatient_brain_spiral");
   const std::string folder = std::string(FHD_SCANS) + "/impatient_brain_spiral/64x64x1";
   const auto scan = io::open_scan(folder)->read(0, 0);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -24,11 +25,7 @@ data::Simulation simulation(double snr) {
 }
 
 Settings automatic() {
-  Settings settings;
-  settings.lambda_from_noise = true;
-  settings.tolerance = 1e-4;
-  settings.iterations = 60;
-  return settings;
+  return {LeastSquares{.lambda = FromNoise{}, .iterations = 60}};
 }
 
 TEST(LambdaFromNoise, leaves_a_data_residual_that_is_the_noise) {
@@ -95,10 +92,22 @@ TEST(LambdaFromNoise, works_on_each_coil_of_a_scan_without_maps) {
   EXPECT_GE(report.lambda_curve.size(), 3U);
 }
 
-TEST(LambdaFromNoise, contradicts_a_given_lambda) {
-  Settings settings = automatic();
-  settings.lambda = 1e-3;
-  EXPECT_THROW(Reconstructor{settings}, Error);
+TEST(LambdaFromNoise, curve_holds_penalties_relative_to_the_smallest_lambda) {
+  const Report report = reconstruct(simulation(4).scan, automatic()).report;
+  EXPECT_EQ(report.lambda_curve.front().penalty, 1);
+  EXPECT_LT(report.lambda_curve.back().penalty, 1);
+  EXPECT_GT(report.lambda_curve.back().penalty, 0);
+}
+
+TEST(Settings, refuse_numbers_out_of_range) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const LeastSquares& bad :
+       {LeastSquares{.lambda = OfLargestEigenvalue{-1}}, LeastSquares{.lambda = OfLargestEigenvalue{nan}},
+        LeastSquares{.transform = {.accuracy = 0}}, LeastSquares{.transform = {.accuracy = 0.2}},
+        LeastSquares{.iterations = 0}, LeastSquares{.tolerance = 1}, LeastSquares{.tolerance = nan}})
+    EXPECT_THROW(Reconstructor{Settings{bad}}, Error);
+  EXPECT_THROW(validate({ConventionalGridding{.accuracy = nan}}), Error);
+  EXPECT_NO_THROW(validate({}));
 }
 
 }  // namespace

@@ -47,30 +47,20 @@ struct SodiumCase {
 
 TEST(AnatomicalPrior, lowers_the_error_of_a_sodium_like_scan_by_a_quarter) {
   const SodiumCase sodium;
-  const auto best = [&](const Settings& base) {
+  const auto best = [&](LeastSquares method) {
     double lowest = std::numeric_limits<double>::infinity();
     for (double lambda : {3e-5, 1e-4, 3e-4, 1e-3, 3e-3}) {
-      Settings settings = base;
-      settings.lambda = lambda;
-      settings.iterations = 25;
-      lowest = std::min(lowest, error_of(reconstruct(sodium.simulation.scan, settings).image,
+      method.lambda = OfLargestEigenvalue{lambda};
+      method.iterations = 25;
+      lowest = std::min(lowest, error_of(reconstruct(sodium.simulation.scan, {method}).image,
                                          sodium.simulation.ideal.values));
     }
     return lowest;
   };
-  Settings identity, anatomical;
-  anatomical.regularizer = RegularizerKind::roughness;
-  anatomical.prior = sodium.proton;
-  const double without = best(identity), with = best(anatomical);
+  const double without = best({}), with = best({.regularizer = RoughnessPenalty{{{sodium.proton}}}});
   RecordProperty("identity", std::to_string(without));
   RecordProperty("prior", std::to_string(with));
   EXPECT_LE(with, 0.75 * without);
-}
-
-TEST(AnatomicalPrior, needs_the_roughness_that_it_weights) {
-  Settings settings;
-  settings.prior = SodiumCase().proton;
-  EXPECT_THROW(Reconstructor{settings}, Error);
 }
 
 /// A two-coil spiral of 40 x 40 voxels whose readouts last 12 ms, with and without off-resonance of +-70 Hz.
@@ -117,11 +107,8 @@ TEST(FieldMap, corrected_error_is_near_that_of_the_field_free_scan) {
   const FieldMapCase c;
   const auto error = [&](Scan scan, bool map, NormalKind normal) {
     if (map) scan.field_map = c.field_map;
-    Settings settings;
-    settings.iterations = 60;
-    settings.lambda = 1e-5;
-    settings.normal = normal;
-    return error_of(reconstruct(scan, settings).image, c.simulation.band_limited.values);
+    const LeastSquares method{.normal = normal, .lambda = OfLargestEigenvalue{1e-5}, .iterations = 60};
+    return error_of(reconstruct(scan, {method}).image, c.simulation.band_limited.values);
   };
   const double resonant = error(c.resonant, false, NormalKind::toeplitz);
   const double corrected = error(c.shifted, true, NormalKind::toeplitz);
@@ -144,9 +131,7 @@ TEST(FieldMap, is_said_to_be_unused_without_sample_times_or_another_method) {
     });
   };
   EXPECT_FALSE(mentions(reconstruct(scan, Settings{}).report));
-  Settings gridded;
-  gridded.method = Method::gridded;
-  EXPECT_TRUE(mentions(reconstruct(scan, gridded).report));
+  EXPECT_TRUE(mentions(reconstruct(scan, {ConventionalGridding{}}).report));
   scan.sample_time_s.reset();
   EXPECT_TRUE(mentions(reconstruct(scan, Settings{}).report));
 }

@@ -2,7 +2,6 @@
 #include "io/result/trajectory_cache.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,25 +12,20 @@
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/scratch.hpp"
 
 namespace fhd {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TrajectoryCacheTest : public ::testing::Test {
+class TrajectoryCacheTest : public tests::ScratchTest {
  protected:
-  void SetUp() override {
-    folder_ = (fs::temp_directory_path() / "fhd_cache_XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(folder())) found.push_back(entry.path());
     return found;
   }
-  std::string folder_;
   Trajectory trajectory_ = tests::random_trajectory({8, 8, 1}, 50, 1);
   std::vector<double> values_ = std::vector<double>(1000, 0.25);
   const std::size_t bytes_ = 1000 * sizeof(double);
@@ -40,12 +34,12 @@ class TrajectoryCacheTest : public ::testing::Test {
 TEST_F(TrajectoryCacheTest, gives_back_what_it_was_given) {
   const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q, single"};
   {
-    io::DiskTrajectoryCache cache(folder_, "1.0");
+    io::DiskTrajectoryCache cache(folder(), "1.0");
     std::vector<double> read(1000);
     EXPECT_FALSE(cache.load(product, read.data(), bytes_));
     cache.store(product, values_.data(), bytes_);
   }
-  io::DiskTrajectoryCache later(folder_, "1.0");
+  io::DiskTrajectoryCache later(folder(), "1.0");
   std::vector<double> read(1000);
   EXPECT_TRUE(later.load(product, read.data(), bytes_));
   EXPECT_EQ(read, values_);
@@ -54,7 +48,7 @@ TEST_F(TrajectoryCacheTest, gives_back_what_it_was_given) {
 }
 
 TEST_F(TrajectoryCacheTest, tells_apart_what_is_different) {
-  io::DiskTrajectoryCache cache(folder_, "1.0");
+  io::DiskTrajectoryCache cache(folder(), "1.0");
   cache.store({trajectory_, {8, 8, 1}, "Q, single"}, values_.data(), bytes_);
   Trajectory other(trajectory_);
   other.k[7] += 1e-9;
@@ -62,7 +56,7 @@ TEST_F(TrajectoryCacheTest, tells_apart_what_is_different) {
   EXPECT_FALSE(cache.load({other, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
   EXPECT_FALSE(cache.load({trajectory_, {8, 9, 1}, "Q, single"}, read.data(), bytes_));
   EXPECT_FALSE(cache.load({trajectory_, {8, 8, 1}, "Q, double"}, read.data(), bytes_));
-  io::DiskTrajectoryCache newer(folder_, "1.1");
+  io::DiskTrajectoryCache newer(folder(), "1.1");
   EXPECT_FALSE(newer.load({trajectory_, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
   EXPECT_TRUE(cache.load({trajectory_, {8, 8, 1}, "Q, single"}, read.data(), bytes_));
 }
@@ -71,7 +65,7 @@ TEST_F(TrajectoryCacheTest, removes_a_damaged_file) {
   const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q"};
   std::vector<double> read(1000);
   const auto damage = [&](auto how) {
-    io::DiskTrajectoryCache cache(folder_, "1.0");
+    io::DiskTrajectoryCache cache(folder(), "1.0");
     cache.store(product, values_.data(), bytes_);
     ASSERT_EQ(files().size(), 1U);
     how(files().front());
@@ -88,7 +82,7 @@ TEST_F(TrajectoryCacheTest, removes_a_damaged_file) {
 }
 
 TEST_F(TrajectoryCacheTest, stays_below_its_bound_and_keeps_what_was_used_last) {
-  io::DiskTrajectoryCache cache(folder_, "1.0", 3 * (bytes_ + 200));
+  io::DiskTrajectoryCache cache(folder(), "1.0", 3 * (bytes_ + 200));
   const auto product = [&](const std::string& name) {
     return TrajectoryProduct{trajectory_, {8, 8, 1}, name};
   };
@@ -129,17 +123,15 @@ bool equal(const Image& a, const Image& b) {
 
 TEST_F(TrajectoryCacheTest, leaves_the_image_as_it_is) {
   const Scan scan = small_scan();
-  Settings settings;
-  const Image without = reconstruct(scan, settings).image;
-  const auto cache = std::make_shared<io::DiskTrajectoryCache>(folder_, "1.0");
-  settings.trajectory_cache = cache;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  const Image without = reconstruct(scan).image;
+  const auto cache = std::make_shared<io::DiskTrajectoryCache>(folder(), "1.0");
+  const auto image = [&](const Method& method) { return reconstruct(scan, {method}, {}, {cache}).image; };
+  EXPECT_TRUE(equal(image(LeastSquares{}), without));
   EXPECT_EQ(cache->hits(), 0);
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_TRUE(equal(image(LeastSquares{}), without));
   EXPECT_EQ(cache->hits(), 1);
-  settings.method = Method::gridded;
-  const Image gridded = reconstruct(scan, settings).image;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, gridded));
+  const Image gridded = image(ConventionalGridding{});
+  EXPECT_TRUE(equal(image(ConventionalGridding{}), gridded));
   EXPECT_EQ(cache->hits(), 2);
 }
 
@@ -158,11 +150,9 @@ class Lying final : public TrajectoryCache {
 
 TEST_F(TrajectoryCacheTest, is_checked_against_the_direct_sum) {
   const Scan scan = small_scan();
-  Settings settings;
-  const Image without = reconstruct(scan, settings).image;
+  const Image without = reconstruct(scan).image;
   const auto lying = std::make_shared<Lying>();
-  settings.trajectory_cache = lying;
-  EXPECT_TRUE(equal(reconstruct(scan, settings).image, without));
+  EXPECT_TRUE(equal(reconstruct(scan, {}, {}, {lying}).image, without));
   EXPECT_EQ(lying->forgotten, 1);
   EXPECT_EQ(lying->stored, 1);
 }

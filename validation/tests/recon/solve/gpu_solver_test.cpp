@@ -3,7 +3,8 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/lanczos.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/gpu.hpp"
@@ -35,18 +36,15 @@ class GpuSolver : public tests::GpuTest {
                                 maps.to(Device::cuda()));
   }
   Array<Complex<T>> solved(bool roughness, bool toeplitz, int check_every = 5) const {
-    std::shared_ptr<const HermitianOperator<T>> regularized;
-    if (roughness)
-      regularized = std::make_shared<RoughnessRegularized<T>>(normal(toeplitz), lambda);
-    else
-      regularized = std::make_shared<IdentityRegularized<T>>(normal(toeplitz), lambda);
-    Array<Complex<T>> b(regularized->domain(), Device::cuda()), x(b.shape(), Device::cuda());
+    const RegularizedNormal<T> regularized(normal(toeplitz),
+                                           {{roughness ? roughness_term<T>() : identity_term<T>(), lambda}});
+    Array<Complex<T>> b(regularized.domain(), Device::cuda()), x(b.shape(), Device::cuda());
     encoding()->adjoint(data.to(Device::cuda()), b);
     ConjugateGradientSettings settings;
     settings.iterations = 300;
     settings.tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14;
     settings.check_every = check_every;
-    conjugate_gradient(*regularized, b, x, settings);
+    conjugate_gradient(regularized, b, x, settings);
     return x.to(Device::cpu());
   }
   double error(bool roughness, bool toeplitz) const {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/lanczos.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"

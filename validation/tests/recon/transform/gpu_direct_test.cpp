@@ -21,7 +21,7 @@ class GpuDirect : public testing::Test {
   void SetUp() override {
     const auto inventory = device::inventory();
     if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    device::select(inventory.devices.front().ordinal);
+    device::start(Device::cuda());
   }
 };
 
@@ -190,20 +190,20 @@ TEST_F(GpuDirect, rejects_host_arrays_and_wrong_shapes) {
 
 TEST_F(GpuDirect, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {
   const auto trajectory = tests::random_trajectory({32, 32, 32}, 100000, 1);
-  const auto before = device::memory_use().used_bytes;
+  const auto before = device::memory_use(Device::cuda()).used_bytes;
   int refused = 0;
   for (std::size_t limit = before + 1; limit < before + (std::size_t{64} << 20);
        limit += std::size_t{1} << 20) {
-    device::limit_memory(limit);
+    device::limit_memory(Device::cuda(), limit);
     try {
       point_spread_direct<float>(trajectory, {32, 32, 32}, nullptr, Device::cuda(), SinCos::fast);
     } catch (const Error& error) {
       ++refused;
       EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
     }
-    EXPECT_EQ(device::memory_use().used_bytes, before);
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
   }
-  device::limit_memory(0);
+  device::limit_memory(Device::cuda(), 0);
   EXPECT_GE(refused, 2);
   EXPECT_LE(refused, 63) << "64 MiB are enough";
 }

@@ -36,7 +36,7 @@ class OnDevice : public testing::Test {
   void SetUp() override {
     const auto inventory = device::inventory();
     if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
-    device::select(inventory.devices.front().ordinal);
+    device::start(Device::cuda());
   }
 };
 
@@ -200,7 +200,7 @@ TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
   const auto samples = random_values<TypeParam>({coils, sample_count}, 4).to(Device::cuda());
   Array<Complex<double>> images[2], found_samples[2];
   for (int little = 0; little < 2; ++little) {
-    const auto before = device::memory_use().used_bytes;
+    const auto before = device::memory_use(Device::cuda()).used_bytes;
     const auto transform = make_gridded_transform_cuda<TypeParam>(
         trajectory, matrix, 1e-5, little ? std::size_t{8} << 20 : default_gridding_bytes);
     Array<Complex<TypeParam>> image(transform->images_shape(coils), Device::cuda()),
@@ -208,7 +208,7 @@ TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
     transform->adjoint(samples, image);
     transform->forward(image, back);
     if (little) {
-      EXPECT_LE(device::memory_use().used_bytes - before, std::size_t{32} << 20);
+      EXPECT_LE(device::memory_use(Device::cuda()).used_bytes - before, std::size_t{32} << 20);
     }
     images[little] = as_double(image);
     found_samples[little] = as_double(back);
@@ -237,10 +237,10 @@ TYPED_TEST(GpuGridded, memory_that_runs_out_on_the_way_is_one_error_and_nothing_
   const auto trajectory = tests::random_trajectory(matrix, 50000, 1);
   const auto samples = random_values<TypeParam>({2, 50000}, 2).to(Device::cuda());
   Array<Complex<TypeParam>> images({2, 32, 32, 32}, Device::cuda());
-  const auto before = device::memory_use().used_bytes;
+  const auto before = device::memory_use(Device::cuda()).used_bytes;
   int refused = 0, done = 0;
   for (std::size_t mebibytes = 1; mebibytes < 512; mebibytes *= 2) {
-    device::limit_memory(before + (mebibytes << 20));
+    device::limit_memory(Device::cuda(), before + (mebibytes << 20));
     try {
       make_gridded_transform<TypeParam>(trajectory, matrix, 1e-3, Device::cuda())->adjoint(samples, images);
       ++done;
@@ -248,9 +248,9 @@ TYPED_TEST(GpuGridded, memory_that_runs_out_on_the_way_is_one_error_and_nothing_
       ++refused;
       EXPECT_NE(std::strstr(error.what(), "CUDA device memory"), nullptr) << error.what();
     }
-    EXPECT_EQ(device::memory_use().used_bytes, before);
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
   }
-  device::limit_memory(0);
+  device::limit_memory(Device::cuda(), 0);
   EXPECT_GE(refused, 2);
   EXPECT_GE(done, 1);
 }

@@ -125,17 +125,17 @@ TYPED_TEST(GpuToeplitz, memory_that_runs_out_on_the_way_is_one_error_and_nothing
   const auto trajectory = random_trajectory(c.matrix_size, c.samples, 1);
   const auto maps = random_values<TypeParam>({2, 32, 32, 32}, 2).to(Device::cuda());
   const auto q = point_spread_direct<TypeParam>(trajectory, c.matrix_size, nullptr, Device::cuda());
-  const auto before = device::memory_use().used_bytes;
+  const auto before = device::memory_use(Device::cuda()).used_bytes;
   int refused = 0;
   for (std::size_t more = 1; more < std::size_t{96} << 20; more += std::size_t{2} << 20) {
-    device::limit_memory(before + more);
+    device::limit_memory(Device::cuda(), before + more);
     try {
       make_toeplitz_normal(q, maps);
     } catch (const DeviceError& error) {
       ++refused;
       EXPECT_NE(std::strstr(error.what(), "MiB free"), nullptr) << error.what();
     }
-    EXPECT_EQ(device::memory_use().used_bytes, before);
+    EXPECT_EQ(device::memory_use(Device::cuda()).used_bytes, before);
   }
   EXPECT_GE(refused, 3);
   EXPECT_LE(refused, 46) << "96 MiB are enough";

@@ -9,7 +9,7 @@
 
 #include "recon/encoding/sense.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/terms/regularizer.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
@@ -212,7 +212,7 @@ TYPED_TEST(Roughness, equals_finite_differences_of_the_oracle) {
     const auto image = random_values<TypeParam>({matrix[2], matrix[1], matrix[0]}, 1);
     const auto start = random_values<TypeParam>(image.shape(), 2);
     auto result = start;
-    add_roughness(image, TypeParam(0.5), {}, result);
+    roughness_term<TypeParam>()->add_normal(image, TypeParam(0.5), result);
     const auto w = oracle::finite_difference_matrix(matrix);
     auto expected = in_double(start);
     for (std::int64_t row = 0; row < w.extent(0); ++row) {
@@ -234,7 +234,7 @@ TYPED_TEST(Roughness, weights_each_pair_of_neighbours) {
   Array<TypeParam> weights({3, 1, 1, 3});
   for (auto& w : weights) w = TypeParam(100);
   weights[0] = TypeParam(2), weights[1] = TypeParam(0.5);
-  add_roughness(image, TypeParam(1), weights, result);
+  roughness_term(weights)->add_normal(image, TypeParam(1), result);
   EXPECT_EQ(result[0], Complex<TypeParam>(-4));
   EXPECT_EQ(result[1], Complex<TypeParam>(4, -2));
   EXPECT_EQ(result[2], Complex<TypeParam>(0, 2));
@@ -260,14 +260,11 @@ class RegularizedSolution : public ::testing::Test {
       normal = make_toeplitz_normal(point_spread_direct<T>(trajectory, matrix, nullptr, Device::cpu()), maps);
     else
       normal = std::make_shared<ExplicitNormal<T>>(encoding);
-    std::shared_ptr<const HermitianOperator<T>> regularized;
-    if (roughness)
-      regularized = std::make_shared<RoughnessRegularized<T>>(normal, lambda);
-    else
-      regularized = std::make_shared<IdentityRegularized<T>>(normal, lambda);
+    const RegularizedNormal<T> regularized(normal,
+                                           {{roughness ? roughness_term<T>() : identity_term<T>(), lambda}});
     Array<Complex<T>> b(image), x(image);
     encoding->adjoint(data, b);
-    conjugate_gradient(*regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
+    conjugate_gradient(regularized, b, x, {.iterations = 300, .tolerance = sizeof(T) == 4 ? 1e-7 : 1e-14});
 
     const auto matrix_of_encoding =
         oracle::encoding_matrix(trajectory.k, oracle::voxel_positions(matrix), in_double(maps));

@@ -1,0 +1,200 @@
+#include "app/batch/scheduler.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+
+#include "app/batch/stop_requests.hpp"
+
+namespace fhd::app {
+
+std::vector<std::size_t> BatchScheduler::WorkerLoad::scans() const {
+  std::vector<std::size_t> all;
+  for (const auto* stage : {&examined, &planned, &running, &writing})
+    all.insert(all.end(), stage->begin(), stage->end());
+  return all;
+}
+
+void BatchScheduler::WorkerLoad::erase(std::size_t scan) {
+  for (auto* stage : {&examined, &planned, &running, &writing}) stage->erase(scan);
+}
+
+BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger,
+                               BatchLog& log)
+    : work_(work), limits_(limits), ledger_(ledger), log_(log), needs_(work.scans.size()) {
+  for (std::size_t i = 0; i < work.scans.size(); ++i) open_.push_back(i);
+  // Scans with the same settings one after the other: they share what depends on the trajectory.
+  std::stable_sort(open_.begin(), open_.end(),
+                   [&](std::size_t a, std::size_t b) { return work.settings_of[a] < work.settings_of[b]; });
+}
+
+void BatchScheduler::run() {
+  while (true) {
+    if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
+    if (!stopped_.empty()) return abandon();
+    hand_out();
+    start_planned();
+    if (under_way() == 0 && open_.empty() && of_others_.empty()) return;
+    wait_for_events();
+    log_.show(totals(ledger_.outcomes()), under_way());
+  }
+}
+
+std::size_t BatchScheduler::under_way() const {
+  std::size_t count = 0;
+  for (const auto& load : loads_) count += load.size();
+  return count;
+}
+
+// --- Giving out work
+
+void BatchScheduler::hand_out() {
+  const auto now = Clock::now();
+  if (open_.empty() && !of_others_.empty() && now - looked_ > std::chrono::milliseconds(200)) {
+    looked_ = now;
+    open_.swap(of_others_);
+  }
+  while (!open_.empty() && StopRequests::caught() == 0) {
+    WorkerLoad* load = free_worker();
+    if (!load) return;
+    const std::size_t scan = open_.front();
+    // A scan that killed a worker gets one for itself.
+    if (needs_[scan].alone && load->size() > 0) return;
+    open_.pop_front();
+    const auto turn = ledger_.take(scan);
+    if (turn == BatchLedger::Turn::of_another) of_others_.push_back(scan);
+    if (turn != BatchLedger::Turn::ours) continue;
+    load->alone = needs_[scan].alone;
+    load->examined.insert(scan);
+    load->worker.examine(scan);
+  }
+}
+
+/// A worker that can look at one more scan: one that has nothing waiting, the least busy first. Null without.
+BatchScheduler::WorkerLoad* BatchScheduler::free_worker() {
+  WorkerLoad* best = nullptr;
+  for (auto& load : loads_)
+    if (!load.alone && load.examined.empty() && load.planned.empty() && load.running.size() < 2 &&
+        load.size() < 4 && (!best || load.size() < best->size()))
+      best = &load;
+  if ((!best || best->size() > 0) && static_cast<int>(loads_.size()) < limits_.at_once)
+    best = &loads_.emplace_back(work_);
+  return best;
+}
+
+std::uint64_t BatchScheduler::bytes_in_use() const {
+  std::uint64_t bytes = 0;
+  for (const auto& load : loads_)
+    for (const auto* stage : {&load.running, &load.writing})
+      for (const auto scan : *stage) bytes += needs_[scan].bytes;
+  return bytes;
+}
+
+/// Planned scans begin as far as memory reaches.
+void BatchScheduler::start_planned() {
+  for (auto& load : loads_)
+    while (!load.planned.empty()) {
+      const std::size_t scan = *load.planned.begin();
+      const std::uint64_t bytes = needs_[scan].bytes;
+      if (bytes > limits_.memory_bytes) {
+        load.planned.erase(scan);
+        load.worker.forget(scan);
+        ledger_.fail(
+            scan, fmt::format("{}: expected a scan that fits into memory, found {} MiB planned and {} MiB to "
+                              "use; give --memory-mib if there is more, or run it on a larger machine",
+                              work_.scans[scan].path, (bytes >> 20) + 1, limits_.memory_bytes >> 20));
+        continue;
+      }
+      if (bytes_in_use() + bytes > limits_.memory_bytes) return;
+      load.planned.erase(scan);
+      load.running.insert(scan);
+      // Small scans take one thread each; of large ones as many share the threads as fit into memory.
+      const auto fit = static_cast<int>(std::min<std::uint64_t>(limits_.memory_bytes / bytes, 1 << 20));
+      load.worker.reconstruct(scan,
+                              std::max(1, limits_.threads / std::max(1, std::min(limits_.at_once, fit))));
+    }
+}
+
+// --- Events
+
+void BatchScheduler::wait_for_events() {
+  std::vector<pollfd> descriptors;
+  for (const auto& load : loads_) descriptors.push_back({load.worker.descriptor(), POLLIN, 0});
+  ::poll(descriptors.data(), descriptors.size(), 100);
+  for (auto load = loads_.begin(); load != loads_.end();) {
+    for (const auto& event : load->worker.events()) handle(*load, event);
+    const auto next = std::next(load);
+    if (!load->worker.alive()) bury(load);
+    load = next;
+  }
+}
+
+void BatchScheduler::handle(WorkerLoad& load, const WorkerEvent& event) {
+  const std::string kind = event.at("event");
+  const std::size_t scan = event.at("scan");
+  if (kind == "planned") {
+    load.examined.erase(scan);
+    load.planned.insert(scan);
+    needs_[scan].bytes = event.at("bytes");
+  } else if (kind == "progress") {
+    log_.set_progress(work_.scans[scan].name, event.at("stage"), event.at("done"), event.at("total"),
+                      event.at("residual"));
+  } else if (kind == "computed") {
+    load.running.erase(scan);
+    load.writing.insert(scan);
+  } else if (kind == "ended") {
+    end(load, scan, event.at("status"), event.at("line"));
+  }
+}
+
+void BatchScheduler::end(WorkerLoad& load, std::size_t scan, const std::string& status,
+                         const std::string& line) {
+  load.erase(scan);
+  if (load.size() == 0) load.alone = false;
+  ledger_.end(scan,
+              status == "finished"    ? Outcome::Status::finished
+              : status == "unchanged" ? Outcome::Status::unchanged
+              : status == "images"    ? Outcome::Status::images
+                                      : Outcome::Status::failed,
+              line);
+  // Further scans would be computed for nothing.
+  for (const int full : {ENOSPC, EDQUOT})
+    if (status == "failed" && line.find(std::strerror(full)) != std::string::npos)
+      stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(full));
+}
+
+/// A worker has died. With one scan under way that scan is the reason; of several each gets a second chance,
+/// alone.
+void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
+  const auto cause = dead->worker.cause();
+  const auto scans = dead->scans();
+  loads_.erase(dead);
+  for (const auto scan : scans) {
+    const BatchScan& lost = work_.scans[scan];
+    remove_temporaries(work_.directory, lost.name);
+    if (scans.size() > 1 && !needs_[scan].alone) {
+      needs_[scan].alone = true;
+      open_.push_front(scan);
+      log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
+    } else {
+      ledger_.fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
+    }
+  }
+  if (scans.empty()) log_.line("an idle worker " + cause);
+}
+
+/// Nothing more is finished.
+void BatchScheduler::abandon() {
+  std::vector<std::size_t> scans;
+  for (const auto& load : loads_)
+    for (const auto scan : load.scans()) scans.push_back(scan);
+  loads_.clear();
+  for (const auto scan : scans) ledger_.abandon(scan);
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,135 @@
+#include "io/scan/mrd/header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <pugixml.hpp>
+
+#include "io/scan/scan_parts.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io::mrd {
+namespace {
+
+template <class T>
+std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject) {
+  std::array<T, 3> values{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double value = node.child(std::array{"x", "y", "z"}[axis]).text().as_double(0);
+    if (!(value >= 0 && value <= 65535))
+      throw Error(subject, "sizes from 0 to 65535", fmt::format("{}", value));
+    values[axis] = static_cast<T>(value);
+  }
+  return values;
+}
+
+std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
+  const auto limit = limits.child(name);
+  if (!limit) return std::nullopt;
+  return Limit{limit.child("maximum").text().as_int(), limit.child("center").text().as_int()};
+}
+
+/// Some programs write metres. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
+bool in_metres(const std::array<double, 3>& fov) {
+  return fov[0] > 0 && fov[0] < 1 && fov[1] > 0 && fov[1] < 1;
+}
+void metres_to_mm(std::array<double, 3>& fov) {
+  for (double& length : fov)
+    if (length < 1)
+      length *= 1000;  // an untouched 1 along z is the millimetre that writers put where they know nothing
+}
+
+/// Readout oversampling: the encoded FOV is larger than the one to show.
+std::array<int, 3> cropped_matrix_size(const Header& header, std::vector<std::string>& inferred) {
+  std::array<int, 3> cropped{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const char name = "xyz"[axis];
+    const int encoded = header.encoded_matrix[axis], recon = header.recon_matrix[axis];
+    const double encoded_fov = header.encoded_fov_mm[axis], recon_fov = header.recon_fov_mm[axis];
+    if (recon == 0 || (recon == encoded && recon_fov == encoded_fov)) continue;
+    if (recon_fov > 0 && recon_fov < encoded_fov * 0.999) {
+      const int shown = std::max(1, static_cast<int>(std::lround(encoded * recon_fov / encoded_fov)));
+      if (shown < encoded) cropped[axis] = shown;
+      inferred.push_back(
+          fmt::format("The image is cropped along {} from {} to {} voxels: the header shows {} of {} mm.",
+                      name, encoded, shown, recon_fov, encoded_fov));
+      if (shown != recon)
+        inferred.push_back(
+            fmt::format("The header's reconstructed matrix of {} along {} is not used: the "
+                        "voxels are those that were encoded.",
+                        recon, name));
+    } else if (recon < encoded && encoded_fov == 0) {
+      cropped[axis] = recon;
+      inferred.push_back(
+          fmt::format("The image is cropped along {} from {} to {} voxels, as the header's "
+                      "reconstructed matrix says.",
+                      name, encoded, recon));
+    } else if (recon != encoded) {
+      inferred.push_back(
+          fmt::format("Along {} the header states {} encoded and {} reconstructed voxels: the "
+                      "encoded matrix is used.",
+                      name, encoded, recon));
+    }
+  }
+  return cropped;
+}
+
+}  // namespace
+
+Header parse_header(const std::string& xml, const std::string& subject) {
+  pugi::xml_document document;
+  const auto status = document.load_buffer(xml.data(), xml.size());
+  if (!status)
+    throw Error(subject, "an XML header", fmt::format("{} at byte {}", status.description(), status.offset));
+  const auto root = document.child("ismrmrdHeader");
+  const auto encoding = root.child("encoding");
+  if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
+  Header header;
+  const auto encoded = encoding.child("encodedSpace"), recon = encoding.child("reconSpace");
+  header.encoded_matrix = three_of<int>(encoded.child("matrixSize"), subject);
+  header.encoded_fov_mm = three_of<double>(encoded.child("fieldOfView_mm"), subject);
+  header.recon_matrix = three_of<int>(recon.child("matrixSize"), subject);
+  header.recon_fov_mm = three_of<double>(recon.child("fieldOfView_mm"), subject);
+  const auto limits = encoding.child("encodingLimits");
+  header.step_1 = limit_of(limits, "kspace_encoding_step_1");
+  header.step_2 = limit_of(limits, "kspace_encoding_step_2");
+  header.slice = limit_of(limits, "slice");
+  header.trajectory = encoding.child_value("trajectory");
+  std::transform(header.trajectory.begin(), header.trajectory.end(), header.trajectory.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const auto parameter : root.child("userParameters").children("userParameterString"))
+    if (std::string_view(parameter.child_value("name")) == unit_parameter)
+      header.trajectory_unit = parameter.child_value("value");
+  header.vendor = root.child("acquisitionSystemInformation").child_value("systemVendor");
+  header.protocol = root.child("measurementInformation").child_value("protocolName");
+  return header;
+}
+
+EncodedSpace encoded_space(Header header, const ReadOptions& options, const std::string& subject,
+                           std::vector<std::string>& inferred) {
+  EncodedSpace space;
+  space.geometry.matrix_size = header.encoded_matrix;
+  for (int axis = 0; axis < 3; ++axis)
+    if (space.geometry.matrix_size[axis] == 0) {
+      if (!options.matrix_size)
+        throw Error(subject, "an encodedSpace with matrixSize",
+                    "0 voxels along " + std::string(1, "xyz"[axis]), "give it with --matrix X,Y,Z");
+      space.geometry.matrix_size[axis] = (*options.matrix_size)[axis];
+    }
+  auto& fov = header.encoded_fov_mm;
+  if (in_metres(fov)) {
+    inferred.push_back(
+        fmt::format("The FOV {} x {} of the header is taken to be in metres: no image is that small in mm.",
+                    fov[0], fov[1]));
+    metres_to_mm(fov);
+    metres_to_mm(header.recon_fov_mm);
+  }
+  space.geometry.fov_mm = fov;
+  space.map_matrix_size = space.geometry.matrix_size;
+  if (!options.matrix_size) space.cropped_matrix_size = cropped_matrix_size(header, inferred);
+  space.unit_geometry = apply_options(space.geometry, options);
+  return space;
+}
+
+}  // namespace fhd::io::mrd

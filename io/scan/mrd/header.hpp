@@ -1,0 +1,40 @@
+#pragma once
+// The XML header of an ISMRMRD measurement. libismrmrd's parser is not used: it refuses the headers of KomaMRI
+// and MRIReco, which lack optional parts.
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::io::mrd {
+
+constexpr auto unit_parameter = "trajectory_unit";  ///< a userParameterString
+
+struct Limit {
+  int maximum = 0, center = 0;
+};
+
+/// What counts of the header; of the first encoding.
+struct Header {
+  std::array<int, 3> encoded_matrix{}, recon_matrix{};  ///< 0 where not stated
+  std::array<double, 3> encoded_fov_mm{}, recon_fov_mm{};
+  std::string trajectory, trajectory_unit, vendor, protocol;
+  std::optional<Limit> step_1, step_2, slice;
+};
+
+/// Throws Error naming `subject`.
+Header parse_header(const std::string& xml, const std::string& subject);
+
+struct EncodedSpace {
+  Geometry geometry;       ///< of the image: what the user said over what the header states
+  Geometry unit_geometry;  ///< what the unit of the trajectory refers to
+  std::array<int, 3> map_matrix_size{}, cropped_matrix_size{};
+};
+/// The space that the readouts encode; adds to `inferred` what was inferred. Throws Error naming `subject`
+/// when neither the header nor the user states a matrix.
+EncodedSpace encoded_space(Header header, const ReadOptions& options, const std::string& subject,
+                           std::vector<std::string>& inferred);
+
+}  // namespace fhd::io::mrd

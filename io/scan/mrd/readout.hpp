@@ -1,0 +1,43 @@
+#pragma once
+// One readout of an ISMRMRD measurement, whoever delivers it.
+#include <ismrmrd/ismrmrd.h>
+
+#include <cstdint>
+#include <span>
+
+namespace fhd::io::mrd {
+
+/// The head of a readout, member for member that of ISMRMRD (where each is described), but aligned: ISMRMRD
+/// packs its own to two bytes, so that no float in it may be referred to.
+struct EncodingCounters {
+  std::uint16_t kspace_encode_step_1, kspace_encode_step_2, average, slice, contrast, phase, repetition, set,
+      segment;
+  std::uint16_t user[ISMRMRD::ISMRMRD_USER_INTS];
+};
+struct ReadoutHead {
+  std::uint16_t version;
+  std::uint64_t flags;
+  std::uint32_t measurement_uid, scan_counter, acquisition_time_stamp,
+      physiology_time_stamp[ISMRMRD::ISMRMRD_PHYS_STAMPS];
+  std::uint16_t number_of_samples, available_channels, active_channels;
+  std::uint64_t channel_mask[ISMRMRD::ISMRMRD_CHANNEL_MASKS];
+  std::uint16_t discard_pre, discard_post, center_sample, encoding_space_ref, trajectory_dimensions;
+  float sample_time_us, position[3], read_dir[3], phase_dir[3], slice_dir[3], patient_table_position[3];
+  EncodingCounters idx;
+  std::int32_t user_int[ISMRMRD::ISMRMRD_USER_INTS];
+  float user_float[ISMRMRD::ISMRMRD_USER_FLOATS];
+
+  bool has_flag(int flag) const { return (flags >> (flag - 1)) & 1; }
+  void set_flag(int flag) { flags |= std::uint64_t{1} << (flag - 1); }
+  /// The samples that count: [first_sample(), first_sample() + sample_count()); below 1 where the head lies.
+  std::int64_t first_sample() const { return discard_pre; }
+  std::int64_t sample_count() const { return std::int64_t{number_of_samples} - discard_pre - discard_post; }
+};
+
+struct Readout {
+  ReadoutHead head;
+  std::span<const float> trajectory;  ///< [sample][axis]
+  std::span<const float> values;      ///< [coil][sample][re, im]
+};
+
+}  // namespace fhd::io::mrd

@@ -1,0 +1,204 @@
+#include "io/scan/mrd/records.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include "recon/error.hpp"
+
+namespace fhd::io::mrd {
+namespace {
+
+using hdf5::Handle;
+
+template <class T>
+hid_t native_type() {
+  if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_NATIVE_UINT16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return H5T_NATIVE_UINT32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return H5T_NATIVE_INT32;
+  if constexpr (std::is_same_v<T, float>) return H5T_NATIVE_FLOAT;
+}
+
+struct Member {
+  const char* name;
+  std::size_t offset;
+  hid_t type;
+  hsize_t count = 0;  ///< of an array, else 0
+};
+
+/// A member of a struct, which has the same name in the file.
+#define FHD_MEMBER(Struct, member)                                              \
+  Member {                                                                      \
+#member, offsetof(Struct, member),                                          \
+        native_type < std::remove_all_extents_t < decltype(Struct::member)>>(), \
+        std::extent_v < decltype(Struct::member)>                               \
+  }
+
+Handle compound_type(std::size_t size, const std::vector<Member>& members, const std::string& subject) {
+  constexpr auto expected = "the ISMRMRD record type";
+  Handle type(H5Tcreate(H5T_COMPOUND, size), H5Tclose, subject, expected);
+  for (const auto& [name, offset, member, count] : members) {
+    Handle array;
+    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, expected};
+    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, expected);
+  }
+  return type;
+}
+
+Handle head_type(const std::string& subject) {
+  using C = EncodingCounters;
+  using H = ReadoutHead;
+  const auto counters = compound_type(
+      sizeof(C),
+      {FHD_MEMBER(C, kspace_encode_step_1), FHD_MEMBER(C, kspace_encode_step_2), FHD_MEMBER(C, average),
+       FHD_MEMBER(C, slice), FHD_MEMBER(C, contrast), FHD_MEMBER(C, phase), FHD_MEMBER(C, repetition),
+       FHD_MEMBER(C, set), FHD_MEMBER(C, segment), FHD_MEMBER(C, user)},
+      subject);
+  return compound_type(sizeof(H),
+                       {FHD_MEMBER(H, version),
+                        FHD_MEMBER(H, flags),
+                        FHD_MEMBER(H, measurement_uid),
+                        FHD_MEMBER(H, scan_counter),
+                        FHD_MEMBER(H, acquisition_time_stamp),
+                        FHD_MEMBER(H, physiology_time_stamp),
+                        FHD_MEMBER(H, number_of_samples),
+                        FHD_MEMBER(H, available_channels),
+                        FHD_MEMBER(H, active_channels),
+                        FHD_MEMBER(H, channel_mask),
+                        FHD_MEMBER(H, discard_pre),
+                        FHD_MEMBER(H, discard_post),
+                        FHD_MEMBER(H, center_sample),
+                        FHD_MEMBER(H, encoding_space_ref),
+                        FHD_MEMBER(H, trajectory_dimensions),
+                        FHD_MEMBER(H, sample_time_us),
+                        FHD_MEMBER(H, position),
+                        FHD_MEMBER(H, read_dir),
+                        FHD_MEMBER(H, phase_dir),
+                        FHD_MEMBER(H, slice_dir),
+                        FHD_MEMBER(H, patient_table_position),
+                        Member{"idx", offsetof(H, idx), counters.get()},
+                        FHD_MEMBER(H, user_int),
+                        FHD_MEMBER(H, user_float)},
+                       subject);
+}
+
+Handle record_type(bool with_values, const std::string& subject) {
+  const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
+  const auto head = head_type(subject);
+  std::vector<Member> members{{"head", offsetof(Record, head), head.get()},
+                              {"traj", offsetof(Record, trajectory), floats.get()}};
+  if (with_values) members.push_back({"data", offsetof(Record, values), floats.get()});
+  return compound_type(sizeof(Record), members, subject);
+}
+
+/// Throws Error unless `type` is that of a record: a head and two lists of floats.
+void require_record_type(hid_t type, const std::string& subject) {
+  constexpr auto expected = "ISMRMRD readouts {head, traj, data}";
+  if (H5Tget_class(type) != H5T_COMPOUND) throw Error(subject, expected, "another type");
+  for (const std::string name : {"head", "traj", "data"}) {
+    const int member = H5Tget_member_index(type, name.c_str());
+    if (member < 0) throw Error(subject, expected, "no '" + name + "'");
+    const auto wanted = name == "head" ? H5T_COMPOUND : H5T_VLEN;
+    bool right = H5Tget_member_class(type, static_cast<unsigned>(member)) == wanted;
+    if (right && wanted == H5T_VLEN) {
+      const Handle array(H5Tget_member_type(type, static_cast<unsigned>(member)), H5Tclose, subject,
+                         "a readable type");
+      const Handle number(H5Tget_super(array.get()), H5Tclose, subject, "a readable type");
+      right = H5Tget_class(number.get()) == H5T_FLOAT;
+    }
+    if (!right) throw Error(subject, expected, "another type of '" + name + "'");
+  }
+}
+
+std::span<const float> floats_of(const hvl_t& list) { return {static_cast<const float*>(list.p), list.len}; }
+hvl_t list_of(std::span<const float> floats) { return {floats.size(), const_cast<float*>(floats.data())}; }
+
+void select(const Handle& space, hsize_t first, hsize_t count, const std::string& subject,
+            const char* expected) {
+  hdf5::check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr), subject,
+              expected);
+}
+
+void write_header(hdf5::File& file, const std::string& header) {
+  const auto subject = file.subject(header_name);
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, subject, "a string type");
+  hdf5::check(H5Tset_size(type.get(), H5T_VARIABLE), subject, "a string type");
+  const auto space = hdf5::space_of({1}, subject);
+  Handle dataset(
+      H5Dcreate2(file.id(), header_name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose, subject, "a dataset that can be created");
+  const char* text = header.c_str();
+  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
+              "a file that can be written");
+  dataset.close(subject);
+}
+
+}  // namespace
+
+RecordDataset::RecordDataset(const hdf5::File& file)
+    : subject_(file.subject(records_name)),
+      dataset_(H5Dopen2(file.id(), records_name, H5P_DEFAULT), H5Dclose, subject_, "a dataset") {
+  const Handle stored(H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type");
+  require_record_type(stored.get(), subject_);
+  const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
+  const auto extents = hdf5::extents_of(space.get(), subject_);
+  for (const auto extent : extents) count_ *= extent;
+  if (extents.size() != 1 || count_ == 0)
+    throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
+  hdf5::require_stored(dataset_.get(), stored.get(), extents, subject_);
+  type_ = record_type(true, subject_);
+  type_without_values_ = record_type(false, subject_);
+}
+
+RecordBlock::RecordBlock(const RecordDataset& records, std::int64_t first, std::int64_t count,
+                         bool with_values)
+    : records_(static_cast<std::size_t>(count)),
+      type_((with_values ? records.type_ : records.type_without_values_).get()),
+      space_(hdf5::space_of({count}, records.subject_)) {
+  const auto& subject = records.subject_;
+  const Handle file_space(H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace");
+  select(file_space, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
+  // HDF5 clears two buffers for every read, of 1 MiB each unless told otherwise: longer than the reading.
+  const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory");
+  constexpr std::size_t buffer_bytes = 1 << 16;
+  hdf5::check(H5Pset_buffer(transfer.get(), buffer_bytes, nullptr, nullptr), subject, "memory");
+  hdf5::check(
+      H5Dread(records.dataset_.get(), type_, space_.get(), file_space.get(), transfer.get(), records_.data()),
+      subject, "readable readouts");
+}
+
+RecordBlock::~RecordBlock() { H5Dvlen_reclaim(type_, space_.get(), H5P_DEFAULT, records_.data()); }
+
+Readout RecordBlock::operator[](std::int64_t i) const {
+  const auto& record = records_[static_cast<std::size_t>(i)];
+  return {record.head, floats_of(record.trajectory), floats_of(record.values)};
+}
+
+RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count)
+    : subject_(file.subject(records_name)) {
+  file.create_group("/dataset");
+  write_header(file, header);
+  type_ = record_type(true, subject_);
+  // Extendible, as ISMRMRD programs append to their files.
+  const hsize_t size = static_cast<hsize_t>(count), unlimited = H5S_UNLIMITED,
+                chunk = std::min<hsize_t>(size, 64);
+  const Handle space(H5Screate_simple(1, &size, &unlimited), H5Sclose, subject_, "valid extents");
+  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, subject_, "a dataset that can be created");
+  hdf5::check(H5Pset_chunk(properties.get(), 1, &chunk), subject_, "a dataset that can be created");
+  dataset_ = {H5Dcreate2(file.id(), records_name, type_.get(), space.get(), H5P_DEFAULT, properties.get(),
+                         H5P_DEFAULT),
+              H5Dclose, subject_, "a dataset that can be created"};
+}
+
+void RecordWriter::write(const Readout& readout) {
+  const Record record{readout.head, list_of(readout.trajectory), list_of(readout.values)};
+  const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a dataspace");
+  select(file_space, next_++, 1, subject_, "a valid readout");
+  const auto memory_space = hdf5::space_of({1}, subject_);
+  hdf5::check(
+      H5Dwrite(dataset_.get(), type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, &record),
+      subject_, "a file that can be written");
+}
+
+}  // namespace fhd::io::mrd

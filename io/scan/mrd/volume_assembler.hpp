@@ -1,0 +1,79 @@
+#pragma once
+// Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, whoever
+// delivers its readouts.
+//
+//   - Readouts flagged as noise become the noise of every scan. Those flagged as calibration only, navigation,
+//     phase correction, feedback, dummy, surface coil correction or phase stabilisation are skipped, as are
+//     those of another encoding space than the first.
+//   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
+//     image. Each combination of repetition, contrast, phase and set is one repetition of the output, in that
+//     order.
+//   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/scan/mrd/sample_positions.hpp"
+
+namespace fhd::io::mrd {
+
+/// First it is shown every readout (`add`), then it says what they are of (`finish`, `summary`), then it makes
+/// volumes of them. Of the readouts it remembers the heads alone: to make a volume it asks for those of the
+/// volume again, by the number in which they were added.
+class VolumeAssembler {
+ public:
+  /// Delivers readout `number` again; its arrays live until the next call.
+  using Source = std::function<Readout(std::int64_t number)>;
+
+  VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects);
+  /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
+  void add(const Readout& readout);
+  /// After the last readout. `source` need not deliver values. Throws Error when the readouts do not agree, or
+  /// are of no image.
+  void finish(const Source& source);
+
+  /// Everything that the readouts and their header tell.
+  const ScanSummary& summary() const { return summary_; }
+  /// Of sensitivity and field maps that come with the readouts.
+  const std::array<int, 3>& map_matrix_size() const { return space_.map_matrix_size; }
+  /// Geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
+  Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
+  /// The samples of all noise readouts, [coil][sample]; none without such readouts.
+  std::optional<Array<Complex<float>>> noise(const Source& source) const;
+
+ private:
+  struct Entry {
+    std::int64_t number;
+    ReadoutHead head;
+  };
+  using Entries = std::vector<Entry>;
+  static std::int64_t sample_count(const Entries& entries);
+  const Entries& readouts_of(std::int64_t slice, std::int64_t repetition) const;
+  void require_length(std::size_t found, std::size_t expected, const char* member, std::int64_t number) const;
+  void require_agreement();
+  bool is_one_slice();
+  void group_by_volume();
+  void read_directions();
+  void add_facts();
+  void copy_positions(const Entry& entry, const Readout& readout, Array<double>& k, std::int64_t m) const;
+  void copy_values(const Entry& entry, const Readout& readout, Array<Complex<float>>& values,
+                   std::int64_t m) const;
+
+  Header header_;
+  ReadOptions options_;
+  Subjects subjects_;
+  ScanSummary summary_;
+  EncodedSpace space_;
+  std::int64_t added_ = 0;
+  std::map<std::string, std::int64_t> skipped_;  ///< readouts that are not of the image, by what they are
+  Entries image_readouts_, noise_readouts_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Entries> volumes_;  ///< by repetition and slice
+  TrajectoryExtent extent_;
+  std::optional<SamplePositions> positions_;
+};
+
+}  // namespace fhd::io::mrd

@@ -1,0 +1,92 @@
+// ESPIRiT: Uecker et al., MRM 71:990 (2014). Neighbourhoods y_b = (y_c(b + a)), c over coils and a over
+// offsets, lie in a subspace with the projector P: y_c(k) = sum over c', a' of P[(c, a), (c', a')]
+// y_c'(k - a + a'), for every a. Its mean over the K offsets a is, in image space, m(r) = G(r) m(r) with
+//
+//     G_cc'(r) = 1/K sum_{a, a'} P[(c, a), (c', a')] exp(-i 2 pi (a' - a) . r)
+//
+// (equations 18 ff.): sensitivities are eigenvectors of G to the eigenvalue 1.
+#include <algorithm>
+#include <cmath>
+
+#include "recon/array/linear_algebra.hpp"
+#include "recon/coils/matrix_field.hpp"
+
+namespace fhd {
+namespace {
+
+using Positions = std::vector<Position>;
+
+/// Indices of those positions b all of whose neighbours b + a are inside the region.
+std::vector<std::int64_t> centres_inside(const CalibrationRegion& region, const Positions& offsets) {
+  std::vector<std::int64_t> centres;
+  for (const Position& b : ball(region.radius))
+    if (std::all_of(offsets.begin(), offsets.end(), [&](const Position& a) {
+          return square_over({b[0] + a[0], b[1] + a[1], b[2] + a[2]}, region.radius) <= 1 + 1e-9;
+        }))
+      centres.push_back(region.index_of(b));
+  return centres;
+}
+
+/// y_b as columns: [(coil, offset)][b].
+Array<Complex<float>> neighbourhoods_of(const CalibrationRegion& region, const Positions& offsets) {
+  const auto centres = centres_inside(region, offsets);
+  const std::int64_t coils = region.kspace.extent(0), voxels = region.kspace.size() / coils,
+                     count = static_cast<std::int64_t>(offsets.size()),
+                     blocks = static_cast<std::int64_t>(centres.size()), origin = region.index_of({});
+  Array<Complex<float>> neighbourhoods({coils * count, blocks});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < coils * count; ++row) {
+    const std::int64_t shift = row / count * voxels + region.index_of(offsets[row % count]) - origin;
+    for (std::int64_t b = 0; b < blocks; ++b)
+      neighbourhoods.data()[row * blocks + b] = region.kspace.data()[centres[b] + shift];
+  }
+  return neighbourhoods;
+}
+
+/// Left singular vectors of the neighbourhoods whose singular values, roots of these eigenvalues, stand out
+/// of the noise: columns of [(coil, offset)][rank].
+Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods, double signal_threshold) {
+  const auto eigen = hermitian_eigen(converted<Complex<float>>(sum_of_outer_products(neighbourhoods)));
+  const std::int64_t n = eigen.values.size();
+  const float middle = eigen.values[std::min(n, neighbourhoods.extent(1)) / 2];
+  const double least = std::max(signal_threshold * signal_threshold * eigen.values[0], 4.0 * middle);
+  std::int64_t rank = 0;
+  while (rank < n && eigen.values[rank] > least) ++rank;
+  Array<Complex<float>> signal({n, rank});
+  for (std::int64_t i = 0; i < rank; ++i)
+    for (std::int64_t j = 0; j < n; ++j) signal.data()[j * rank + i] = eigen.vectors.data()[i * n + j];
+  return signal;
+}
+
+/// G of the projector P [(coil, offset)][(coil, offset)].
+MatrixField mean_over_offsets(const Array<Complex<double>>& projector, const Positions& offsets, int coils,
+                              const std::array<int, 3>& degree) {
+  const auto count = static_cast<std::int64_t>(offsets.size()), n = coils * count;
+  const double share = 1.0 / static_cast<double>(count);
+  MatrixField field(coils, degree);
+  for (int c = 0; c < coils; ++c)
+    for (int d = c; d < coils; ++d)
+      for (std::int64_t pair = 0; pair < count * count; ++pair) {
+        const std::int64_t a = pair / count, b = pair % count;
+        Position difference;
+        for (int axis = 0; axis < 3; ++axis) difference[axis] = offsets[b][axis] - offsets[a][axis];
+        field.at(c, d, difference) +=
+            Complex<float>(share * projector.data()[(c * count + a) * n + d * count + b]);
+      }
+  return field;
+}
+
+}  // namespace
+
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold) {
+  const auto radius = neighbourhood_radius(region, wanted_radius);
+  const auto offsets = ball(radius);
+  const auto neighbourhoods = neighbourhoods_of(region, offsets);
+  const auto signal = signal_subspace(neighbourhoods, signal_threshold);
+  const auto projector = sum_of_outer_products(signal);
+  std::array<int, 3> degree;
+  for (int axis = 0; axis < 3; ++axis) degree[axis] = 2 * static_cast<int>(std::floor(radius[axis]));
+  return mean_over_offsets(projector, offsets, static_cast<int>(region.kspace.extent(0)), degree);
+}
+
+}  // namespace fhd

@@ -1,0 +1,51 @@
+#pragma once
+// A Hermitian matrix of the coils at every voxel, of which sensitivities are the dominant eigenvectors.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "recon/array/array.hpp"
+#include "recon/coils/calibration.hpp"
+
+namespace fhd {
+
+/// At every position r (fractions of the FOV):
+///
+///     G_cc'(r) = sum_D h_cc'(D) exp(-i 2 pi D . r),   |D_axis| <= degree_axis, c <= c'
+struct MatrixField {
+  int coils = 0;
+  std::array<int, 3> degree{};
+  Array<Complex<float>> coefficients;  ///< h, [pair][z][y][x]; D = index - degree
+
+  MatrixField(int coil_count, std::array<int, 3> degrees)
+      : coils(coil_count),
+        degree(degrees),
+        coefficients({pair_count(), 2 * degree[2] + 1, 2 * degree[1] + 1, 2 * degree[0] + 1}) {}
+  std::int64_t pair_count() const { return std::int64_t{coils} * (coils + 1) / 2; }
+  std::int64_t pair(int c, int d) const {
+    return std::int64_t{c} * coils - std::int64_t{c} * (c - 1) / 2 + d - c;
+  }
+  Complex<float>& at(int c, int d, const Position& difference) {
+    std::int64_t index = pair(c, d);
+    for (int axis = 2; axis >= 0; --axis)
+      index = index * (2 * degree[axis] + 1) + difference[axis] + degree[axis];
+    return coefficients.data()[index];
+  }
+};
+
+/// Of neighbourhoods in k-space, cycles/FOV: `wanted`, but at most 0.4 of the calibration region's radius.
+std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, double wanted);
+
+/// espirit.cpp; `signal_threshold` is that of MapSettings.
+MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius, double signal_threshold);
+/// adaptive.cpp.
+MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
+
+/// The largest eigenvalues [z][y][x] of a field and their eigenvectors [coil][z][y][x], unit vectors v with
+/// sum_c conj(reference_c) v_c real and not negative. Eigenvectors to eigenvalues below `least` may be
+/// anything. The voxels of `matrix_size` from plane `first_plane` on of arrays of more planes are written.
+void dominant_eigenvectors(const MatrixField& field, const std::vector<Complex<float>>& reference,
+                           std::array<int, 3> matrix_size, float least, std::int64_t first_plane,
+                           Array<Complex<float>>& vectors, Array<float>& values);
+
+}  // namespace fhd

@@ -1,0 +1,129 @@
+#include "recon/domain/geometry.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace fhd {
+namespace {
+
+/// The inverse of an affine map, by cofactors; false when it has none.
+bool inverted(const Affine& a, Affine& inverse) {
+  const auto cofactor = [&](int row, int column) {
+    const int r0 = (row + 1) % 3, r1 = (row + 2) % 3, c0 = (column + 1) % 3, c1 = (column + 2) % 3;
+    return a[r0][c0] * a[r1][c1] - a[r0][c1] * a[r1][c0];
+  };
+  const double determinant = a[0][0] * cofactor(0, 0) + a[0][1] * cofactor(0, 1) + a[0][2] * cofactor(0, 2);
+  if (!std::isfinite(determinant) || std::abs(determinant) < 1e-12) return false;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) inverse[row][column] = cofactor(column, row) / determinant;
+    inverse[row][3] = 0;
+    for (int column = 0; column < 3; ++column) inverse[row][3] -= inverse[row][column] * a[column][3];
+  }
+  return true;
+}
+
+/// Linear interpolation at voxel coordinates; sets `inside` where all neighbours with weight lie in the
+/// volume. Half a voxel beyond the outermost centres still belongs to the volume.
+double interpolated(const Array<float>& values, const std::array<double, 3>& at, bool& inside) {
+  std::int64_t low[3];
+  double fraction[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t n = values.extent(2 - axis);
+    if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(n) - 0.5)) {
+      inside = false;
+      return 0;
+    }
+    const double clamped = std::clamp(at[axis], 0.0, static_cast<double>(n - 1));
+    low[axis] = std::min(static_cast<std::int64_t>(clamped), std::max<std::int64_t>(n - 2, 0));
+    fraction[axis] = clamped - static_cast<double>(low[axis]);
+  }
+  inside = true;
+  double sum = 0;
+  for (int corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    std::int64_t index[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      const int up = corner >> axis & 1;
+      weight *= up ? fraction[axis] : 1 - fraction[axis];
+      index[axis] = std::min(low[axis] + up, values.extent(2 - axis) - 1);
+    }
+    if (weight > 0)
+      sum += weight * values[(index[2] * values.extent(1) + index[1]) * values.extent(2) + index[0]];
+  }
+  return sum;
+}
+
+}  // namespace
+
+Affine voxel_to_lps_mm(const Geometry& geometry) {
+  const std::array<double, 3>* directions[3] = {&geometry.read_direction, &geometry.phase_direction,
+                                                &geometry.slice_direction};
+  Affine affine{};
+  for (int row = 0; row < 3; ++row) {
+    affine[row][3] = geometry.position_mm[row];
+    for (int axis = 0; axis < 3; ++axis) {
+      const int n = geometry.matrix_size[axis];
+      const double spacing = geometry.fov_mm[axis] > 0 ? geometry.fov_mm[axis] / n : 1;
+      affine[row][axis] = (*directions[axis])[row] * spacing;
+      affine[row][3] -= affine[row][axis] * (n / 2);  // voxel floor(N/2) lies at the position
+    }
+  }
+  return affine;
+}
+
+Array<float> resampled(const Volume& volume, const Geometry& geometry) {
+  if (volume.values.shape().rank() != 3 || volume.values.empty())
+    throw Error("prior image", "three axes", volume.values.shape().text());
+  Affine to_volume;
+  if (!inverted(volume.voxel_to_lps_mm, to_volume))
+    throw Error("prior image", "an affine map from voxels to the patient", "one without an inverse");
+  const Affine from_scan = voxel_to_lps_mm(geometry);
+
+  // Scan voxel -> volume voxel, and points per scan voxel along each axis: two, or one per volume voxel
+  // crossed.
+  Affine map{};
+  int points[3];
+  for (int column = 0; column < 4; ++column)
+    for (int row = 0; row < 3; ++row) {
+      map[row][column] = column == 3 ? to_volume[row][3] : 0;
+      for (int i = 0; i < 3; ++i) map[row][column] += to_volume[row][i] * from_scan[i][column];
+    }
+  for (int axis = 0; axis < 3; ++axis) {
+    double crossed = 0;
+    for (int row = 0; row < 3; ++row) crossed += map[row][axis] * map[row][axis];
+    points[axis] = std::clamp(static_cast<int>(std::ceil(std::sqrt(crossed))), 2, 16);
+  }
+
+  Array<float> result(geometry.image_shape());
+  const auto [nx, ny, nz] = geometry.matrix_size;
+  std::int64_t voxels_inside = 0;
+#pragma omp parallel for schedule(static) reduction(+ : voxels_inside)
+  for (int row = 0; row < nz * ny; ++row)
+    for (int x = 0; x < nx; ++x) {
+      double sum = 0;
+      int hits = 0;
+      for (int i = 0; i < points[0] * points[1] * points[2]; ++i) {
+        const int index[3] = {i % points[0], i / points[0] % points[1], i / (points[0] * points[1])};
+        const int voxel[3] = {x, row % ny, row / ny};
+        std::array<double, 3> at{map[0][3], map[1][3], map[2][3]};
+        for (int axis = 0; axis < 3; ++axis) {
+          const double position = voxel[axis] + (index[axis] + 0.5) / points[axis] - 0.5;
+          for (int to = 0; to < 3; ++to) at[to] += map[to][axis] * position;
+        }
+        bool inside = false;
+        const double value = interpolated(volume.values, at, inside);
+        if (inside) sum += value, ++hits;
+      }
+      if (hits > 0) ++voxels_inside;
+      result.data()[std::int64_t{row} * nx + x] = hits > 0 ? static_cast<float>(sum / hits) : 0.0f;
+    }
+  if (static_cast<double>(voxels_inside) < 0.01 * static_cast<double>(result.size()))
+    throw Error("prior image", "one that overlaps with the scan",
+                std::to_string(voxels_inside) + " of " + std::to_string(result.size()) +
+                    " voxels of the scan inside it",
+                "check the position, directions and FOV of both (scan.geometry.fov_mm)");
+  return result;
+}
+
+}  // namespace fhd

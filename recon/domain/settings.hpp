@@ -1,0 +1,161 @@
+#pragma once
+// What image is wanted. A value that cannot contradict itself: a method has only what belongs to it. Where the
+// work runs is an Execution (array/execution.hpp); what helps or watches it, Services (pipeline/services.hpp).
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "recon/array/work.hpp"
+#include "recon/domain/geometry.hpp"
+
+namespace fhd {
+
+// --- Transforms: F of a trajectory ---
+
+/// direct: exact sums over all pairs of voxels and samples. gridded: interpolation on an oversampled grid and
+/// an FFT. automatic: direct where it is affordable (pipeline/decisions.hpp).
+enum class TransformKind { automatic, direct, gridded };
+
+/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
+/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
+/// effect.
+enum class SinCos { fast, accurate };
+
+struct TransformSettings {
+  TransformKind kind = TransformKind::automatic;
+  double accuracy = 1e-5;  ///< relative l2 error accepted of the gridded transform, (0, 0.1]
+  SinCos sin_cos = SinCos::fast;
+};
+
+// --- Regularizers: lambda |W rho|^2 ---
+
+/// W = identity.
+struct IdentityPenalty {};
+/// An image of the same anatomy, whose edges weight the finite differences: solve/terms/anatomical_prior.hpp.
+struct AnatomicalPrior {
+  Volume image;
+  double strength = 1;  ///< > 0; larger: weaker edges of the image count too
+};
+/// W = finite differences between neighbours.
+struct RoughnessPenalty {
+  std::optional<AnatomicalPrior> prior{};
+};
+using Regularizer = std::variant<IdentityPenalty, RoughnessPenalty>;
+
+/// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2): suits trajectories
+/// with a dense centre of k-space (whose largest eigenvalue is far above the rest) as well.
+struct OfMeanEigenvalue {
+  double share = 0.05;
+};
+/// lambda over the largest eigenvalue of E^H E.
+struct OfLargestEigenvalue {
+  double share = 0;  ///< >= 0
+};
+/// The lambda whose data residual is the noise of the scan (discrepancy principle).
+struct FromNoise {};
+using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
+
+// --- Methods ---
+
+enum class NormalKind { toeplitz, explicit_product };
+
+/// (E^H E + lambda W^H W) rho = E^H d by conjugate gradient, E = F S.
+struct LeastSquares {
+  TransformSettings transform{};
+  NormalKind normal = NormalKind::toeplitz;
+  Regularizer regularizer{};
+  LambdaChoice lambda{};
+  int iterations = 30;      ///< at most
+  double tolerance = 1e-4;  ///< stop when the relative residual of the normal equations falls below
+};
+/// The density-compensated adjoint by gridding: the conventional image.
+struct ConventionalGridding {
+  double accuracy = 1e-5;
+};
+/// F^H d without compensation.
+struct PlainAdjoint {
+  TransformSettings transform{};
+};
+/// The inverse FFT of a Cartesian scan, on the CPU.
+struct CartesianFft {};
+using Method = std::variant<LeastSquares, ConventionalGridding, PlainAdjoint, CartesianFft>;
+
+// --- Coils ---
+
+/// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
+/// maps and there is more than one coil.
+enum class CoilMaps { automatic, file, espirit, adaptive, none };
+
+/// automatic: from the noise samples of the scan, where it has them. edge: from these, else from the edge of
+/// k-space.
+enum class NoiseWhitening { automatic, edge, off };
+
+/// Scans of more than `uncompressed` coils that are reconstructed with maps get a third as many virtual coils,
+/// but at least that number. A share of energy would be no rule for every scan: noise alone holds some
+/// thousandths.
+struct AutomaticCompression {
+  static constexpr std::int64_t uncompressed = 12;
+};
+struct NoCompression {};
+struct VirtualCoils {
+  std::int64_t count = 1;
+};
+/// As many virtual coils as keep this share of sum |d|^2.
+struct KeptEnergy {
+  double share = 1;
+};
+using CompressionChoice = std::variant<AutomaticCompression, NoCompression, VirtualCoils, KeptEnergy>;
+
+struct MapSettings {
+  /// Of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
+  int calibration_radius = 16, calibration_radius_3d = 12;
+  /// Of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
+  /// cycles/FOV.
+  double kernel_radius = 3, kernel_radius_3d = 2.5;
+  /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
+  /// twice their median, where that is more: noise reaches up to there.
+  double signal_threshold = 0.04;
+  /// espirit: maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is
+  /// below.
+  double eigenvalue_mask = 0.8;
+  /// Maps are zero where the low-resolution image (root of the sum of squares) is below this share of the
+  /// root mean square of its signal, but not within 1/16 FOV of it and not where it is surrounded by it.
+  double signal_mask = 0.05;
+};
+
+struct CoilSettings {
+  CoilMaps maps = CoilMaps::automatic;
+  NoiseWhitening whitening = NoiseWhitening::automatic;
+  CompressionChoice compression{};
+  MapSettings estimation{};
+
+  /// Takes the coils, and the maps if there are any, as they are.
+  static CoilSettings as_they_are() {
+    CoilSettings settings;
+    settings.whitening = NoiseWhitening::off;
+    settings.compression = NoCompression{};
+    return settings;
+  }
+};
+
+struct Settings {
+  Method method = LeastSquares{};
+  Precision precision = Precision::single_precision;
+  CoilSettings coils{};
+};
+
+/// The method when it is least squares, else null.
+inline const LeastSquares* least_squares(const Settings& settings) {
+  return std::get_if<LeastSquares>(&settings.method);
+}
+template <class M>
+bool is_method(const Settings& settings) {
+  return std::holds_alternative<M>(settings.method);
+}
+/// The transform that the method asks for or implies.
+TransformSettings transform_settings(const Settings& settings);
+
+/// Throws Error naming the field when a number lies outside of its range.
+void validate(const Settings& settings);
+
+}  // namespace fhd

@@ -1,0 +1,124 @@
+#pragma once
+// The elements of encodings, for the loop of pointwise.hpp: an index is a voxel p or a sample m, and goes
+// through the coils in their order, so that sums are the same in every run. Floor: the bytes of the arrays,
+// read or written once.
+#include <cmath>
+
+#include "recon/array/pointwise.hpp"
+
+namespace fhd {
+
+/// Voxels or samples, each with all its coils, that pay for threads.
+inline constexpr std::int64_t worth_threads_with_coils = 1 << 11;
+
+/// S(c, p) of maps [coil][voxel], turned where a field map says so: S(c, p) turn(p).
+template <class T>
+struct MapValues {
+  const Complex<T>* maps;
+  const Complex<T>* turn;  ///< [voxel], or null
+  std::int64_t size, voxels;
+  FHD_HOST_DEVICE Complex<T> at(std::int64_t i, std::int64_t p) const {
+    return turn == nullptr ? maps[i] : turn[p] * maps[i];
+  }
+};
+
+/// coil_images(c, p) = S(c, p) image(p)
+template <class T>
+struct ApplyMaps {
+  static constexpr const char* name = "applying sensitivity maps";
+  MapValues<T> s;
+  const Complex<T>* image;
+  Complex<T>* coil_images;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    const Complex<T> rho = image[p];
+    for (std::int64_t i = p; i < s.size; i += s.voxels) coil_images[i] = s.at(i, p) * rho;
+  }
+};
+
+/// image(p) = sum over c of conj(S(c, p)) coil_images(c, p), or that much more where it `adds`
+template <class T>
+struct CombineCoils {
+  static constexpr const char* name = "combining coils";
+  MapValues<T> s;
+  const Complex<T>* coil_images;
+  Complex<T>* image;
+  bool adds;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    Complex<T> sum;
+    for (std::int64_t i = p; i < s.size; i += s.voxels) sum += conj(s.at(i, p)) * coil_images[i];
+    image[p] = adds ? image[p] + sum : sum;
+  }
+};
+
+/// image(p) = sum over c of conj(S(c, p)) coil_images(c, p) / sum over c of |S(c, p)|^2, or 0
+template <class T>
+struct CombineCoilsNormalized {
+  static constexpr const char* name = "combining coils, normalized";
+  MapValues<T> s;
+  const Complex<T>* coil_images;
+  Complex<T>* image;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    Complex<T> sum;
+    T square = 0;
+    for (std::int64_t i = p; i < s.size; i += s.voxels) {
+      sum += conj(s.at(i, p)) * coil_images[i];
+      square += norm(s.at(i, p));
+    }
+    image[p] = square > 0 ? (T(1) / square) * sum : Complex<T>();
+  }
+};
+
+/// image(p) = sqrt(sum over c of |coil_images(c, p)|^2)
+template <class T>
+struct RootSumOfSquares {
+  static constexpr const char* name = "the root of the sum of squares";
+  const Complex<T>* coil_images;
+  std::int64_t size, voxels;
+  Complex<T>* image;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    T sum = 0;
+    for (std::int64_t i = p; i < size; i += voxels) sum += norm(coil_images[i]);
+    image[p] = std::sqrt(sum);
+  }
+};
+
+/// turn(p) = exp(-i omega(p) time), the angle in double
+template <class T>
+struct TurnAtTime {
+  static constexpr const char* name = "turning by the field map";
+  const float* omega;
+  double time_s;
+  Complex<T>* turn;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    const double angle = -static_cast<double>(omega[p]) * time_s;
+    turn[p] = Complex<T>(Complex<double>(std::cos(angle), std::sin(angle)));
+  }
+};
+
+/// sum(c, m) += b(m) samples(c, m)
+template <class T>
+struct AddWeightedSamples {
+  static constexpr const char* name = "adding the samples of a time segment";
+  const Complex<T>*weights, *samples;
+  std::int64_t size, sample_count;
+  Complex<T>* sum;
+  FHD_HOST_DEVICE void operator()(std::int64_t m) const {
+    const Complex<T> b = weights[m];
+    for (std::int64_t i = m; i < size; i += sample_count) sum[i] += b * samples[i];
+  }
+};
+
+/// weighted(c, m) = conj(b(m)) samples(c, m)
+template <class T>
+struct WeightSamples {
+  static constexpr const char* name = "weighting samples for a time segment";
+  const Complex<T>*weights, *samples;
+  std::int64_t size, sample_count;
+  Complex<T>* weighted;
+  FHD_HOST_DEVICE void operator()(std::int64_t m) const {
+    const Complex<T> b = conj(weights[m]);
+    for (std::int64_t i = m; i < size; i += sample_count) weighted[i] = b * samples[i];
+  }
+};
+
+}  // namespace fhd

@@ -1,0 +1,14 @@
+#include "recon/array/pointwise_cuda.cuh"
+#include "recon/encoding/functors.hpp"
+
+#define FHD_ENCODING_KERNELS(T)                        \
+  FHD_POINTWISE_KERNEL(fhd::ApplyMaps<T>)              \
+  FHD_POINTWISE_KERNEL(fhd::CombineCoils<T>)           \
+  FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>) \
+  FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)       \
+  FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)             \
+  FHD_POINTWISE_KERNEL(fhd::AddWeightedSamples<T>)     \
+  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T>)
+FHD_ENCODING_KERNELS(float)
+FHD_ENCODING_KERNELS(double)
+#undef FHD_ENCODING_KERNELS

@@ -1,0 +1,104 @@
+#include "recon/pipeline/decisions.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "recon/error.hpp"
+#include "recon/transform/direct/direct.hpp"
+
+namespace fhd {
+namespace {
+
+double voxel_count(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
+
+}  // namespace
+
+CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
+  const CoilSettings& coils = settings.coils;
+  const bool asks_for_estimate = coils.maps == CoilMaps::espirit || coils.maps == CoilMaps::adaptive;
+  if (coils.maps == CoilMaps::file && !facts.has_maps)
+    throw Error("settings.coils.maps = file", "a scan with sensitivity maps", "none",
+                "put them into the file as /sensitivity_maps, or use settings.coils.maps = espirit");
+  if (asks_for_estimate && facts.all < 2)
+    throw Error("sensitivity maps", "more than one coil", "one", "leave out settings.coils.maps");
+
+  CoilDecision decision;
+  const bool several = facts.live > 1;
+  decision.maps_from_scan =
+      facts.has_maps && (coils.maps == CoilMaps::file || coils.maps == CoilMaps::automatic);
+  decision.finds_maps = several && (asks_for_estimate || (coils.maps == CoilMaps::automatic &&
+                                                          !decision.maps_from_scan && least_squares(settings)));
+  decision.whitens = several && (coils.whitening == NoiseWhitening::edge ||
+                                 (coils.whitening == NoiseWhitening::automatic && facts.has_noise));
+  const bool asks_for_compression = std::holds_alternative<VirtualCoils>(coils.compression) ||
+                                    std::holds_alternative<KeptEnergy>(coils.compression);
+  decision.compresses =
+      several && !std::holds_alternative<NoCompression>(coils.compression) &&
+      (asks_for_compression || (facts.live > AutomaticCompression::uncompressed && decision.uses_maps()));
+  return decision;
+}
+
+std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& choice) {
+  const auto* asked = std::get_if<VirtualCoils>(&choice);
+  if (asked == nullptr) return std::max(std::min(coils, AutomaticCompression::uncompressed), (coils + 2) / 3);
+  if (asked->count > coils)
+    throw Error("settings.coils.compression", "at most the " + std::to_string(coils) + " coils of the scan",
+                std::to_string(asked->count));
+  return asked->count;
+}
+
+std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int64_t)>& fits) {
+  for (std::int64_t count = coils; count > 0; --count)
+    if (coils % count == 0 && fits(count)) return count;
+  return 0;
+}
+
+double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
+                    const SampleCount& samples, std::int64_t coils) {
+  const double all =
+      static_cast<double>(samples.all) * voxel_count(matrix_size) * static_cast<double>(coils);
+  const auto* solved = least_squares(settings);
+  if (solved && solved->normal == NormalKind::explicit_product) return 2 * all * solved->iterations;
+  const bool shared = device.is_cpu() && samples.x < samples.all;
+  const auto adjoint = [&](double points, double nx) {
+    if (!shared) return static_cast<double>(samples.all) * points;
+    constexpr double pairs_of_a_row = 16;  // what the factor of a row costs
+    return points / nx *
+           (nx * static_cast<double>(samples.x) + pairs_of_a_row * static_cast<double>(samples.xy));
+  };
+  const double image = adjoint(voxel_count(matrix_size), matrix_size[0]) * static_cast<double>(coils);
+  if (!solved) return image;
+  double difference_points = 1;  // without the overflow of int at sizes that no machine holds
+  for (const int n : matrix_size) difference_points *= n == 1 ? 1 : 2.0 * n;
+  const double q = adjoint(difference_points, matrix_size[0] == 1 ? 1 : 2.0 * matrix_size[0]) / 2;
+  return image + q + (predicts_by_gridding(settings, TransformKind::direct) ? 0 : all);
+}
+
+TransformDecision decide_transform(const Settings& settings, Device device,
+                                   const std::array<int, 3>& matrix_size, const SampleCount& samples,
+                                   std::int64_t coils) {
+  TransformDecision decision;
+  decision.pairs = direct_pairs(settings, device, matrix_size, samples, coils);
+  decision.kind = transform_settings(settings).kind;
+  decision.asked_for = decision.kind != TransformKind::automatic;
+  if (!decision.asked_for)
+    decision.kind =
+        decision.pairs <= affordable_pairs(device) ? TransformKind::direct : TransformKind::gridded;
+  return decision;
+}
+
+bool predicts_by_gridding(const Settings& settings, TransformKind kind) {
+  const auto* solved = least_squares(settings);
+  return solved && kind == TransformKind::direct && settings.precision == Precision::single_precision &&
+         solved->normal == NormalKind::toeplitz;
+}
+
+Device device_for(const Settings& settings, Device device) {
+  return is_method<CartesianFft>(settings) ? Device::cpu() : device;
+}
+
+double off_resonance_accuracy(const LeastSquares& method) {
+  return std::max(method.transform.accuracy, 1e-6);
+}
+
+}  // namespace fhd

@@ -1,0 +1,73 @@
+#pragma once
+// What is left open by the settings, decided from plain values, once: the reconstruction and its estimate ask
+// the same functions.
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include "recon/domain/settings.hpp"
+#include "recon/transform/transform_cost.hpp"
+
+namespace fhd {
+
+// --- Coils ---
+
+struct CoilFacts {
+  std::int64_t all = 1;   ///< in the scan
+  std::int64_t live = 1;  ///< of these, with a value other than zero
+  bool has_maps = false, has_noise = false;
+};
+struct CoilDecision {
+  bool maps_from_scan = false, finds_maps = false, whitens = false, compresses = false;
+  bool uses_maps() const { return maps_from_scan || finds_maps; }
+};
+/// Throws Error when the settings ask for what the scan cannot give.
+CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings);
+
+/// Virtual coils of `coils`; for KeptEnergy, which only the data decide, as many as without a choice. Throws
+/// Error when more are asked for than there are.
+std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& choice);
+
+/// Coils go together in equal parts: the most of `coils` (a divisor) that fit, or 0 when not even one does.
+std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int64_t)>& fits);
+
+// --- Transform ---
+
+/// Pairs of voxels and samples up to which `automatic` sums directly: about 10 s on two cores with AVX-512, and
+/// 10 s on an H100.
+inline double affordable_pairs(Device device) { return device.is_cpu() ? 1e12 : 1e13; }
+
+/// Pairs of samples and voxels that direct sums take for one image: F^H d of every coil, Q on half of the
+/// difference grid, and the data residual; both transforms in every iteration where there is no Q. On the CPU
+/// those of samples that share positions count as the work that is left of them.
+double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
+                    const SampleCount& samples, std::int64_t coils);
+
+struct TransformDecision {
+  TransformKind kind = TransformKind::direct;  ///< not automatic
+  double pairs = 0;                            ///< of voxels and samples, were the sums direct
+  bool asked_for = true;                       ///< or implied by the method
+};
+TransformDecision decide_transform(const Settings& settings, Device device,
+                                   const std::array<int, 3>& matrix_size, const SampleCount& samples,
+                                   std::int64_t coils);
+
+/// In single precision the data residual is predicted with the gridded transform at its best (an error near
+/// that of direct sums in single precision, at a small part of their operations), unless E is wanted in every
+/// product.
+bool predicts_by_gridding(const Settings& settings, TransformKind kind);
+inline constexpr double prediction_accuracy = 1e-6;
+
+// --- Where ---
+
+/// One FFT is not worth the way to a GPU.
+Device device_for(const Settings& settings, Device device);
+/// Iterations of conjugate gradient between looks at the residual: a GPU waits for each.
+inline int residual_interval(Device device) { return device.is_cuda() ? 5 : 1; }
+
+// --- Off-resonance ---
+
+/// Relative error of the time segments.
+double off_resonance_accuracy(const LeastSquares& method);
+
+}  // namespace fhd

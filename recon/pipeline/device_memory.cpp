@@ -1,0 +1,74 @@
+#include "recon/pipeline/device_memory.hpp"
+
+#include "recon/domain/text.hpp"
+
+namespace fhd {
+namespace {
+
+/// The method with its transform as decided.
+Method with_transform(Method method, const TransformSettings& transform) {
+  if (auto* solved = std::get_if<LeastSquares>(&method)) solved->transform = transform;
+  if (auto* adjoint = std::get_if<PlainAdjoint>(&method)) adjoint->transform = transform;
+  return method;
+}
+
+/// Of a scan with its coils prepared, as far as arrays on the device depend on it.
+ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                          const ProcessGroup& processes) {
+  ScanSizes sizes;
+  const std::int64_t count = share_of(scan.trajectory.sample_count(), processes).size();
+  sizes.matrix_size = scan.geometry.matrix_size;
+  sizes.samples = {count, count, count};
+  sizes.coils = scan.kspace.coil_count();
+  sizes.has_maps = scan.sensitivity_maps.has_value();
+  if (off_resonance) {
+    sizes.has_field_map = sizes.has_sample_time = true;
+    sizes.time_segments = static_cast<int>(off_resonance->segments.time_s.size());
+    sizes.difference_segments = static_cast<int>(off_resonance->differences.time_s.size());
+  }
+  return sizes;
+}
+
+}  // namespace
+
+MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
+  how.coils_at_once = 1;
+  MemoryLedger ledger = estimate(scan, how).device;
+  const bool in_parts = least_squares(how.settings) && scan.has_maps;
+  const auto fits = [&](std::int64_t coils) {
+    how.coils_at_once = coils;
+    ledger = estimate(scan, how).device;
+    return ledger.peak_bytes() <= available_bytes;
+  };
+  const std::int64_t coils = in_parts ? scan.coils : 1;
+  how.coils_at_once = coils_at_once(coils, fits);
+  if (how.coils_at_once == 0)
+    throw DeviceError("GPU memory", mebibytes(ledger.peak_bytes()) + " for this scan and these settings",
+                      mebibytes(available_bytes) + " available",
+                      "use fewer coils, a smaller matrix, settings.precision = single, a larger GPU, or "
+                      "execution.device = cpu");
+  return ledger;
+}
+
+std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
+                                   const std::optional<OffResonance>& off_resonance, const Context& context) {
+  if (context.device().is_cpu()) return 0;
+  // What is kept from the scan before is part of the plan.
+  device::reset_peak_memory(context.device());
+  const auto use = device::memory_use(context.device());
+  EstimateSettings how{context.settings, context.device()};
+  how.settings.method = with_transform(how.settings.method, transform);
+  how.settings.coils = CoilSettings::as_they_are();
+  const MemoryLedger plan =
+      fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
+                        use.free_bytes + use.used_bytes);
+  for (const auto& item : plan.items()) context.journal.report.device_memory.push_back({item.what, item.bytes});
+  context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes()});
+  if (scan.sensitivity_maps && least_squares(context.settings) &&
+      how.coils_at_once < scan.kspace.coil_count())
+    context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +
+                         std::to_string(scan.kspace.coil_count()) + " coils at a time");
+  return how.coils_at_once;
+}
+
+}  // namespace fhd

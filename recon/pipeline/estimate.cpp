@@ -1,0 +1,456 @@
+#include "recon/pipeline/estimate.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "recon/coils/calibration.hpp"
+#include "recon/coils/maps_cost.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/encoding/encoding_cost.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
+#include "recon/transform/gridded/gridded_cost.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
+
+namespace fhd {
+namespace {
+
+Work copied(double bytes) { return {WorkUnit::copied_byte, bytes}; }
+Work touched(double bytes) { return {WorkUnit::touched_byte, bytes}; }
+Work regions(double count) { return {WorkUnit::region, count}; }
+
+std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes) {
+  if (transform.kind == TransformKind::direct) return std::make_unique<DirectCost>(sizes);
+  return std::make_unique<GriddedCost>(sizes, transform.accuracy);
+}
+
+/// Iterations that bring the residual of a spectrum between lambda and `largest` + lambda down to the
+/// tolerance: half of sqrt(condition) ln(2 / tolerance). Source: Shewchuk (1994), 9.
+int chebyshev_iterations(double largest_over_lambda, double tolerance) {
+  const double condition = 1 + largest_over_lambda;
+  return static_cast<int>(std::min(1e9, std::ceil(0.5 * std::sqrt(condition) * std::log(2 / tolerance))));
+}
+
+/// The walk: one function for each step of reconstruct.cpp, in its order.
+class Walk {
+ public:
+  Walk(const ScanSizes& scan, const EstimateSettings& how)
+      : scan_(scan),
+        how_(how),
+        device_(device_for(how.settings, how.device)),
+        gpu_(device_.is_cuda()),
+        element_(static_cast<double>(bytes_of_complex(how.settings.precision))),
+        voxels_(scan.voxels()),
+        samples_(static_cast<double>(scan.samples.all)) {
+    if (scan_.samples.x == 0) scan_.samples = {scan.samples.all, scan.samples.all, scan.samples.all};
+  }
+
+  Estimate operator()() {
+    read();
+    prepare();
+    decide();
+    take_measurements();
+    if (least_squares(how_.settings))
+      solve(*least_squares(how_.settings));
+    else
+      make_conventional_image();
+    stage("copy from the device", {WorkUnit::transferred_byte, gpu_ ? voxels_ * element_ : 0});
+    companion();
+    const double arrays = static_cast<double>(out_.host.peak_bytes()) - program_bytes;
+    // Smaller arrays go back to the C library, which keeps them between others that are still in use: 5 ... 25
+    // % of the arrays of 2D scans, and no more of larger ones.
+    if (!gpu_)
+      out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.15 * arrays, 12 * mebibyte));
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr double mebibyte = 1 << 20, program_bytes = 27 * mebibyte;
+
+  /// What a stage takes when it takes anything.
+  void stage(std::string name, const Work& work, double seconds = 0, bool on_host = false) {
+    const bool transfers = name.starts_with("copy ");
+    if (!transfers || gpu_) out_.stages.push_back({std::move(name), work, seconds, on_host});
+  }
+  MemoryLedger& arrays() { return gpu_ ? out_.device : out_.host; }
+  TransformSizes transform_sizes() const {
+    return {scan_.matrix_size, scan_.samples, how_.settings.precision, device_};
+  }
+  double coils() const { return static_cast<double>(out_.coils); }
+  /// Solved together.
+  double channels() const { return out_.coil_decision.uses_maps() ? coils() : 1; }
+  std::int64_t together() const {
+    const auto all = static_cast<std::int64_t>(channels());
+    return how_.coils_at_once == 0 ? all : std::min(all, how_.coils_at_once);
+  }
+
+  void read();
+  void prepare();
+  void decide();
+  void take_measurements();
+  void make_conventional_image();
+  void solve(const LeastSquares& method);
+  Work model(const LeastSquares& method, const TransformCost& transform);
+  Work segmented_model(const LeastSquares& method, const TransformCost& transform, const OperatorCost& toeplitz);
+  void iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal);
+  void predict_samples(const TransformCost& transform);
+  void verify(bool solved);
+  void companion();
+  /// Vector operations of an iteration with `kept` earlier residuals.
+  Work vectors(double kept) const {
+    return Work(WorkUnit::projection, voxels_ * kept, how_.settings.precision) +
+           copied(6 * voxels_ * element_) + regions(10);
+  }
+
+  ScanSizes scan_;
+  const EstimateSettings& how_;
+  Device device_;
+  bool gpu_;
+  double element_, voxels_, samples_;
+  int segments_ = 0, differences_ = 0;
+  TransformSettings transform_{};
+  Estimate out_;
+};
+
+void Walk::read() {
+  MemoryLedger& host = out_.host;
+  const double all = static_cast<double>(scan_.coils);
+  // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
+  // FFTW and NIfTI.
+  host.hold("program and libraries", program_bytes);
+  host.hold("k-space data as read", samples_ * all * 8);
+  host.hold("trajectory as read", samples_ * 24);
+  if (scan_.has_maps) host.hold("sensitivity maps as read", voxels_ * all * 8);
+  host.hold("noise readouts", static_cast<double>(scan_.noise_samples) * all * 8);
+  if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
+  if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
+  const auto mark = host.mark();
+  host.hold("trajectory in the order of the file", samples_ * 24);
+  host.release(mark);
+}
+
+void Walk::prepare() {
+  MemoryLedger& host = out_.host;
+  const Settings& settings = how_.settings;
+  const double all = static_cast<double>(scan_.coils), noise = static_cast<double>(scan_.noise_samples);
+  const CoilDecision& decision = out_.coil_decision =
+      decide_coils({scan_.coils, scan_.coils, scan_.has_maps, scan_.noise_samples > 0}, settings);
+  out_.coils = scan_.coils;
+  if (decision.compresses) {
+    out_.coils = virtual_coil_count(scan_.coils, settings.coils.compression);
+    if (std::holds_alternative<KeptEnergy>(settings.coils.compression))
+      out_.assumptions.push_back(
+          "how many virtual coils keep the energy asked for is not known before the data are read: " +
+          std::to_string(out_.coils) + " are assumed");
+  }
+  if (decision.whitens || decision.compresses || decision.finds_maps)
+    host.hold("OpenBLAS and its buffers", 14 * mebibyte);
+  const bool drops_maps = scan_.has_maps && !decision.maps_from_scan;
+  if (decision.whitens || decision.compresses || decision.finds_maps || drops_maps) {
+    const double kept_maps = decision.maps_from_scan ? voxels_ : 0;
+    host.hold("scan after the preparation of its coils",
+              samples_ * (coils() * 8 + 24) + (kept_maps + noise) * coils() * 8);
+    const auto mark = host.mark();
+    if (decision.whitens || decision.compresses)
+      host.hold("coils before mixing", (samples_ + kept_maps) * all * 8);
+    host.release(mark);
+  }
+  const Work mixing = mixing_work(scan_.coils, scan_.samples.all);
+  if (decision.whitens) stage("whitening", mixing, 0, true);
+  if (decision.compresses) stage("coil compression", mixing, 0, true);
+  if (!decision.finds_maps) return;
+  host.hold("sensitivity maps found", voxels_ * coils() * 8);
+  const MapsCost maps = maps_cost(scan_.matrix_size, scan_.samples.all, out_.coils,
+                                  settings.coils.maps == CoilMaps::adaptive ? MapMethod::adaptive
+                                                                            : MapMethod::espirit,
+                                  scan_.calibration_sampled, settings.coils.estimation);
+  const auto mark = host.mark();
+  host.hold("calibration", static_cast<double>(maps.scratch_bytes));
+  host.release(mark);
+  stage("sensitivity maps", maps.work, 0, true);
+}
+
+void Walk::decide() {
+  const SampleCount samples =
+      gpu_ ? SampleCount{scan_.samples.all, scan_.samples.all, scan_.samples.all} : scan_.samples;
+  scan_.samples = samples;
+  out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, samples, out_.coils);
+  transform_ = transform_settings(how_.settings);
+  transform_.kind = out_.transform.kind;
+  const auto* method = least_squares(how_.settings);
+  if (method == nullptr) return;
+  out_.solves = out_.coil_decision.uses_maps() ? 1 : coils();
+  if (scan_.has_field_map && scan_.has_sample_time) {
+    const bool toeplitz = method->normal == NormalKind::toeplitz, known = scan_.time_segments > 0;
+    segments_ = known ? scan_.time_segments : 10;
+    differences_ = known ? scan_.difference_segments : toeplitz ? 16 : 0;
+    if (!known)
+      out_.assumptions.push_back(
+          "how many time segments the field map needs is not known before it is read: 10 are assumed, and 16 "
+          "for the Toeplitz operator");
+  }
+  out_.most_iterations = method->iterations;
+  // Of the mean eigenvalue: the bulk of the spectrum lies below some twice the mean.
+  double ratio = 2 / OfMeanEigenvalue{}.share;
+  if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method->lambda))
+    ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
+  out_.iterations =
+      std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
+  out_.assumptions.push_back("conjugate gradient is expected to take " + std::to_string(out_.iterations) +
+                             " iterations to " + short_number(method->tolerance) + " and takes at most " +
+                             std::to_string(method->iterations) +
+                             ": the true number depends on the trajectory and the data");
+}
+
+void Walk::take_measurements() {
+  const bool maps = out_.coil_decision.uses_maps();
+  const double all_samples = samples_ * coils(), all_voxels = voxels_ * coils();
+  out_.host.hold("trajectory of the transform", samples_ * 24);
+  arrays().hold("k-space data", all_samples * element_);
+  if (maps) arrays().hold("sensitivity maps", all_voxels * element_);
+  // Values converted and scaled, the image cropped.
+  out_.between.work = copied(4 * (all_samples + voxels_) * (8 + element_)) + touched(all_samples * element_);
+  if (maps) out_.between.work += copied(4 * all_voxels * (8 + element_));
+  out_.between.on_host = true;
+  if (gpu_) out_.between.work = 2.0 * out_.between.work, out_.between.seconds = 0.02;  // waits for the device
+}
+
+void Walk::make_conventional_image() {
+  const auto transform = cost_of(transform_, transform_sizes());
+  const double moved = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils() * element_;
+  const Work transfer(WorkUnit::transferred_byte, moved);
+  const bool fft = is_method<CartesianFft>(how_.settings);
+  arrays().hold("coil images", voxels_ * coils() * element_ * (fft ? 2 : 1));
+  arrays().hold("image", voxels_ * (element_ + 8));
+  if (fft) {
+    double operations = 0;
+    for (const int n : scan_.matrix_size)
+      if (n > 1) operations += 5 * std::log2(static_cast<double>(n)) * voxels_;
+    stage("inverse FFT",
+          coils() * (Work(scan_.matrix_size[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, operations,
+                          how_.settings.precision) +
+                     copied(6 * voxels_ * element_)));
+    return verify(false);
+  }
+  const auto mark = arrays().mark();
+  if (is_method<ConventionalGridding>(how_.settings)) {
+    const DensityCost density = density_cost(transform_sizes());
+    out_.host.hold("density compensation", samples_ * 8);
+    arrays().hold("density compensation in the making", static_cast<double>(density.bytes));
+    arrays().release(mark);
+    stage("density compensation", density.work);
+  }
+  arrays().hold("transform", static_cast<double>(transform->bytes()));
+  arrays().hold("sums of the transform", static_cast<double>(transform->scratch_bytes(out_.coils)));
+  out_.between.work += transform->making();
+  stage("copy to the device", transfer);
+  stage(is_method<PlainAdjoint>(how_.settings) ? "FhD" : "gridded adjoint",
+        transform->adjoint(out_.coils) +
+            touched(static_cast<double>(transform->scratch_bytes(out_.coils)) + voxels_ * coils() * element_));
+  verify(false);
+}
+
+void Walk::solve(const LeastSquares& method) {
+  const auto transform = cost_of(transform_, transform_sizes());
+  out_.between.work += transform->making();
+  const double moved = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils() * element_;
+  stage("copy to the device", {WorkUnit::transferred_byte, moved});
+  arrays().hold("transform", static_cast<double>(transform->bytes()));
+  if (!out_.coil_decision.uses_maps()) {
+    arrays().hold("ones in the place of maps", voxels_ * element_);
+    arrays().hold("images of all coils", voxels_ * coils() * element_);
+    arrays().hold("samples of a coil", samples_ * element_);
+  }
+  const Work normal = model(method, *transform);
+  iterate(method, *transform, normal);
+  predict_samples(*transform);
+  verify(true);
+}
+
+/// Work of a product with E^H E.
+Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
+  const OperatorCost sense =
+      sense_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once);
+  arrays().hold("coil images", static_cast<double>(sense.bytes));
+  if (method.normal == NormalKind::toeplitz) {
+    const OperatorCost toeplitz =
+        toeplitz_cost(scan_.matrix_size, static_cast<std::int64_t>(channels()), how_.settings.precision,
+                      device_, how_.coils_at_once);
+    if (segments_ > 0) return segmented_model(method, transform, toeplitz);
+    double points = 1;
+    for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
+    arrays().hold("Q", points * element_);
+    auto mark = arrays().mark();
+    arrays().hold("Q in the making", static_cast<double>(transform.point_spread_scratch_bytes()));
+    arrays().release(mark);
+    stage("Q", transform.point_spread());
+    arrays().hold("Toeplitz operator", static_cast<double>(toeplitz.bytes));
+    mark = arrays().mark();
+    arrays().hold("transfer function in the making", static_cast<double>(toeplitz.making_bytes));
+    arrays().release(mark);
+    stage("transfer function", toeplitz.making);
+    arrays().hold("grids of the Toeplitz operator", static_cast<double>(toeplitz.scratch_bytes));
+    return toeplitz.forward;
+  }
+  if (segments_ > 0) return segmented_model(method, transform, {});
+  arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
+  return sense.forward + sense.adjoint;
+}
+
+/// The same with a field map.
+Work Walk::segmented_model(const LeastSquares& method, const TransformCost& transform,
+                           const OperatorCost& toeplitz) {
+  // Least squares of every distinct sample time with 1, 2, ... segments over 256 frequencies, or 512 differences.
+  const double times = scan_.readout_length > 0 ? static_cast<double>(scan_.readout_length)
+                                                : std::min(samples_, 4096.0);
+  constexpr double phasor_s = 2e-8;
+  const double threads = std::max(1, omp_get_max_threads());
+  const auto fit_s = [&](double count, double frequencies) {
+    return times * frequencies * count * (count + 1) * phasor_s / threads;
+  };
+  stage("time segments", {}, fit_s(segments_, 256) + (differences_ > 0 ? fit_s(differences_, 512) : 0), true);
+  const OperatorCost encoding =
+      off_resonance_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()),
+                         how_.coils_at_once, segments_);
+  arrays().hold("time segments of the encoding", static_cast<double>(encoding.bytes));
+  out_.host.hold("weights of the time segments", (segments_ + differences_) * samples_ * 16.0);
+  if (method.normal == NormalKind::explicit_product) {
+    arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
+    return encoding.forward + encoding.adjoint;
+  }
+  arrays().hold("Toeplitz operators of the time segments",
+                differences_ * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes));
+  double points = 1;
+  for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
+  const auto mark = arrays().mark();
+  arrays().hold("Q in the making", points * element_ +
+                                       static_cast<double>(std::max(transform.point_spread_scratch_bytes(),
+                                                                    toeplitz.making_bytes)));
+  arrays().release(mark);
+  stage("Q", static_cast<double>(differences_) * (transform.point_spread() + toeplitz.making));
+  return static_cast<double>(differences_) * toeplitz.forward;
+}
+
+void Walk::iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal) {
+  const double image = voxels_ * element_, segments = std::max(1, segments_);
+  // The random start is one thread's.
+  stage("largest eigenvalue", 10.0 * (normal + vectors(0)) + touched(4 * image), voxels_ * 1e-8);
+  if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
+      roughness && roughness->prior) {
+    arrays().hold("weights of the prior", 1.5 * image);
+    out_.host.hold("prior image", static_cast<double>(roughness->prior->image.values.size()) * 4 + voxels_ * 4);
+    const double threads = std::max(1, omp_get_max_threads());
+    stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads + 3e-8), true);
+  }
+  arrays().hold("image and right-hand side", 2 * image);
+  const auto scratch = static_cast<double>(transform.scratch_bytes(together()));
+  arrays().hold("sums of the transform", scratch);
+  const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
+  const auto mark = arrays().mark();
+  arrays().hold("images of the solver", 3 * image);
+  arrays().hold("residuals of the solver", kept * image);
+  arrays().release(mark);
+
+  const double coils_of_a_solve = channels(), before = std::min<double>(out_.iterations, kept);
+  const Work adjoint = segments * (transform.adjoint(static_cast<std::int64_t>(coils_of_a_solve)) +
+                                   copied(segments_ > 0 ? 4 * samples_ * coils_of_a_solve * element_ : 0));
+  stage("FhD", out_.solves * adjoint + touched(scratch + voxels_ * coils_of_a_solve * element_));
+  const Work solve = out_.iterations * (normal + vectors(0)) + normal +
+                     vectors(before * before / 2 + (out_.iterations - before) * kept) +
+                     touched((kept + 4) * image);
+  out_.iteration = normal + vectors(kept);
+  // Some eight solutions, each from the one before.
+  if (std::holds_alternative<FromNoise>(method.lambda)) stage("search of lambda", out_.solves * 8 * solve);
+  stage("conjugate gradient", out_.solves * solve);
+}
+
+void Walk::predict_samples(const TransformCost& transform) {
+  const double values = samples_ * channels() * element_, segments = std::max(1, segments_);
+  arrays().hold("predicted data", values);
+  const auto count = static_cast<std::int64_t>(channels());
+  Work prediction = transform.forward(count);
+  if (predicts_by_gridding(how_.settings, transform_.kind)) {
+    const GriddedCost best(transform_sizes(), prediction_accuracy);
+    const auto bytes = static_cast<double>(best.bytes()), scratch = static_cast<double>(best.scratch_bytes(together()));
+    arrays().hold("gridding of the data residual", bytes + scratch);
+    prediction = best.forward(count) + (1 / segments) * (best.making() + touched(bytes + scratch));
+  }
+  const Work weighting = copied(segments_ > 0 ? 4 * values : 0);
+  stage("data residual", out_.solves * (segments * (prediction + weighting) + touched(values) + copied(4 * values)));
+}
+
+void Walk::verify(bool solved) {
+  if (how_.verifier == nullptr) return;
+  const double values = samples_ * (solved ? channels() : coils()) * element_;
+  if (solved) out_.host.hold("input of the certificate", values + 2 * voxels_ * element_);
+  stage("certificate", copied(2 * values + 5 * voxels_ * element_), 0, true);
+}
+
+void Walk::companion() {
+  if (how_.companion == nullptr) return;
+  // Image and Q of the reconstruction are still there; the coils and maps are the same.
+  ScanSizes same_coils = scan_;
+  same_coils.coils = out_.coils;
+  same_coils.has_maps = out_.coil_decision.uses_maps();
+  EstimateSettings how{*how_.companion, device_};
+  const Estimate made = Walk(same_coils, how)();
+  out_.stages.push_back({"gridded image", {}, 0, false});
+  for (const auto& stage : made.stages) out_.stages.back().work += stage.work;
+  out_.between.work += made.between.work;
+  MemoryLedger& ledger = gpu_ ? out_.device : out_.host;
+  ledger.hold("gridded image", static_cast<double>((gpu_ ? made.device : made.host).peak_bytes()) -
+                                   (gpu_ ? 0 : program_bytes + samples_ * (coils() * 8 + 24)));
+}
+
+}  // namespace
+
+ScanSizes sizes_of(const Scan& scan) {
+  ScanSizes sizes;
+  sizes.matrix_size = scan.geometry.matrix_size;
+  sizes.samples = count_samples(scan.trajectory);
+  sizes.coils = scan.kspace.coil_count();
+  if (sizes.coils > 1) sizes.calibration_sampled = calibration_is_sampled(scan.trajectory, sizes.matrix_size);
+  sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
+  sizes.has_maps = scan.sensitivity_maps.has_value();
+  sizes.has_field_map = scan.field_map.has_value();
+  sizes.has_sample_time = scan.sample_time_s.has_value();
+  return sizes;
+}
+
+Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) { return Walk(scan, how)(); }
+
+double Prediction::seconds() const {
+  double sum = other_seconds;
+  for (const Stage& stage : stages) sum += stage.seconds;
+  return sum;
+}
+
+Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const MachineRates& device,
+                   const MachineRates& host) {
+  const Estimate made = estimate(scan, how);
+  const auto seconds_of = [&](const EstimatedStage& stage) {
+    return stage.seconds + (stage.on_host ? host : device).seconds(stage.work);
+  };
+  Prediction result;
+  result.other_seconds = seconds_of(made.between);
+  double before = result.other_seconds;
+  const bool solved = least_squares(how.settings) != nullptr;
+  for (const auto& stage : made.stages) {
+    double seconds = seconds_of(stage);
+    if (stage.name == "certificate")
+      seconds += how.verifier->expected_seconds(
+          {static_cast<double>(scan.samples.all), scan.voxels(),
+           static_cast<double>(made.coil_decision.uses_maps() || !solved ? made.coils : 1), solved, before,
+           host.speedup});
+    before += seconds;
+    result.stages.push_back({stage.name, seconds});
+  }
+  result.iterations_seconds =
+      made.solves * std::max(0, made.most_iterations - made.iterations) * device.seconds(made.iteration);
+  return result;
+}
+
+}  // namespace fhd

@@ -1,0 +1,94 @@
+#include "recon/pipeline/finish.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "recon/array/vector_math.hpp"
+#include "recon/domain/text.hpp"
+
+namespace fhd {
+namespace {
+
+const char* name_of(const Method& method) {
+  constexpr const char* names[] = {"cg", "gridded", "adjoint", "fft"};
+  return names[method.index()];
+}
+
+std::string in_words(const LambdaChoice& lambda) {
+  if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&lambda))
+    return short_number(of_largest->share);
+  if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&lambda))
+    return short_number(of_mean->share) + " of the mean eigenvalue";
+  return "from the noise";
+}
+
+template <class T>
+Image cropped(const Array<Complex<T>>& full, const Scan& scan) {
+  Image image;
+  image.geometry = scan.geometry;
+  std::array<int, 3> first{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const int n = scan.geometry.matrix_size[axis], wanted = scan.cropped_matrix_size[axis];
+    if (wanted == 0 || wanted == n) continue;
+    first[axis] = n / 2 - wanted / 2;  // the centre voxel floor(N/2) stays at the centre
+    image.geometry.matrix_size[axis] = wanted;
+    image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
+  }
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  const auto [nx, ny, nz] = image.geometry.matrix_size;
+  for (std::int64_t z = 0; z < nz; ++z)
+    for (std::int64_t y = 0; y < ny; ++y)
+      for (std::int64_t x = 0; x < nx; ++x)
+        image.values[(z * ny + y) * nx + x] = Complex<float>(
+            full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]]);
+  return image;
+}
+
+}  // namespace
+
+void describe_settings(const TransformSettings& transform, const Context& context) {
+  const Settings& s = context.settings;
+  Journal& journal = context.journal;
+  const auto* solved = least_squares(s);
+  const bool sums = solved || is_method<PlainAdjoint>(s), direct = transform.kind == TransformKind::direct;
+  journal.setting("method", name_of(s.method));
+  journal.setting("device", context.device().is_cpu() ? "cpu" : "cuda");
+  journal.setting("precision", s.precision == Precision::single_precision ? "single" : "double");
+  if (sums) journal.setting("transform", direct ? "direct" : "gridded");
+  if (!direct && !is_method<CartesianFft>(s)) journal.setting("accuracy", short_number(transform.accuracy));
+  if (sums && direct && context.device().is_cuda())
+    journal.setting("sin and cos", transform.sin_cos == SinCos::fast ? "fast" : "accurate");
+  if (solved == nullptr) return;
+  journal.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
+  journal.setting("regularizer",
+                  std::holds_alternative<IdentityPenalty>(solved->regularizer) ? "identity" : "roughness");
+  journal.setting("lambda", in_words(solved->lambda));
+  journal.setting("iterations", std::to_string(solved->iterations));
+  journal.setting("tolerance", short_number(solved->tolerance));
+}
+
+template <class T>
+Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context) {
+  scale(image, static_cast<T>(unit));
+  if (context.device().is_cuda())
+    context.journal.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
+  Image result = cropped(image, scan);
+  if (!std::all_of(result.values.begin(), result.values.end(),
+                   [](const auto& v) { return std::isfinite(v.re) && std::isfinite(v.im); }))
+    throw Error("reconstruction", "finite voxels", "NaN or infinity",
+                "use settings.precision = double, or a larger settings.lambda");
+  return result;
+}
+
+Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps) {
+  const std::int64_t coils = maps.extent(0), nz = maps.extent(1), pixels = maps.extent(2) * maps.extent(3);
+  Array<Complex<float>> slice(Shape{coils, maps.extent(2), maps.extent(3)});
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    std::copy_n(maps.data() + (coil * nz + nz / 2) * pixels, pixels, slice.data() + coil * pixels);
+  return slice;
+}
+
+template Image finished_image<float>(Array<Complex<float>>, double, const Scan&, const Context&);
+template Image finished_image<double>(Array<Complex<double>>, double, const Scan&, const Context&);
+
+}  // namespace fhd

@@ -1,0 +1,152 @@
+#include "recon/pipeline/lambda.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "recon/array/vector_math.hpp"
+#include "recon/coils/noise.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/discrepancy.hpp"
+
+namespace fhd {
+namespace {
+
+template <class T>
+void set_lambda(Model<T>& model, double lambda, Report& report) {
+  model.lambda = lambda;
+  model.problem.terms.front().weight = lambda;
+  report.lambda = lambda * model.map_unit * model.map_unit;
+}
+
+/// Norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the samples:
+/// from the noise readouts, else from the edge of k-space.
+template <class T>
+double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& journal) {
+  const Scan& scan = data.scan;
+  const auto covariance =
+      scan.noise
+          ? noise_covariance(*scan.noise)
+          : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  if (!scan.noise)
+    journal.note(
+        "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
+        "where signal makes it look larger");
+  const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
+  double variance = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    if (channels == coils || coil == strongest) variance += covariance.values[coil * coils + coil].re;
+  return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit;
+}
+
+/// The data residual and the penalty of the solution with lambda; each solution starts from the one before.
+template <class T>
+class LambdaCurve {
+ public:
+  LambdaCurve(const Model<T>& model, const Array<Complex<T>>& fhd, double data_norm, const Context& context)
+      : model_(model),
+        fhd_(fhd),
+        data_norm_(data_norm),
+        context_(context),
+        image_(fhd.shape(), fhd.device()),
+        product_(fhd.shape(), fhd.device()) {}
+
+  /// |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
+  double residual_at(double lambda) {
+    Problem<T> problem = model_.problem;
+    problem.terms.front().weight = lambda;
+    const LeastSquares& method = *least_squares(context_.settings);
+    conjugate_gradient(problem.system(), fhd_, image_, {method.iterations, method.tolerance}, {});
+    problem.normal->forward(image_, product_);
+    const double square =
+        data_norm_ * data_norm_ - 2 * real_dot(image_, fhd_) + real_dot(image_, product_);
+    const double residual = std::sqrt(std::max(square, 0.0)) / data_norm_;
+    auto& curve = context_.journal.report.lambda_curve;
+    curve.push_back({lambda / model_.largest_eigenvalue, residual,
+                     std::sqrt(std::max(problem.terms.front().term->value(image_), 0.0))});
+    if (context_.journal.progress())
+      context_.journal.progress()(
+          {"search of lambda", static_cast<std::int64_t>(curve.size()), 12, residual});
+    return residual;
+  }
+
+ private:
+  const Model<T>& model_;
+  const Array<Complex<T>>& fhd_;
+  double data_norm_;
+  const Context& context_;
+  Array<Complex<T>> image_, product_;
+};
+
+/// Where no lambda within 1e-5 ... 1e2 of the mean eigenvalue has the residual of the noise, the default stays.
+template <class T>
+double searched_lambda(const Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                       const Array<Complex<T>>& fhd, const Context& context) {
+  Journal& journal = context.journal;
+  const double start = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
+  const double data_norm = norm_of_all(samples, context.processes()),
+               noise = noise_norm(data, samples.extent(0), journal);
+  const double aim = journal.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
+  if (data_norm == 0 || noise == 0) {
+    journal.note("settings.lambda = auto: there is no noise to go by, the default lambda is used");
+    return start;
+  }
+  LambdaCurve<T> curve(model, fhd, data_norm, context);
+  DiscrepancyResult found;
+  journal.stage("search of lambda", [&] {
+    found = find_lambda({start, 1e-5 * model.mean_eigenvalue, 1e2 * model.mean_eigenvalue, aim},
+                        [&](double lambda) { return curve.residual_at(lambda); });
+  });
+  auto& points = journal.report.lambda_curve;
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.lambda < b.lambda; });
+  const double largest_penalty = std::max(points.front().penalty, 1e-300);
+  for (auto& point : points) point.penalty /= largest_penalty;
+  if (found.lambda) {
+    journal.note("lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
+                 " of the largest eigenvalue: there the data residual is the noise, " + short_number(aim) +
+                 " of the data");
+    return *found.lambda;
+  }
+  journal.note(found.stays_above
+                   ? "settings.lambda = auto: the data residual stays above the noise (" + short_number(aim) +
+                         ") whatever lambda is: something other than noise (maps, motion, off-resonance, a "
+                         "small matrix) dominates, and the default lambda is used"
+                   : "settings.lambda = auto: the data residual stays below the noise (" + short_number(aim) +
+                         ") whatever lambda is, and the default lambda is used");
+  return start;
+}
+
+}  // namespace
+
+template <class T>
+double norm_of_all(const Array<Complex<T>>& samples, const ProcessGroup& processes) {
+  const double mine = norm_l2(samples);
+  if (!processes.is_shared()) return mine;
+  double square = mine * mine;
+  processes.sum(&square, 1);
+  return std::sqrt(square);
+}
+
+template <class T>
+void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                   const Array<Complex<T>>& fhd, const Context& context) {
+  const LambdaChoice& choice = least_squares(context.settings)->lambda;
+  double lambda = 0;
+  if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&choice))
+    lambda = of_mean->share * model.mean_eigenvalue;
+  else if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&choice))
+    lambda = of_largest->share * model.largest_eigenvalue;
+  else
+    lambda = searched_lambda(model, data, samples, fhd, context);
+  set_lambda(model, lambda, context.journal.report);
+}
+
+#define FHD_INSTANTIATE(T)                                                                                  \
+  template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);                            \
+  template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&,               \
+                                 const Array<Complex<T>>&, const Context&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

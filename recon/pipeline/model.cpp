@@ -1,0 +1,166 @@
+#include "recon/pipeline/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "recon/array/vector_math.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/encoding/shared.hpp"
+#include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/prepare.hpp"
+#include "recon/solve/lanczos.hpp"
+#include "recon/solve/terms/anatomical_prior.hpp"
+#include "recon/solve/terms/terms.hpp"
+
+namespace fhd {
+namespace {
+
+template <class T>
+Array<Complex<T>> ones_for(const Geometry& geometry, Device device) {
+  const Shape image = geometry.image_shape();
+  Array<Complex<T>> ones(Shape{1, image[0], image[1], image[2]});
+  std::fill(ones.begin(), ones.end(), Complex<T>(1));
+  return ones.to(device);
+}
+
+/// E and E^H E with the field map of the scan, in time segments.
+template <class T>
+void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
+                  TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
+  const auto& [segments, differences] = off_resonance;
+  model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
+  std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
+  if (differences.time_s.empty()) {
+    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+  } else {
+    note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
+    const auto kernel = [&](const Array<double>& weights) { return operators.weighted_point_spread(&weights); };
+    context.journal.stage("Q", [&] {
+      model.problem.normal = make_off_resonance_normal<T>(kernel, model.maps(), *scan.field_map, differences,
+                                                          coils_at_once);
+    });
+  }
+  context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
+}
+
+template <class T>
+std::shared_ptr<const QuadraticTerm<T>> make_term(const Regularizer& regularizer, const Scan& scan,
+                                                  const Context& context) {
+  const auto* roughness = std::get_if<RoughnessPenalty>(&regularizer);
+  if (roughness == nullptr) return identity_term<T>();
+  if (!roughness->prior) return roughness_term<T>();
+  Array<T> weights;
+  context.journal.stage("anatomical prior", [&] {
+    const auto& [image, strength] = *roughness->prior;
+    weights = edge_weights<T>(resampled(image, scan.geometry), strength).to(context.device());
+  });
+  return roughness_term<T>(std::move(weights));
+}
+
+}  // namespace
+
+std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context) {
+  const auto is_zero = [](float omega) { return omega == 0; };
+  if (!scan.field_map || std::all_of(scan.field_map->begin(), scan.field_map->end(), is_zero))
+    return std::nullopt;
+  const auto* method = least_squares(context.settings);
+  if (method == nullptr)
+    context.journal.note(
+        "the field map of the scan is not used: only settings.method = cg corrects off-resonance");
+  else if (!scan.sample_time_s)
+    context.journal.note(
+        "the field map of the scan is not used: the scan does not say when its samples were taken");
+  if (method == nullptr || !scan.sample_time_s) return std::nullopt;
+  OffResonance result;
+  const double accuracy = off_resonance_accuracy(*method);
+  context.journal.stage("time segments", [&] {
+    result.segments = time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
+    if (method->normal == NormalKind::toeplitz)
+      result.differences = difference_time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
+  });
+  return result;
+}
+
+template <class T>
+bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance) {
+  if (!model.fits_scans_alike || corrects_off_resonance) return false;
+  if (model.has_maps != scan.sensitivity_maps.has_value()) return false;
+  if (!model.has_maps) return true;
+  const auto& values = scan.sensitivity_maps->values;
+  if (values.shape() != model.maps().shape()) return false;
+  const double unit = 1 / model.map_unit;  // a power of two: products are exact
+  std::int64_t different = 0;
+#pragma omp parallel for schedule(static) reduction(+ : different)
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    const auto& v = values.data()[i];
+    const auto& kept = model.maps().data()[i];
+    different += static_cast<T>(v.re * unit) != kept.re || static_cast<T>(v.im * unit) != kept.im;
+  }
+  return different == 0;
+}
+
+template <class T>
+Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                    std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context) {
+  const LeastSquares& method = *least_squares(context.settings);
+  const auto& processes = context.execution.processes;
+  Model<T> model;
+  model.has_maps = scan.sensitivity_maps.has_value();
+  ScaledMaps<T> maps = maps_of<T>(scan, context);
+  model.map_unit = maps.unit;
+  if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
+  model.sense =
+      std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values), coils_at_once);
+  if (off_resonance) {
+    use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
+  } else {
+    model.encoding = shared_encoding<T>(model.sense, processes);
+    if (method.normal == NormalKind::toeplitz) {
+      const auto& q = operators.point_spread(context.journal);
+      context.journal.stage("transfer function", [&] {
+        model.problem.normal = shared_toeplitz_normal(q, model.maps(), coils_at_once, processes);
+      });
+    } else {
+      model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    }
+  }
+  model.problem.encoding = model.encoding;
+  context.journal.stage("largest eigenvalue",
+                        [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
+  // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
+  model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
+                          std::pow(norm_l2(model.maps()), 2) /
+                          static_cast<double>(model.encoding->domain().size());
+  model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
+  const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
+  // A GPU has its memory for other things.
+  model.fits_scans_alike = context.device().is_cpu() && !processes->is_shared() && !off_resonance &&
+                           !(roughness && roughness->prior);
+  return model;
+}
+
+template <class T>
+Array<float> central_plane(const Array<Complex<T>>& point_spread) {
+  const std::int64_t ny = point_spread.extent(1), nx = point_spread.extent(2);
+  Array<Complex<T>> plane(Shape{ny, nx}, point_spread.device());
+  copy_range(point_spread, 0, plane, 0, plane.size());
+  plane = plane.to(Device::cpu());
+  Array<float> centred(Shape{ny, nx});
+  const double largest = abs(plane[0]);  // |q(0)| is the largest
+  for (std::int64_t y = 0; y < ny; ++y)
+    for (std::int64_t x = 0; x < nx; ++x)
+      centred[(y + ny / 2) % ny * nx + (x + nx / 2) % nx] =
+          largest == 0 ? 0.0F : static_cast<float>(abs(plane[y * nx + x]) / largest);
+  return centred;
+}
+
+#define FHD_INSTANTIATE(T)                                                                        \
+  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                \
+  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,  \
+                                  TrajectoryOperators<T>&, const Context&);                       \
+  template Array<float> central_plane<T>(const Array<Complex<T>>&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

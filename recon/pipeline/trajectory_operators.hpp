@@ -1,0 +1,64 @@
+#pragma once
+// What depends on the trajectory alone, for one matrix and one choice of transform: transforms, the
+// point-spread kernel Q, density compensation. Made when they are needed first, and used by every scan that
+// `are_of` says they fit.
+#include <memory>
+
+#include "recon/array/execution.hpp"
+#include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
+#include "recon/domain/trajectory_cache.hpp"
+#include "recon/pipeline/journal.hpp"
+#include "recon/transform/transform.hpp"
+
+namespace fhd {
+
+template <class T>
+class TrajectoryOperators {
+ public:
+  /// Of the share of the samples that belongs to this process. `transform.kind` is not automatic. `cache` may
+  /// be null.
+  TrajectoryOperators(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                      const TransformSettings& transform, const Execution& execution,
+                      std::shared_ptr<TrajectoryCache> cache);
+
+  /// Whether they are those of a scan: the same positions, matrix and choice of transform.
+  bool are_of(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+              const TransformSettings& transform) const;
+
+  const TransformSettings& settings() const { return settings_; }
+  const Trajectory& trajectory() const { return trajectory_; }
+  const std::array<int, 3>& matrix_size() const { return matrix_size_; }
+  /// Relative l2 error that the transform promises.
+  double promised_accuracy() const;
+
+  const std::shared_ptr<const FourierTransform<T>>& transform() { return transform_of(settings_); }
+  /// Another transform of the trajectory, of which one is held at a time.
+  const std::shared_ptr<const FourierTransform<T>>& transform_of(const TransformSettings& settings);
+  void release_other_transform() { other_.reset(); }
+
+  /// q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.
+  const Array<Complex<T>>& point_spread(Journal& journal);
+  /// The same for weighted samples; not kept.
+  Array<Complex<T>> weighted_point_spread(const Array<double>* weights) const;
+  /// [sample], host memory.
+  const Array<double>& density(Journal& journal);
+
+ private:
+  template <class Element, class Make, class IsRight>
+  Array<Element> from_cache_or_made(const std::string& what, const Shape& shape, Device device,
+                                    Journal& journal, const Make& make, const IsRight& is_right);
+  bool is_point_spread(const Array<Complex<T>>& q) const;
+
+  Trajectory trajectory_;
+  std::array<int, 3> matrix_size_;
+  TransformSettings settings_;
+  Execution execution_;
+  std::shared_ptr<TrajectoryCache> cache_;
+  std::shared_ptr<const FourierTransform<T>> transform_, other_;
+  TransformSettings other_settings_;
+  Array<Complex<T>> point_spread_;
+  Array<double> density_;
+};
+
+}  // namespace fhd

@@ -1,0 +1,85 @@
+#include "recon/pipeline/verify.hpp"
+
+#include <algorithm>
+
+#include "recon/array/vector_math.hpp"
+#include "recon/pipeline/decisions.hpp"
+
+namespace fhd {
+namespace {
+
+/// What is the same for every method; of one coil without its map.
+template <class T>
+VerifierInput<T> input_of(const Measurements<T>& data, std::optional<std::int64_t> coil,
+                          double promised_accuracy) {
+  const Scan& scan = data.scan;
+  VerifierInput<T> input{scan.trajectory, scan.geometry.matrix_size, scan.kspace.values.data(), 1, nullptr};
+  if (data.unit != 0) input.sample_scale = 1 / data.unit;
+  input.requested = promised_accuracy;
+  if (coil)
+    input.samples += *coil * scan.trajectory.sample_count();
+  else
+    input.coil_count = scan.kspace.coil_count();
+  return input;
+}
+
+template <class T>
+void verify(VerifierInput<T>& input, const Context& context) {
+  Journal& journal = context.journal;
+  input.elapsed_s = journal.elapsed_s();
+  journal.stage("certificate",
+                [&] { journal.report.certificate = context.services.verifier->verify(input); });
+}
+
+}  // namespace
+
+template <class T>
+void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                     std::optional<std::int64_t> coil, bool corrects_off_resonance,
+                     double promised_accuracy, const Context& context) {
+  const Scan& scan = data.scan;
+  auto input = input_of(data, coil, promised_accuracy);
+  if (!coil && scan.sensitivity_maps) {
+    input.maps = scan.sensitivity_maps->values.data();
+    input.map_scale = 1 / model.map_unit;
+  }
+  if (corrects_off_resonance) {
+    input.field_map = &*scan.field_map;
+    input.sample_time_s = &*scan.sample_time_s;
+    input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
+  }
+  input.image = solution.image.to(Device::cpu());
+  input.predicted = all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(),
+                                context.processes());
+  input.adjoint = solution.right_hand_side.to(Device::cpu());
+  Array<Complex<T>> product(solution.image.shape(), solution.image.device());
+  model.problem.normal->forward(solution.image, product);
+  input.normal = product.to(Device::cpu());
+  model.problem.system().forward(solution.image, product);
+  input.regularized = product.to(Device::cpu());
+  input.solver_residual = context.journal.report.relative_residuals.back();
+  if (context.processes().rank() == 0) verify(input, context);
+}
+
+template <class T>
+void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
+                        const Array<double>* weights, double promised_accuracy, const Context& context) {
+  if (!context.services.verifier) return;
+  auto input = input_of(data, 0, promised_accuracy);
+  input.weights = weights;
+  Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
+  copy_range(images, 0, first, 0, first.size());
+  input.adjoint = first.to(Device::cpu());
+  verify(input, context);
+}
+
+#define FHD_INSTANTIATE(T)                                                                           \
+  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&,      \
+                                   std::optional<std::int64_t>, bool, double, const Context&);       \
+  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,              \
+                                      const Array<double>*, double, const Context&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

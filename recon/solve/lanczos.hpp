@@ -1,0 +1,12 @@
+#pragma once
+#include "recon/array/linear_operator.hpp"
+
+namespace fhd {
+
+/// The largest eigenvalue of A, from below, by `steps` Lanczos steps from a random start with a fixed seed:
+/// the same number on every run. 10 steps come within a few per cent on F^H F. Source: Golub and Van Loan,
+/// 4th ed., 10.1.
+template <class T>
+double largest_eigenvalue(const HermitianOperator<T>& a, int steps = 10);
+
+}  // namespace fhd

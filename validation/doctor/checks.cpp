@@ -1,0 +1,81 @@
+// What several checks measure with.
+#include "validation/doctor/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fhd::doctor {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string listed(const std::vector<std::int64_t>& indices) {
+  constexpr std::size_t most = 6;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, indices.size()); ++i)
+    text += (i == 0                                              ? ""
+             : i + 1 == indices.size() && indices.size() <= most ? " and "
+                                                                 : ", ") +
+            std::to_string(indices[i]);
+  if (indices.size() > most) text += fmt::format(" and {} more", indices.size() - most);
+  return text;
+}
+
+const char* plural(std::int64_t count) { return count == 1 ? "" : "s"; }
+
+Finding finding_of(Severity severity, std::string topic, const std::string& line) {
+  int depth = 0;
+  for (std::size_t i = line.size(); i-- > 1;) {
+    if (line[i] == ')') ++depth;
+    if (line[i] == '(') --depth;
+    if (depth == 0 && line[i - 1] == ';' && line[i] == ' ')
+      return {severity, std::move(topic), line.substr(0, i - 1), line.substr(i + 1)};
+  }
+  return {severity, std::move(topic), line, {}};
+}
+
+std::vector<double> energies(const KSpace& kspace) {
+  const auto samples = kspace.sample_count();
+  std::vector<double> energy(static_cast<std::size_t>(samples));
+  for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil)
+    for (std::int64_t m = 0; m < samples; ++m)
+      energy[static_cast<std::size_t>(m)] += norm(Complex<double>(kspace.values[coil * samples + m]));
+  return energy;
+}
+
+double normalised_radius(const Scan& scan, std::int64_t m) {
+  const auto samples = scan.trajectory.sample_count();
+  double square = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (const int n = scan.geometry.matrix_size[axis]; n > 1)
+      square += std::pow(2 * scan.trajectory.k[axis * samples + m] / n, 2);
+  return std::sqrt(square);
+}
+
+double distance(const Scan& scan, std::int64_t a, std::int64_t b) {
+  const auto samples = scan.trajectory.sample_count();
+  double square = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (scan.geometry.matrix_size[axis] > 1)
+      square += std::pow(scan.trajectory.k[axis * samples + a] - scan.trajectory.k[axis * samples + b], 2);
+  return std::sqrt(square);
+}
+
+std::array<Extent, 3> extents_of(const Trajectory& trajectory) {
+  std::array<Extent, 3> extents;
+  const auto samples = trajectory.sample_count();
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples; ++m) {
+      extents[axis].lowest = std::min(extents[axis].lowest, trajectory.k[axis * samples + m]);
+      extents[axis].highest = std::max(extents[axis].highest, trajectory.k[axis * samples + m]);
+    }
+  return extents;
+}
+
+}  // namespace fhd::doctor

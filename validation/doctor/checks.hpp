@@ -1,0 +1,77 @@
+#pragma once
+// The checks of the input doctor, a file per subject, and what they share. Each adds what it finds; the
+// thresholds stand beside each check.
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/scan.hpp"
+#include "validation/doctor/diagnosis.hpp"
+
+namespace fhd::doctor {
+
+struct Findings {
+  void add(Severity severity, std::string topic, std::string what, std::string remedy = {}) {
+    list.push_back({severity, std::move(topic), std::move(what), std::move(remedy)});
+  }
+  std::vector<Finding> list;
+};
+
+// --- Of one volume; `readout_length` is 0 where unknown
+
+void check_geometry(const Geometry& geometry, Findings& findings);
+void check_extent(const Scan& scan, Findings& findings);
+void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings);
+void check_coils(const Scan& scan, Findings& findings);
+/// `dead`: coils without a value, ascending.
+void check_noise(const Scan& scan, const std::vector<std::int64_t>& dead, Findings& findings);
+/// `energy`: see energies.
+void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                  Findings& findings);
+void check_spikes(const Scan& scan, Findings& findings);
+void check_readouts(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                    Findings& findings);
+void check_maps(const Scan& scan, Findings& findings);
+void check_sample_times(const Scan& scan, std::int64_t readout_length, Findings& findings);
+void check_field_map(const Scan& scan, Findings& findings);
+
+// --- Of the file
+
+/// A trajectory that leaves this matrix but fits it with x and y exchanged.
+void check_swapped_axes(const std::string& path, const DiagnosisSettings& settings,
+                        const io::ScanSummary& summary, Findings& findings);
+/// Several slices at one place, or unequally spaced.
+void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>& slices, Findings& findings);
+void check_memory(const io::ScanSummary& summary, std::size_t memory_bytes, Findings& findings);
+void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings);
+
+// --- What they measure with
+
+constexpr const char* axis_names[] = {"x", "y", "z"};
+
+/// The upper one of two; 0 of none.
+double median(std::vector<double> values);
+/// "0", "0 and 3", "0, 1, 2 and 5 more"
+std::string listed(const std::vector<std::int64_t>& indices);
+/// "" for one, else "s"
+const char* plural(std::int64_t count);
+/// A sentence of the file's summary, or an Error's line, whose part behind the last "; " (outside of
+/// parentheses) tells what to do.
+Finding finding_of(Severity severity, std::string topic, const std::string& line);
+/// sum_c |d_c(m)|^2, [sample].
+std::vector<double> energies(const KSpace& kspace);
+/// sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.
+double normalised_radius(const Scan& scan, std::int64_t m);
+/// Of two samples, cycles/FOV. Axes of one voxel do not count.
+double distance(const Scan& scan, std::int64_t a, std::int64_t b);
+
+/// Of k along one axis, cycles/FOV.
+struct Extent {
+  double lowest = 0, highest = 0;
+  double magnitude() const { return std::max(-lowest, highest); }
+};
+std::array<Extent, 3> extents_of(const Trajectory& trajectory);
+
+}  // namespace fhd::doctor

@@ -1,0 +1,122 @@
+// Whether enough of k-space is sampled.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "validation/doctor/checks.hpp"
+
+namespace fhd {
+
+std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory,
+                                                std::array<int, 3> matrix_size) {
+  // One cell for each integer k from -floor(N/2) - 1 to floor(N/2) + 1.
+  std::array<std::int64_t, 3> cells{};
+  for (int axis = 0; axis < 3; ++axis)
+    cells[axis] = matrix_size[axis] == 1 ? 1 : 2 * (matrix_size[axis] / 2 + 1) + 1;
+  const std::int64_t total = cells[0] * cells[1] * cells[2];
+  if (total > (std::int64_t{1} << 30)) return std::nullopt;
+  constexpr std::uint8_t sampled = 1, between = 2;
+  std::vector<std::uint8_t> grid(static_cast<std::size_t>(total));
+  const auto samples = trajectory.sample_count();
+  for (std::int64_t m = 0; m < samples; ++m) {
+    std::int64_t at = 0;
+    for (int axis = 2; axis >= 0; --axis) {
+      const std::int64_t half = cells[axis] / 2;
+      const auto cell = cells[axis] == 1 ? 0 : std::llround(trajectory.k[axis * samples + m]) + half;
+      at = at * cells[axis] + std::clamp<std::int64_t>(cell, 0, cells[axis] - 1);
+    }
+    grid[static_cast<std::size_t>(at)] = sampled;
+  }
+  SamplingDensity density;
+  std::int64_t stride = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    std::int64_t span = 0, steps = 0;
+    for (std::int64_t line = 0; line < total / cells[axis] && cells[axis] > 1; ++line) {
+      const std::int64_t begin = line / stride * stride * cells[axis] + line % stride;
+      std::int64_t first = -1, last = -1, count = 0;
+      for (std::int64_t i = 0; i < cells[axis]; ++i)
+        if (grid[static_cast<std::size_t>(begin + i * stride)] & sampled) {
+          if (first < 0) first = i;
+          last = i;
+          ++count;
+        }
+      if (count < 2) continue;
+      span += last - first;
+      steps += count - 1;
+      for (std::int64_t i = first; i <= last; ++i)
+        grid[static_cast<std::size_t>(begin + i * stride)] |= between;
+    }
+    if (steps > 0) density.spacing[axis] = static_cast<double>(span) / static_cast<double>(steps);
+    stride *= cells[axis];
+  }
+  const auto touched = std::count_if(grid.begin(), grid.end(), [](auto c) { return c != 0; });
+  const auto visited = std::count_if(grid.begin(), grid.end(), [](auto c) { return (c & sampled) != 0; });
+  if (visited > 0) density.undersampling = static_cast<double>(touched) / static_cast<double>(visited);
+  return density;
+}
+
+}  // namespace fhd
+
+namespace fhd::doctor {
+namespace {
+
+/// Positions that occur again, beyond one (the centre of k-space) for each readout.
+void check_repeated_positions(const Scan& scan, std::int64_t readout_length, Findings& findings) {
+  const auto samples = scan.kspace.sample_count();
+  std::vector<std::array<std::int64_t, 3>> positions(static_cast<std::size_t>(samples));
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (int axis = 0; axis < 3; ++axis)
+      positions[static_cast<std::size_t>(m)][axis] =
+          scan.geometry.matrix_size[axis] == 1 ? 0
+                                               : std::llround(scan.trajectory.k[axis * samples + m] * 1e5);
+  std::sort(positions.begin(), positions.end());
+  const auto distinct = std::unique(positions.begin(), positions.end()) - positions.begin();
+  const auto readouts = readout_length > 0 ? samples / readout_length : 0;
+  const auto repeated = samples - distinct;
+  if (distinct == 1 && samples > 1)
+    findings.add(Severity::problem, "trajectory", "All samples lie at one k-space position.",
+                 "write the true trajectory into the file");
+  else if (repeated > readouts + samples / 10)
+    findings.add(
+        Severity::note, "trajectory",
+        fmt::format("{} of {} samples lie where another one does; they are averaged.", repeated, samples));
+}
+
+}  // namespace
+
+void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings) {
+  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  const auto voxels = scan.geometry.voxel_count();
+  if (samples * coils < voxels)
+    findings.add(
+        Severity::warning, "density",
+        fmt::format(
+            "{} voxels are sought from {} samples of {} coil{}: fewer values than unknowns, so lambda "
+            "decides what the data leave open.",
+            voxels, samples, coils, plural(coils)),
+        "a smaller --matrix, a larger --lambda, or --regularizer roughness");
+  const auto density = sampling_density(scan.trajectory, scan.geometry.matrix_size);
+  if (!density) return;
+  std::vector<std::string> spacings;
+  for (int axis = 0; axis < 3; ++axis)
+    if (scan.geometry.matrix_size[axis] > 1)
+      spacings.push_back(fmt::format("{:.2f} along {}", density->spacing[axis], axis_names[axis]));
+  const auto text = fmt::format("{:.2f} in all; mean distance of sampled cells of k-space {}",
+                                density->undersampling, fmt::join(spacings, ", "));
+  // Rounding to cells leaves a few holes in k-space that is fully sampled.
+  if (density->undersampling < 1.3)
+    findings.add(Severity::ok, "density", "k-space is sampled without gaps: undersampling " + text + ".");
+  else if (density->undersampling <= static_cast<double>(coils))
+    findings.add(Severity::note, "density",
+                 "k-space is undersampled: " + text + ". Sensitivity maps and lambda fill the gaps.");
+  else
+    findings.add(Severity::warning, "density",
+                 fmt::format("k-space is undersampled more than {} coil{} can unfold: {}.", coils,
+                             plural(coils), text),
+                 "expect streaks or aliases; --regularizer roughness, --prior or a smaller --matrix helps");
+  check_repeated_positions(scan, readout_length, findings);
+}
+
+}  // namespace fhd::doctor

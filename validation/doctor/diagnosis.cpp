@@ -1,0 +1,140 @@
+#include "validation/doctor/diagnosis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "recon/error.hpp"
+#include "validation/doctor/checks.hpp"
+
+namespace fhd {
+namespace {
+
+using namespace doctor;
+
+/// What the header tells: sizes, what was left out, inferred, or is missing.
+void add_summary(const io::ScanSummary& summary, Findings& findings) {
+  const auto& n = summary.geometry.matrix_size;
+  findings.add(Severity::ok, "file",
+               fmt::format("{}: {} x {} x {} voxels, {} coil{}, {} samples, {} slice{}, {} repetition{}.",
+                           summary.format, n[0], n[1], n[2], summary.coil_count, plural(summary.coil_count),
+                           summary.samples_per_scan, summary.slice_count, plural(summary.slice_count),
+                           summary.repetition_count, plural(summary.repetition_count)));
+  for (const auto& [name, value] : summary.facts)
+    if (name == "readouts skipped")
+      findings.add(Severity::note, "readouts", "Readouts left out: " + value + ".");
+  for (const auto& sentence : summary.inferred)
+    findings.list.push_back(finding_of(Severity::note, "inferred", sentence));
+  for (const auto& sentence : summary.missing)
+    findings.list.push_back(finding_of(Severity::warning, "missing", sentence));
+}
+
+/// Findings of volume after volume: those of one severity, topic and remedy come once.
+class FindingsOfVolumes {
+ public:
+  FindingsOfVolumes(std::int64_t volumes, Findings& findings) : volumes_(volumes), findings_(findings) {}
+
+  void add(std::int64_t slice, std::int64_t repetition, std::vector<Finding> found) {
+    std::set<Key> counted;  // a volume may have two findings of one topic
+    for (auto& finding : found) {
+      const Key key(finding.severity, finding.topic + finding.remedy);
+      if (!counted.insert(key).second) continue;
+      const auto [place, is_new] = known_.try_emplace(key, Known{findings_.list.size(), 0});
+      ++place->second.volumes;
+      if (!is_new) continue;
+      if (volumes_ > 1 && finding.severity != Severity::ok)
+        finding.what = fmt::format("Slice {}, repetition {}: {}", slice, repetition, finding.what);
+      findings_.list.push_back(std::move(finding));
+    }
+  }
+
+  /// Adds to each in how many volumes it was found.
+  void count() {
+    for (const auto& [key, known] : known_)
+      if (known.volumes > 1 && key.first != Severity::ok)
+        findings_.list[known.index].what += fmt::format(" So in {} of {} volumes.", known.volumes, volumes_);
+  }
+
+ private:
+  using Key = std::pair<Severity, std::string>;
+  struct Known {
+    std::size_t index;
+    std::int64_t volumes;
+  };
+  std::int64_t volumes_;
+  Findings& findings_;
+  std::map<Key, Known> known_;
+};
+
+/// The slices that could be read.
+std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
+  const auto& summary = file.summary();
+  FindingsOfVolumes of_volumes(summary.slice_count * summary.repetition_count, findings);
+  std::vector<Geometry> slices;
+  for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
+    for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
+      std::vector<Finding> found;
+      try {
+        const auto scan = file.read(slice, repetition);
+        if (repetition == 0) slices.push_back(scan.geometry);
+        found = diagnose(scan, summary.readout_length);
+      } catch (const Error& error) {
+        found.push_back(finding_of(Severity::problem, "values", error.what()));
+      }
+      of_volumes.add(slice, repetition, std::move(found));
+    }
+  of_volumes.count();
+  return slices;
+}
+
+}  // namespace
+
+std::string_view name_of(Severity severity) {
+  constexpr std::string_view names[] = {"ok", "note", "warning", "problem"};
+  return names[static_cast<int>(severity)];
+}
+
+std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length) {
+  Findings findings;
+  check_geometry(scan.geometry, findings);
+  check_extent(scan, findings);
+  check_density(scan, readout_length, findings);
+  check_coils(scan, findings);
+  const auto energy = energies(scan.kspace);
+  if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
+    check_signal(scan, energy, readout_length, findings);
+    check_spikes(scan, findings);
+    check_readouts(scan, energy, readout_length, findings);
+  }
+  check_maps(scan, findings);
+  check_sample_times(scan, readout_length, findings);
+  check_field_map(scan, findings);
+  return std::move(findings.list);
+}
+
+std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& settings) {
+  Findings findings;
+  std::unique_ptr<io::ScanFile> file;
+  try {
+    file = io::open_scan(path, settings.options);
+  } catch (const Error& error) {
+    return {finding_of(Severity::problem, "file", error.what())};
+  }
+  const auto& summary = file->summary();
+  add_summary(summary, findings);
+  check_memory(summary, settings.memory_bytes, findings);
+  if (settings.prior) check_prior(*settings.prior, summary.geometry, findings);
+  const auto slices = diagnose_volumes(*file, findings);
+  if (slices.empty())
+    check_swapped_axes(path, settings, summary, findings);
+  else
+    check_positions(summary, slices, findings);
+  std::stable_sort(findings.list.begin(), findings.list.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return std::move(findings.list);
+}
+
+}  // namespace fhd

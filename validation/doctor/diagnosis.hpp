@@ -1,0 +1,59 @@
+#pragma once
+// The input doctor: what a scan holds, what had to be inferred, and what looks wrong, in words, before any
+// time is spent on a reconstruction.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd {
+
+/// problem: `fhd recon` would stop, or there is nothing to reconstruct.
+enum class Severity { ok, note, warning, problem };
+/// "ok", "note", "warning", "problem"
+std::string_view name_of(Severity severity);
+
+struct Finding {
+  Severity severity = Severity::ok;
+  std::string topic;   ///< what was looked at, such as "coils"; the same word for every scan
+  std::string what;    ///< what was found, a sentence
+  std::string remedy;  ///< the option or the change of the file that answers it; may be empty
+};
+
+struct DiagnosisSettings {
+  io::ReadOptions options;
+  std::optional<Volume> prior;   ///< the image meant for --prior
+  std::size_t memory_bytes = 0;  ///< of this machine; 0: not compared
+};
+
+/// Findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: readouts
+/// are then not looked at one by one.
+std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length);
+
+/// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
+/// cannot be read is a problem among the findings, not an exception. The same finding in several volumes
+/// comes once, with their number.
+std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& settings);
+
+/// What distinguishes the sampled part of k-space from a full one, on cells of 1 cycle/FOV.
+struct SamplingDensity {
+  /// Mean distance of sampled cells along x, y, z within the sampled extent: 1 where none is missing, 2 where
+  /// every second line is.
+  std::array<double, 3> spacing{1, 1, 1};
+  /// Cells between sampled ones (along some axis) and themselves, over the sampled ones: the undersampling.
+  double undersampling = 1;
+};
+
+/// Empty when the cells would take more than 1 GiB.
+std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory, std::array<int, 3> matrix_size);
+
+/// Median shift of the readouts' energy along their direction, cycles/FOV, of readouts that pass the centre
+/// of k-space from one side to the other; a delay of the gradients shows as a shift that does not depend on
+/// the direction. Empty when fewer than 8 such readouts exist.
+std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_length);
+
+}  // namespace fhd

@@ -1,0 +1,150 @@
+// Whether the values are the signal of an object, sampled where the trajectory says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "validation/doctor/checks.hpp"
+
+namespace fhd {
+
+std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_length) {
+  constexpr std::size_t fewest = 8;
+  const auto samples = scan.kspace.sample_count();
+  if (readout_length < 8 || samples % readout_length != 0) return std::nullopt;
+  const auto energy = doctor::energies(scan.kspace);
+  const auto k = [&](std::int64_t m, int axis) {
+    return scan.geometry.matrix_size[axis] == 1 ? 0.0 : scan.trajectory.k[axis * samples + m];
+  };
+  std::vector<double> shifts;
+  for (std::int64_t begin = 0; begin < samples; begin += readout_length) {
+    const auto end = begin + readout_length - 1;
+    std::array<double, 3> direction{};
+    double length = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      direction[axis] = k(end, axis) - k(begin, axis);
+      length += direction[axis] * direction[axis];
+    }
+    length = std::sqrt(length);
+    if (length < 8) continue;
+    // Straight, and through the centre from side to side.
+    double nearest = INFINITY, weight = 0, moment = 0, lowest = INFINITY, highest = -INFINITY;
+    for (auto m = begin; m <= end; ++m) {
+      double along = 0, square = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        along += k(m, axis) * direction[axis] / length;
+        square += k(m, axis) * k(m, axis);
+      }
+      nearest = std::min(nearest, square);
+      lowest = std::min(lowest, along);
+      highest = std::max(highest, along);
+      // Noise is spread evenly and would pull the mean to the middle: the peak alone counts, by |d|^4.
+      const double e = energy[static_cast<std::size_t>(m)] * energy[static_cast<std::size_t>(m)];
+      weight += e;
+      moment += e * along;
+    }
+    if (nearest > 1 || -lowest < 0.3 * length || highest < 0.3 * length || weight == 0) continue;
+    shifts.push_back(moment / weight);
+  }
+  if (shifts.size() < fewest) return std::nullopt;
+  // A linear phase of the object shifts opposite directions oppositely; equal numbers of both are needed to
+  // tell.
+  return doctor::median(std::move(shifts));
+}
+
+}  // namespace fhd
+
+namespace fhd::doctor {
+
+void check_signal(const Scan& scan, const std::vector<double>& energy, std::int64_t readout_length,
+                  Findings& findings) {
+  const auto samples = scan.kspace.sample_count();
+  double inner = 0, outer = 0;
+  std::int64_t inner_count = 0, outer_count = 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    const double e = energy[static_cast<std::size_t>(m)], radius = normalised_radius(scan, m);
+    if (radius < 0.2) inner += e, ++inner_count;
+    if (radius > 0.5) outer += e, ++outer_count;
+  }
+  if (inner_count == 0) {
+    findings.add(Severity::warning, "centre",
+                 "No sample lies near the centre of k-space, which holds the contrast of the image.",
+                 "check --trajectory-unit, or whether the file's k-space is centred");
+    return;
+  }
+  const double ratio = outer_count == 0 || outer == 0 ? INFINITY
+                                                      : (inner / static_cast<double>(inner_count)) /
+                                                            (outer / static_cast<double>(outer_count));
+  // An image of a thing has 10^3 and more; noise alone has 1.
+  if (ratio < 2) {
+    findings.add(
+        Severity::warning, "centre",
+        fmt::format("The centre of k-space holds no more energy per sample than its edge (ratio {:.2g}): "
+                    "noise only, or the trajectory does not belong to these values (order, unit, axes).",
+                    ratio),
+        "check the order of samples, --trajectory-unit, and that the file holds a signal");
+    return;
+  }
+  const auto strongest_sample = std::max_element(energy.begin(), energy.end()) - energy.begin();
+  // Field inhomogeneity and readout phase move the peak by a few cycles/FOV; a tenth of the edge is no longer
+  // that.
+  if (normalised_radius(scan, strongest_sample) > 0.2) {
+    std::array<double, 3> at{};
+    for (int axis = 0; axis < 3; ++axis) at[axis] = scan.trajectory.k[axis * samples + strongest_sample];
+    findings.add(
+        Severity::warning, "centre",
+        fmt::format(
+            "The strongest sample lies at k = ({:.3g}, {:.3g}, {:.3g}) cycles/FOV, not at the centre.", at[0],
+            at[1], at[2]),
+        "a spike, a shifted or mirrored axis, or a wrong order of samples in the file");
+  } else {
+    findings.add(
+        Severity::ok, "centre",
+        fmt::format("The energy is at the centre of k-space ({:.2g} times that of the edge).", ratio));
+  }
+  if (const auto shift = readout_shift(scan, readout_length); shift && std::abs(*shift) > 0.5)
+    findings.add(
+        Severity::warning, "centre",
+        fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
+                    "their direction: the trajectory is delayed against the data.",
+                    std::abs(*shift), *shift > 0 ? "behind" : "before"),
+        fmt::format("shift the trajectory by {:.2g} cycles/FOV along its readouts", -*shift));
+}
+
+void check_spikes(const Scan& scan, Findings& findings) {
+  constexpr int bands = 32;
+  constexpr double factor = 100;  // of energies
+  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  std::vector<int> band(static_cast<std::size_t>(samples));
+  for (std::int64_t m = 0; m < samples; ++m)
+    band[static_cast<std::size_t>(m)] =
+        std::min(bands - 1, static_cast<int>(normalised_radius(scan, m) * bands / 1.8));
+  std::int64_t count = 0, first_coil = 0, first_sample = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    const auto* values = scan.kspace.values.data() + coil * samples;
+    const auto energy = [&](std::int64_t m) { return norm(Complex<double>(values[m])); };
+    std::vector<std::vector<double>> of_band(bands);
+    for (std::int64_t m = 0; m < samples; ++m)
+      of_band[band[static_cast<std::size_t>(m)]].push_back(energy(m));
+    std::vector<double> usual;
+    for (auto& one : of_band) usual.push_back(median(std::move(one)));
+    for (std::int64_t m = 1; m + 1 < samples; ++m) {
+      const double e = energy(m);
+      if (e <= factor * usual[band[static_cast<std::size_t>(m)]] || e <= factor * energy(m - 1) ||
+          e <= factor * energy(m + 1) || normalised_radius(scan, m) < 0.1)
+        continue;
+      if (distance(scan, m, m - 1) > 2 || distance(scan, m, m + 1) > 2) continue;  // not one smooth readout
+      if (count++ == 0) first_coil = coil, first_sample = m;
+    }
+  }
+  if (count > 0)
+    findings.add(
+        Severity::warning, "spikes",
+        fmt::format(
+            "{} sample{} stand{} out tenfold from their neighbours (first: coil {}, sample {}): spikes "
+            "become stripes in the image.",
+            count, plural(count), count == 1 ? "s" : "", first_coil, first_sample),
+        "remove those readouts, or replace the values by the mean of their neighbours");
+}
+
+}  // namespace fhd::doctor

@@ -1,0 +1,155 @@
+// fhd plan: what it says before a run is what the run then does and takes.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "validation/tests/program.hpp"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Plan : public tests::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_EQ(setenv("XDG_CACHE_HOME", path("cache").c_str(), 1), 0);
+    // Small scans: threads that wait for each other on a busy machine would take most of the time.
+    ASSERT_EQ(setenv("OMP_NUM_THREADS", "1", 1), 0);
+  }
+  void simulate(const std::string& name, const std::string& options) const {
+    ASSERT_EQ(run("simulate -o " + path(name) + " " + options), 0) << text("err");
+  }
+  /// The CPU's plan.
+  Json plan(const std::string& arguments) const {
+    EXPECT_EQ(run("plan --json --device cpu " + arguments), 0) << text("err");
+    return Json::parse(text("out"))["devices"][0];
+  }
+  Json report(const std::string& arguments) const {
+    EXPECT_EQ(run("recon --quiet --device cpu -o " + path("result") + " " + arguments), 0) << text("err");
+    return Json::parse(text("result.json"))["images"][0];
+  }
+  /// The same, and the memory that the process took at most.
+  Json report(const std::string& arguments, double& bytes) const {
+    std::vector<std::string> words{"recon", "--quiet", "--device", "cpu", "-o", path("result")};
+    std::istringstream stream(arguments);
+    for (std::string word; stream >> word;) words.push_back(word);
+    const auto outcome = measured(words);
+    EXPECT_EQ(outcome.status, 0) << text("err_bg");
+    bytes = outcome.peak_bytes;
+    return Json::parse(text("result.json"))["images"][0];
+  }
+};
+
+TEST_F(Plan, names_the_stages_the_report_will_have) {
+  simulate("maps", "--trajectory spiral --dimensions 2 --matrix 32,32 --coils 4");
+  simulate("no_maps", "--trajectory spiral --dimensions 2 --matrix 32,32 --coils 14 --no-maps");
+  simulate("cartesian", "--trajectory cartesian --dimensions 2 --matrix 32,32 --coils 2");
+  const std::vector<std::string> runs = {path("maps.h5"),
+                                         path("maps.h5") + " --transform gridded",
+                                         path("maps.h5") + " --normal explicit",
+                                         path("maps.h5") + " --coils none --no-gridded-image",
+                                         path("maps.h5") + " --precision double",
+                                         path("maps.h5") + " --method gridded",
+                                         path("maps.h5") + " --method adjoint",
+                                         path("maps.h5") + " --method adjoint --transform gridded",
+                                         path("maps.h5") + " --whiten edge --coils adaptive --compress 3",
+                                         path("no_maps.h5"),
+                                         path("cartesian.h5") + " --method fft"};
+  for (const auto& arguments : runs) {
+    const Json planned = plan(arguments), made = report(arguments);
+    std::vector<std::string> expected, found;
+    for (const auto& stage : made["stages"]) expected.push_back(stage["name"]);
+    for (const auto& [name, seconds] : planned["stages"].items()) {
+      found.push_back(name);
+      EXPECT_GE(seconds.get<double>(), 0) << name;
+    }
+    EXPECT_EQ(found, expected) << arguments;
+    if (made["settings"].contains("transform")) {
+      EXPECT_EQ(planned["transform"], made["settings"]["transform"]) << arguments;
+    }
+    if (made["settings"].contains("virtual coils")) {
+      EXPECT_EQ(std::to_string(planned["coils"].get<int>()), made["settings"]["virtual coils"]) << arguments;
+    }
+  }
+}
+
+/// What a run takes, beside what was planned for it.
+struct Outcome {
+  double planned_bytes = 0, bytes = 0, planned_seconds = 0, seconds = 0;
+};
+
+TEST_F(Plan, is_what_happens_in_memory_and_time) {
+  const std::pair<const char*, const char*> scans[] = {
+      {"spiral", "--trajectory spiral --dimensions 2 --matrix 128,128 --coils 8"},
+      {"volume", "--trajectory radial-3d --dimensions 3 --matrix 48,48,48 --coils 4 --readouts 400"},
+      {"no_maps", "--trajectory spiral --dimensions 2 --matrix 96,96 --coils 14 --no-maps"}};
+  for (const auto& [name, options] : scans) simulate(name, options);
+  const std::pair<const char*, const char*> cases[] = {
+      {"spiral", ""},
+      {"spiral", "--transform gridded --iterations 10"},
+      {"spiral", "--precision double"},
+      {"spiral", "--method gridded"},
+      {"volume", "--transform gridded --iterations 10"},
+      {"volume", "--transform gridded --normal explicit --iterations 5"},
+      {"volume", "--transform direct --iterations 10 --no-gridded-image"},
+      {"volume", "--method adjoint --transform gridded"},
+      {"no_maps", ""},
+      {"no_maps", "--coils none --transform gridded"}};
+  for (const auto& [scan, options] : cases) {
+    const std::string arguments = path(std::string(scan) + ".h5") + " " + options;
+    const Json planned = plan(arguments);
+    Outcome outcome{planned["peak_bytes"].get<double>(), 0, planned["seconds"].get<double>(), 1e300};
+    // The fastest of some runs: what else the machine does at the time is not part of the plan.
+    for (int run = 0; run < 5 && (run < 2 || outcome.seconds > 2 * outcome.planned_seconds); ++run) {
+      const Json made = report(arguments, outcome.bytes);
+      outcome.seconds = std::min(outcome.seconds, made["seconds"].get<double>());
+    }
+    const std::string what = std::string(scan) + " " + options;
+    EXPECT_LE(std::abs(outcome.planned_bytes - outcome.bytes), 0.15 * outcome.bytes)
+        << what << ": " << outcome.planned_bytes << " bytes planned, " << outcome.bytes << " taken";
+    EXPECT_LE(outcome.planned_seconds, 2 * outcome.seconds) << what;
+    EXPECT_LE(outcome.seconds, 2 * outcome.planned_seconds) << what;
+  }
+}
+
+TEST_F(Plan, measures_again_where_the_kept_rates_are_damaged_or_cannot_be_kept) {
+  simulate("scan", "--trajectory radial --dimensions 2 --matrix 16,16 --coils 2");
+  plan(path("scan.h5"));
+  std::vector<std::filesystem::path> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(path("cache/fhd")))
+    kept.push_back(entry.path());
+  ASSERT_EQ(kept.size(), 1u);
+  const auto content = [&] {
+    std::ifstream file(kept[0]);
+    return Json::parse(file, nullptr, false);
+  };
+  Json rates = content();
+  ASSERT_TRUE(rates.is_object());
+  const std::string missing = R"({"speedup": 1})", negative = [&] {
+    rates["region"] = -1;
+    return rates.dump();
+  }();
+  for (const std::string& garbage :
+       {std::string(), std::string("\0\xff{[", 4), missing, negative, std::string(1000, '[')}) {
+    std::ofstream(kept[0], std::ios::binary) << garbage;
+    EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
+    const Json now = content();
+    ASSERT_TRUE(now.is_object());
+    EXPECT_GT(now["region"].get<double>(), 0);
+  }
+  ASSERT_EQ(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
+  EXPECT_GT(plan(path("scan.h5"))["seconds"].get<double>(), 0);
+}
+
+TEST_F(Plan, refuses_what_the_scan_cannot_give) {
+  simulate("scan", "--trajectory radial --dimensions 2 --matrix 16,16 --coils 2 --no-maps");
+  EXPECT_EQ(run("plan " + path("scan.h5") + " --coils file"), 1);
+  EXPECT_NE(text("err").find("--coils file"), std::string::npos) << text("err");
+  EXPECT_EQ(run("plan " + path("absent.h5")), 1);
+  EXPECT_EQ(run("plan " + path("scan.h5") + " --accuracy 2"), 2);
+}
+
+}  // namespace

@@ -1,0 +1,201 @@
+// What a reconstruction will cost: arithmetic, so it is tested without a GPU. plan_command_test and
+// gpu_recon_test compare it with what happens.
+#include "recon/pipeline/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "recon/error.hpp"
+#include "recon/pipeline/device_memory.hpp"
+
+namespace {
+
+using namespace fhd;
+
+constexpr std::size_t all = std::size_t{1} << 50;
+
+ScanSizes head() {
+  ScanSizes sizes;
+  sizes.matrix_size = {64, 64, 16};
+  sizes.samples.all = 66592;
+  sizes.coils = 4;
+  sizes.has_maps = true;
+  return sizes;
+}
+ScanSizes large_head() {
+  ScanSizes sizes = head();
+  sizes.matrix_size = {128, 128, 128};
+  sizes.samples.all = 147456;
+  sizes.coils = 12;
+  return sizes;
+}
+
+/// A machine that does everything at one nanosecond.
+MachineRates even_rates() {
+  MachineRates rates;
+  for (const auto& [name, value] : rates.fields()) *value = 1e-9;
+  rates.speedup = 1;
+  return rates;
+}
+
+std::vector<Settings> every_way() {
+  std::vector<Settings> ways{{ConventionalGridding{}}, {CartesianFft{}}};
+  for (const auto transform : {TransformKind::direct, TransformKind::gridded}) {
+    ways.push_back({PlainAdjoint{{transform}}});
+    for (const auto normal : {NormalKind::toeplitz, NormalKind::explicit_product})
+      ways.push_back({LeastSquares{.transform = {transform}, .normal = normal}});
+  }
+  return ways;
+}
+
+MemoryLedger on_device(const ScanSizes& sizes, const Settings& settings, std::size_t available = all) {
+  EstimateSettings how{settings, Device::cuda()};
+  return fit_device_memory(sizes, how, available);
+}
+
+TEST(MemoryLedger, peak_is_the_largest_sum_of_what_is_held_together) {
+  MemoryLedger ledger;
+  ledger.hold("always", 100);
+  const auto mark = ledger.mark();
+  ledger.hold("first", 50);
+  ledger.release(mark);
+  ledger.hold("second", 70);
+  EXPECT_EQ(ledger.peak_bytes(), 170u);
+  ledger.hold("monstrous", 1e30);
+  EXPECT_EQ(ledger.peak_bytes(), std::size_t{1} << 63);
+}
+
+TEST(DeviceMemory, takes_all_coils_at_once_where_they_fit) {
+  EstimateSettings how{{LeastSquares{.transform = {TransformKind::direct}}}, Device::cuda()};
+  const auto plan = fit_device_memory(large_head(), how, all);
+  EXPECT_EQ(how.coils_at_once, 12);
+  // At least: maps twice, coil images, Q.
+  const std::size_t voxels = 128 * 128 * 128;
+  EXPECT_GE(plan.peak_bytes(), 8 * (3 * 12 * voxels + 8 * voxels));
+  EXPECT_LE(plan.peak_bytes(), std::size_t{8} << 30);
+}
+
+TEST(DeviceMemory, takes_fewer_coils_at_once_where_memory_is_short_and_refuses_what_cannot_fit) {
+  EstimateSettings how{{LeastSquares{.transform = {TransformKind::direct}}}, Device::cuda()};
+  std::size_t available = fit_device_memory(large_head(), how, all).peak_bytes();
+  std::vector<std::int64_t> seen;
+  try {
+    for (;;) {
+      const auto plan = fit_device_memory(large_head(), how, available);
+      EXPECT_LE(plan.peak_bytes(), available);
+      EXPECT_EQ(12 % how.coils_at_once, 0);
+      seen.push_back(how.coils_at_once);
+      available = plan.peak_bytes() - 1;
+    }
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::strstr(error.what(), "MiB for this scan"), nullptr) << error.what();
+    EXPECT_NE(std::strstr(error.what(), "MiB available"), nullptr) << error.what();
+  }
+  EXPECT_EQ(seen.front(), 12);
+  EXPECT_EQ(seen.back(), 1);
+}
+
+TEST(DeviceMemory, serves_every_method) {
+  for (Settings settings : every_way()) {
+    if (is_method<CartesianFft>(settings)) continue;  // never on a GPU
+    for (const bool maps : {true, false}) {
+      ScanSizes sizes = head();
+      sizes.has_maps = maps;
+      settings.coils = CoilSettings::as_they_are();
+      if (!maps) settings.coils.maps = CoilMaps::none;
+      settings.precision = Precision::single_precision;
+      const auto single = on_device(sizes, settings);
+      settings.precision = Precision::double_precision;
+      EXPECT_GT(single.peak_bytes(), 0u);
+      EXPECT_GT(on_device(sizes, settings).peak_bytes(), single.peak_bytes());
+      EXPECT_THROW(on_device(sizes, settings, 1000), DeviceError);
+    }
+  }
+}
+
+TEST(Estimate, more_of_anything_takes_no_less_time_and_memory) {
+  const MachineRates rates = even_rates();
+  for (const Settings& settings : every_way())
+    for (const bool maps : {true, false}) {
+      ScanSizes base = head();
+      base.has_maps = maps;
+      std::vector<ScanSizes> more(5, base);
+      more[0].samples.all *= 2;
+      more[1].coils *= 2;
+      more[2].matrix_size[0] *= 2;
+      more[3].matrix_size[2] *= 2;
+      more[4].samples.all *= 1000;
+      const auto seconds = [&](const ScanSizes& sizes, const Settings& with) {
+        return predict(sizes, {with}, rates, rates).seconds();
+      };
+      for (const ScanSizes& larger : more) {
+        EXPECT_GE(seconds(larger, settings), seconds(base, settings)) << settings.method.index();
+        EXPECT_GE(estimate(larger, {settings}).host.peak_bytes(), estimate(base, {settings}).host.peak_bytes())
+            << settings.method.index();
+      }
+      Settings longer = settings;
+      if (auto* method = std::get_if<LeastSquares>(&longer.method)) method->tolerance = 1e-6, method->iterations = 60;
+      EXPECT_GE(seconds(base, longer), seconds(base, settings));
+      const Prediction prediction = predict(base, {settings}, rates, rates);
+      EXPECT_GE(prediction.seconds_at_limit(), prediction.seconds());
+    }
+}
+
+TEST(Estimate, sizes_beyond_any_machine_do_not_overflow) {
+  ScanSizes monster;
+  monster.matrix_size = {4096, 4096, 4096};
+  monster.samples.all = 1'000'000'000'000;
+  monster.coils = 128;
+  std::vector<Settings> ways = every_way();
+  ways.push_back({LeastSquares{}});
+  for (const Settings& settings : ways) {
+    const Prediction prediction = predict(monster, {settings}, even_rates(), even_rates());
+    EXPECT_TRUE(std::isfinite(prediction.seconds()));
+    for (const Stage& stage : prediction.stages) EXPECT_GE(stage.seconds, 0) << stage.name;
+    // At least the samples of 128 coils, in single precision.
+    EXPECT_GE(estimate(monster, {settings}).host.peak_bytes(), std::size_t{1'000'000'000'000} * 128 * 8);
+  }
+}
+
+TEST(Estimate, of_a_field_map_and_a_prior_is_part_of_the_plan) {
+  const Settings plain{LeastSquares{.transform = {TransformKind::direct}}};
+  ScanSizes sizes = head();
+  sizes.has_field_map = sizes.has_sample_time = true;
+  const auto seconds = [](const ScanSizes& of) {
+    return predict(of, {LeastSquares{}}, even_rates(), even_rates()).seconds();
+  };
+  EXPECT_GT(seconds(sizes), seconds(head()));
+  EXPECT_GT(estimate(sizes, {plain}).host.peak_bytes(), estimate(head(), {plain}).host.peak_bytes());
+  EXPECT_GT(on_device(sizes, plain).peak_bytes(), on_device(head(), plain).peak_bytes());
+  ScanSizes more = sizes;
+  more.time_segments = 20, more.difference_segments = 32;
+  EXPECT_GT(on_device(more, plain).peak_bytes(), on_device(sizes, plain).peak_bytes());
+  AnatomicalPrior prior;
+  prior.image.values = Array<float>(Shape{16, 64, 64});
+  const Settings with_prior{LeastSquares{.transform = {TransformKind::direct}, .regularizer = RoughnessPenalty{prior}}};
+  // Three weights of four bytes for each voxel.
+  EXPECT_EQ(on_device(head(), with_prior).peak_bytes(), on_device(head(), plain).peak_bytes() + 64 * 64 * 16 * 12);
+}
+
+TEST(MachineRates, of_this_machine_are_positive_and_finite) {
+  MachineRates rates = measure_rates(Device::cpu());
+  for (const auto& [name, value] : rates.fields()) {
+    EXPECT_TRUE(std::isfinite(*value)) << name;
+    EXPECT_GE(*value, 0) << name;
+  }
+  EXPECT_GT(rates.of(WorkUnit::adjoint_pair), 0);
+  EXPECT_GE(rates.speedup, 1);
+}
+
+TEST(MachineRates, multiply_work_of_all_threads_but_not_their_start) {
+  MachineRates rates = even_rates();
+  const Work work = Work(WorkUnit::copied_byte, 100) + Work(WorkUnit::region, 3) +
+                    Work(WorkUnit::fft_2d, 50, Precision::double_precision);
+  EXPECT_DOUBLE_EQ(rates.seconds(work), 153e-9);
+  rates.speedup = 2;
+  EXPECT_DOUBLE_EQ(rates.seconds(work), 78e-9);
+}
+
+}  // namespace
