@@ -1,6 +1,5 @@
 #include "recon/transform/direct/direct.hpp"
 
-#include "recon/array/no_cuda.hpp"
 #include "recon/transform/direct/direct_cpu.hpp"
 #include "recon/transform/direct/direct_cuda.hpp"
 #include "recon/transform/transform.hpp"

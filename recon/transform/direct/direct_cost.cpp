@@ -141,16 +141,18 @@ std::size_t DirectCost::scratch_bytes(std::int64_t coils) const {
   return whole_bytes(sums_bytes(nx_, ny_, nz_, ny_ * nz_, static_cast<double>(together), true));
 }
 
+/// Sums and groups are gone before the whole grid is made of its half.
 std::size_t DirectCost::point_spread_scratch_bytes() const {
-  const double gx = doubled(nx_), gy = doubled(ny_), gz = doubled(nz_), rows = gy * gz / 2;
+  const double gx = doubled(nx_), gy = doubled(ny_), gz = doubled(nz_), rows = gy * gz / 2,
+               grid = gx * gy * gz * element_;
   if (sizes_.device.is_cuda()) {
     const VoxelGrid half = half_difference_grid(sizes_.matrix_size);
-    const double voxels = double(half.extent[0]) * half.extent[1] * half.extent[2];
-    return whole_bytes(tiles_bytes(sizes_.precision, half, sizes_.samples.all, sizes_.device) +
-                       (all_ + voxels) * element_);
+    const double voxels = double(half.extent[0]) * half.extent[1] * half.extent[2],
+                 sums = tiles_bytes(sizes_.precision, half, sizes_.samples.all, sizes_.device);
+    return whole_bytes((all_ + voxels) * element_ + std::max(sums - grid, 0.0));
   }
-  return whole_bytes(groups_bytes() + gx * rows * element_ +
-                     sums_bytes(gx, gz == 1 ? gy / 2 : gy, std::ceil(gz / 2), rows, 1, false));
+  const double sums = sums_bytes(gx, gz == 1 ? gy / 2 : gy, std::ceil(gz / 2), rows, 1, false);
+  return whole_bytes(gx * rows * element_ + std::max(groups_bytes() + sums - grid, 0.0));
 }
 
 double DirectCost::accuracy() const { return sizes_.precision == Precision::single_precision ? 3e-5 : 1e-12; }

@@ -440,7 +440,7 @@ class DirectTransformCpu final : public FourierTransform<T> {
           images.data() + first_image, memory_);
     });
   }
-  const TransformCost& cost() const { return cost_; }
+  const TransformCost& cost() const override { return cost_; }
 
  private:
   template <class Body>

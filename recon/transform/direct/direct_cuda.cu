@@ -468,7 +468,7 @@ class DirectTransformCuda final : public FourierTransform<T> {
     const CurrentDevice guard(this->device());
     sums_.adjoint(samples.data(), this->check_batch(images, samples), images.data());
   }
-  const TransformCost& cost() const { return cost_; }
+  const TransformCost& cost() const override { return cost_; }
 
  private:
   DirectCost cost_;

@@ -7,7 +7,6 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/fft_work.hpp"
-#include "recon/array/no_cuda.hpp"
 #include "recon/transform/toeplitz/toeplitz_cpu.hpp"
 #include "recon/transform/toeplitz/toeplitz_cuda.hpp"
 

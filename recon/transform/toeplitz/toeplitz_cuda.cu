@@ -312,7 +312,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
-    device::synchronize(device());  // the buffers are made
+    device::synchronize(this->device());  // the buffers are made
     // Kernels are loaded at their first launch, which no graph can record.
     queue_passes(batch_.coils, cufft_only, stream.get());
     stream.synchronize();

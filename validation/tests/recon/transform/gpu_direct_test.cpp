@@ -7,6 +7,7 @@
 
 #include "recon/array/device.hpp"
 #include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -186,6 +187,42 @@ TEST_F(GpuDirect, rejects_host_arrays_and_wrong_shapes) {
   EXPECT_THROW(transform->adjoint(samples, device_images), Error);
   EXPECT_THROW(transform->adjoint(Array<Complex<float>>({1, 11}, Device::cuda()), device_images), Error);
   EXPECT_THROW(transform->adjoint(Array<Complex<float>>({2, 10}, Device::cuda()), device_images), Error);
+}
+
+template <class T>
+void expect_bytes_of_cost() {
+  const Device gpu = Device::cuda();
+  for (const auto& c :
+       {TransformCase{{64, 64, 64}, 400000, 5}, {{16, 16, 1}, 100, 1}, {{96, 96, 1}, 30000, 4}}) {
+    SCOPED_TRACE(c.text());
+    const auto trajectory = tests::random_trajectory(c.matrix_size, c.samples, 1);
+    const std::int64_t n = c.samples;
+    const DirectCost cost({c.matrix_size, {n, n, n}, precision_of<T>(), gpu});
+    const auto used = [&] { return static_cast<double>(device::memory_use(gpu).used_bytes); };
+    const double before = used();
+    device::reset_peak_memory(gpu);
+    const auto transform = make_direct_transform<T>(trajectory, c.matrix_size, gpu);
+    const double held = used() - before;
+    EXPECT_NEAR(static_cast<double>(cost.bytes()), held, 0.15 * held);
+    Array<Complex<T>> images(transform->images_shape(c.coils), gpu),
+        samples(transform->samples_shape(c.coils), gpu);
+    const double with_arrays = used();
+    transform->adjoint(samples, images);
+    transform->forward(images, samples);
+    EXPECT_EQ(static_cast<double>(device::memory_use(gpu).peak_bytes), with_arrays) << "no scratch";
+
+    device::reset_peak_memory(gpu);
+    const auto q = point_spread_direct<T>(trajectory, c.matrix_size, nullptr, gpu);
+    const double taken = static_cast<double>(device::memory_use(gpu).peak_bytes) - with_arrays,
+                 expected = static_cast<double>(cost.point_spread_scratch_bytes()) +
+                            static_cast<double>(q.size() * std::int64_t{sizeof(Complex<T>)});
+    EXPECT_NEAR(expected, taken, 0.15 * taken);
+  }
+}
+
+TEST_F(GpuDirect, takes_the_bytes_that_its_cost_says) {
+  expect_bytes_of_cost<float>();
+  expect_bytes_of_cost<double>();
 }
 
 TEST_F(GpuDirect, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {

@@ -120,6 +120,31 @@ TYPED_TEST(GpuToeplitz, refuses_arrays_that_do_not_agree) {
   EXPECT_THROW(toeplitz->forward(host, image), Error);
 }
 
+TYPED_TEST(GpuToeplitz, takes_the_bytes_that_its_cost_says) {
+  const Device gpu = Device::cuda();
+  for (const auto& [matrix_size, coils] :
+       {std::pair{std::array{64, 64, 64}, 6}, {{256, 256, 1}, 8}, {{90, 70, 125}, 2}, {{67, 71, 73}, 1}}) {
+    SCOPED_TRACE(matrix_size[0]);
+    const auto grid = difference_grid(matrix_size);
+    const Array<Complex<TypeParam>> q({grid[2], grid[1], grid[0]}, gpu),
+        maps({coils, matrix_size[2], matrix_size[1], matrix_size[0]}, gpu);
+    const OperatorCost cost = toeplitz_cost(matrix_size, coils, precision_of<TypeParam>(), gpu);
+    const auto before = static_cast<double>(device::memory_use(gpu).used_bytes);
+    device::reset_peak_memory(gpu);
+    const auto toeplitz = make_toeplitz_normal(q, maps);
+    const double held = static_cast<double>(device::memory_use(gpu).used_bytes) - before,
+                 peak = static_cast<double>(device::memory_use(gpu).peak_bytes) - before;
+    EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.15 * held);
+    EXPECT_NEAR(static_cast<double>(cost.bytes + cost.making_bytes), peak, 0.15 * peak);
+    EXPECT_NEAR(static_cast<double>(toeplitz->cost().bytes), held, 1024);
+    Array<Complex<TypeParam>> in(toeplitz->domain(), gpu), out(toeplitz->domain(), gpu);
+    const auto used = device::memory_use(gpu).used_bytes;
+    device::reset_peak_memory(gpu);
+    toeplitz->forward(in, out);
+    EXPECT_EQ(device::memory_use(gpu).peak_bytes, used) << "no scratch";
+  }
+}
+
 TYPED_TEST(GpuToeplitz, memory_that_runs_out_on_the_way_is_one_error_and_nothing_leaks) {
   const tests::TransformCase c{{32, 32, 32}, 100, 2};
   const auto trajectory = random_trajectory(c.matrix_size, c.samples, 1);
