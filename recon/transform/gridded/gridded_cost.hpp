@@ -28,7 +28,7 @@ struct GridTiles {
 
 class GriddedCost final : public TransformCost {
  public:
-  /// Throws Error where the accuracy is beyond reach. `most_scratch` replaces the default_gridding_bytes of the
+  /// Throws Error where the accuracy is beyond reach. `most_scratch` replaces default_gridding_bytes of the
   /// device unless it is 0.
   GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch = 0);
   /// Of density compensation, which spreads and interpolates in single precision without FFTs.

@@ -1,5 +1,5 @@
-// The gridded transform, density compensation and point spread on the device: what stands around the sweeps of
-// sample_grid_cuda.cuh.
+// The gridded transform, density compensation and point spread on the device: what stands around the sweeps
+// of sample_grid_cuda.cuh.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -175,8 +175,8 @@ __global__ void add_rows_kernel(const GridShape shape, const std::int32_t* rows_
 
 }  // namespace
 
-/// Adds up the rows of the lines of tiles tile ... end - 1, of several coils or planes by each thread: finding
-/// the rows of a point costs as much as adding them.
+/// Adds up the rows of the lines of tiles tile ... end - 1, of several coils or planes by each thread:
+/// finding the rows of a point costs as much as adding them.
 template <class T>
 template <int width>
 void SampleGridCuda<T>::add_rows(int tile, int end, int coils, const Complex<T>* rows,
