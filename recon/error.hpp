@@ -7,7 +7,7 @@
 namespace fhd {
 
 /// "subject: expected E, found F; remedy", e.g.
-/// `scan.h5:/trajectory: expected [sample][axis] with 2 or 3 axes, found [4096]; see 'fhd convert --help'`.
+/// `scan.h5:/trajectory: expected [sample][axis] with 2 or 3 axes, found [4096]; turn the axes`.
 /// `subject` names the file, dataset, option or quantity; an empty part is left out.
 class Error : public std::runtime_error {
  public:
@@ -26,7 +26,7 @@ class Error : public std::runtime_error {
   }
 };
 
-/// A GPU that fails or has too little memory: what `--device auto` answers with the CPU.
+/// A GPU that fails or has too little memory: what a program may answer with the CPU.
 class DeviceError : public Error {
  public:
   using Error::Error;

@@ -90,7 +90,7 @@ Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
   }
   if (!chosen)
     throw Error("accuracy of the gridded transform", "one within reach of this precision",
-                std::to_string(accuracy), "use the direct transform or double precision");
+                std::to_string(accuracy), "use settings.transform = direct or settings.precision = double");
   return *chosen;
 }
 

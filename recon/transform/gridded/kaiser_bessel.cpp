@@ -28,7 +28,7 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
   width = static_cast<int>(std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling))));
   if (width > largest_width)
     throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
-                std::to_string(accuracy), "use the direct transform");
+                std::to_string(accuracy), "use settings.transform = direct");
   const double ratio = width / oversampling * (oversampling - 0.5);
   beta = pi * std::sqrt(ratio * ratio - 0.8);
 

@@ -1,2 +1,0 @@
-#pragma once
-#include "recon/array/device.hpp"  // refuse_cuda()
