@@ -82,6 +82,9 @@ Inventory inventory();
 /// capability 8.0.
 Description start(Device device);
 
+/// Of a CUDA device; those of an H100 where it is not there: plans are made for absent devices, too.
+int multiprocessor_count(Device device);
+
 /// Waits for all work on the device; an error of that work is thrown here. Nothing for the CPU.
 void synchronize(Device device);
 

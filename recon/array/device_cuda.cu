@@ -127,6 +127,14 @@ void synchronize(Device device) {
   check(cudaDeviceSynchronize(), "waiting for the device");
 }
 
+int multiprocessor_count(Device device) noexcept {
+  int count = 0;
+  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.number()) == cudaSuccess)
+    return count;
+  cudaGetLastError();
+  return 0;
+}
+
 int exchange_current(int number) {
   int before = 0;
   check(cudaGetDevice(&before), "asking for the current device");

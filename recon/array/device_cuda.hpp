@@ -24,6 +24,8 @@ namespace cuda {
 Inventory inventory();
 Description start(Device device);
 void synchronize(Device device);
+/// 0 where there is no such device.
+int multiprocessor_count(Device device) noexcept;
 std::size_t free_bytes(Device device);
 
 /// Makes `number` the current device of this thread. Returns the one to go back to; -1: none.

@@ -17,15 +17,8 @@ constexpr double block = SampleGroups::block_size;
 
 double doubled(double n) { return n == 1 ? 1 : 2 * n; }
 
-/// Threads that fill the device; where there is none to ask, those of an H100.
-std::int64_t threads_of(Device device) {
-  int multiprocessors = 0;
-  if constexpr (built_with_cuda) multiprocessors = multiprocessor_count(device);
-  return std::int64_t{threads_per_multiprocessor} * (multiprocessors > 0 ? multiprocessors : 132);
-}
-
 double tiles_bytes(Precision precision, const VoxelGrid& grid, std::int64_t samples, Device device) {
-  const auto threads = threads_of(device);
+  const auto threads = std::int64_t{threads_per_multiprocessor} * device::multiprocessor_count(device);
   return precision == Precision::single_precision ? direct_device_bytes<float>(grid, samples, threads)
                                                   : direct_device_bytes<double>(grid, samples, threads);
 }

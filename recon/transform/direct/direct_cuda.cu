@@ -305,7 +305,7 @@ class DirectSums {
         voxels_(std::int64_t{grid.extent[0]} * grid.extent[1] * grid.extent[2]),
         device_(device),
         sin_cos_(sin_cos),
-        full_threads_(std::int64_t{threads_per_multiprocessor} * multiprocessor_count(device)),
+        full_threads_(std::int64_t{threads_per_multiprocessor} * device::multiprocessor_count(device)),
         positions_({samples_}, device),
         packed_({std::int64_t{tiles_per_chunk} * tile_bytes}, device),
         partial_({static_cast<std::int64_t>(partial_elements<T>(grid, samples_, full_threads_))}, device) {
@@ -476,14 +476,6 @@ class DirectTransformCuda final : public FourierTransform<T> {
 };
 
 }  // namespace
-
-int multiprocessor_count(Device device) noexcept {
-  int count = 0;
-  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.number()) == cudaSuccess)
-    return count;
-  cudaGetLastError();
-  return 0;
-}
 
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,

@@ -17,8 +17,6 @@ struct DirectKernelUse {
   int registers = 0;   ///< per thread
 };
 DirectKernelUse direct_kernel_use(int coils, SinCos sin_cos, bool forward);
-/// 0 where there is no such device.
-int multiprocessor_count(Device device) noexcept;
 /// The result lies on the device.
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,

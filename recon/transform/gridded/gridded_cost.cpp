@@ -9,17 +9,9 @@
 #include "recon/array/fft.hpp"
 #include "recon/array/fft_work.hpp"
 #include "recon/array/operator_cost.hpp"
-#include "recon/transform/gridded/gridded_cuda.hpp"
 
 namespace fhd {
 namespace {
-
-/// Where there is no GPU to ask, those of an H100.
-int multiprocessors_of(Device device) {
-  if constexpr (built_with_cuda)
-    if (device.is_cuda()) return multiprocessor_count(device);
-  return default_multiprocessors;
-}
 
 double product(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
 
@@ -50,7 +42,7 @@ GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size
       most_scratch_(most_scratch > 0         ? most_scratch
                     : sizes.device.is_cuda() ? default_gridding_bytes
                                              : default_gridding_bytes_cpu),
-      runs_(grid_shape(gridding_), sizes.samples.all, multiprocessors_of(sizes.device)) {}
+      runs_(grid_shape(gridding_), sizes.samples.all, device::multiprocessor_count(sizes.device)) {}
 
 GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch)
     : GriddedCost(sizes, accuracy, most_scratch, choose_gridding(sizes, accuracy)) {}

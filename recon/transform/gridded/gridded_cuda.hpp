@@ -7,10 +7,6 @@
 
 namespace fhd {
 
-/// Of a CUDA device; default_multiprocessors where it is not there.
-int multiprocessor_count(Device device);
-inline constexpr int default_multiprocessors = 132;  // NVIDIA H100
-
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory& trajectory,
                                                                  const GriddedCost& cost);

@@ -70,14 +70,6 @@ __global__ void find_begins_kernel(const std::uint32_t* keys, std::int64_t sampl
 
 }  // namespace
 
-int multiprocessor_count(Device device) {
-  int count = 0;
-  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.number()) == cudaSuccess)
-    return count;
-  cudaGetLastError();  // nothing to report: plans are also made where there is no device
-  return default_multiprocessors;
-}
-
 template <class T>
 SampleGridCuda<T>::SampleGridCuda(const Trajectory& trajectory, const GriddedCost& cost)
     : device_(cost.sizes().device),
