@@ -77,10 +77,10 @@ std::string transform_reason(const Estimate& made, const Settings& settings, Dev
   if (is_method<ConventionalGridding>(settings)) return "the method is gridding";
   if (is_method<CartesianFft>(settings)) return "the method is one FFT";
   if (made.transform.asked_for) return "asked for";
-  return fmt::format("{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
-                     made.transform.pairs,
-                     made.transform.kind == TransformKind::direct ? "within" : "above",
-                     affordable_pairs(device));
+  return fmt::format(
+      "{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
+      made.transform.pairs, made.transform.kind == TransformKind::direct ? "within" : "above",
+      affordable_pairs(device));
 }
 
 /// Fills what follows from the sizes and the rates.
@@ -89,9 +89,8 @@ void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const Machi
   plan.made = estimate(sizes, how);
   plan.prediction = predict(sizes, how, rates, host);
   // The FFT of a Cartesian scan counts as gridded.
-  const bool direct =
-      plan.made.transform.kind == TransformKind::direct && !is_method<CartesianFft>(how.settings);
-  plan.transform = direct ? "direct" : "gridded";
+  plan.transform =
+      name_of(is_method<CartesianFft>(how.settings) ? TransformKind::gridded : plan.made.transform.kind);
   plan.transform_reason = transform_reason(plan.made, how.settings, how.device);
 }
 
@@ -121,10 +120,13 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
   } catch (const Error& error) {
     rates = assumed_gpu_rates(host);
     plan.assumed_rates = true;
-    plan.refusal = error.what();
+    plan.refusal = in_words_of_options(error.what());
   }
   try {
-    plan.memory = fit_device_memory(sizes, how, plan.available_bytes);
+    EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
+    alone.companion = nullptr;
+    plan.memory = fit_device_memory(sizes, alone, plan.available_bytes);
+    how.coils_at_once = alone.coils_at_once;
   } catch (const DeviceError& error) {
     if (plan.refusal.empty()) plan.refusal = in_words_of_options(error.what());
   }
@@ -158,8 +160,7 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
 void print(const DevicePlan& plan) {
   const Estimate& made = plan.made;
   fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
-  fmt::print("transform {}: {}\n", plan.transform,
-             plan.transform_reason);
+  fmt::print("transform {}: {}\n", plan.transform, plan.transform_reason);
   for (const Stage& stage : plan.prediction.stages)
     fmt::print("  {:<22} {:>10}\n", stage.name, duration(stage.seconds));
   fmt::print("  {:<22} {:>10}\n", "between the stages", duration(plan.prediction.other_seconds));
@@ -177,7 +178,8 @@ void print(const DevicePlan& plan) {
 std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings& how,
                                  const ChosenDevice& chosen) {
   std::vector<DevicePlan> plans{plan_on_cpu(sizes, how)};
-  if (is_method<CartesianFft>(how.settings)) return plans;
+  if (is_method<CartesianFft>(how.settings) || !runs_on_gpu(transform_settings(how.settings).kind))
+    return plans;
   for (const auto& gpu : device::inventory().devices)
     if (chosen.automatic || chosen.device == gpu.device) plans.push_back(plan_on_gpu(sizes, how, gpu));
   return plans;

@@ -102,7 +102,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
   const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
-  ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(), first && !no_gridded_image);
+  ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(),
+                     first && !no_gridded_image);
   results.set_device(device);
   reconstruct_volumes(*file, engine, results);
   if (!first) return 0;

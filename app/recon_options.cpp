@@ -7,8 +7,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "io/scan/nifti_volume.hpp"
 #include "io/result/trajectory_cache.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "recon/error.hpp"
 #include "recon/transform/direct/direct_cpu.hpp"
 #include "version.hpp"

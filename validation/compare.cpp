@@ -48,8 +48,7 @@ Timed fhd_of(const Scan& scan, const ComparisonCase& way) {
   Array<Complex<T>> image;
   if (scan.sensitivity_maps) {
     image = Array<Complex<T>>(scan.geometry.image_shape(), way.device);
-    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(way.device),
-                  image);
+    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(way.device), image);
   } else {
     image = std::move(coil_images).reshaped({coils * matrix[2], matrix[1], matrix[0]});
   }
@@ -64,8 +63,7 @@ Timed q_of(const Scan& scan, const ComparisonCase& way) {
   const auto q =
       way.sums.kind == TransformKind::gridded
           ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, way.sums.accuracy, way.device)
-          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, way.device,
-                                   way.sums.sin_cos);
+          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, way.device, way.sums.sin_cos);
   auto values = converted<Complex<double>>(q);
   return {std::move(values), watch.seconds()};
 }
@@ -123,7 +121,9 @@ std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device de
   const double accuracy = transform_settings(settings).accuracy;
   constexpr Precision single = Precision::single_precision;
   std::vector<ComparisonCase> cases{
-      {"gridded", {ConventionalGridding{accuracy}, single, settings.coils}, {TransformKind::gridded, accuracy}},
+      {"gridded",
+       {ConventionalGridding{accuracy}, single, settings.coils},
+       {TransformKind::gridded, accuracy}},
       solved("CPU.DP", Precision::double_precision, Device::cpu(), SinCos::fast),
       solved("CPU.SP", single, Device::cpu(), SinCos::fast)};
   if (device.is_cuda()) {

@@ -12,7 +12,7 @@ namespace fhd::validation {
 
 /// One way to reconstruct.
 struct ComparisonCase {
-  std::string name;   ///< of the table and the picture: "CPU.DP"
+  std::string name;  ///< of the table and the picture: "CPU.DP"
   Settings settings;
   TransformSettings sums;  ///< how F^H d and Q are computed
   Device device{};

@@ -9,7 +9,7 @@ namespace fhd {
 
 struct Execution {
   Device device{};
-  int threads = 0;  ///< of this process; 0: as many as OpenMP takes
+  int threads = 0;  ///< of this process; at most; 0: as many as OpenMP takes
   std::shared_ptr<const ProcessGroup> processes = std::make_shared<SingleProcess>();
 };
 

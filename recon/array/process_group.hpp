@@ -45,7 +45,8 @@ void sum_over(const ProcessGroup& group, Array<Complex<T>>& values) {
   if (values.device().is_cpu()) return group.sum(reinterpret_cast<T*>(values.data()), 2 * values.size());
   Array<Complex<T>> host = values.to(Device::cpu());
   group.sum(reinterpret_cast<T*>(host.data()), 2 * host.size());
-  values = host.to(values.device());
+  copy_bytes(values.data(), values.device(), host.data(), host.device(),
+             static_cast<std::size_t>(host.size()) * sizeof(Complex<T>));
 }
 
 /// [row][column] -> [row][columns of the share]

@@ -5,11 +5,11 @@
 
 namespace fhd {
 
-/// While it lives, OpenMP regions that this thread starts have at most `threads` threads.
+/// While it lives, OpenMP regions that this thread starts have at most `threads` threads; 0: no limit.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads) : before_(omp_get_max_threads()) {
-    if (threads < before_) omp_set_num_threads(threads);
+    if (threads > 0 && threads < before_) omp_set_num_threads(threads);
   }
   ~ThreadLimit() { omp_set_num_threads(before_); }
   ThreadLimit(const ThreadLimit&) = delete;

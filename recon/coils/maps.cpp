@@ -50,6 +50,11 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
 
 }  // namespace
 
+MapMethodName name_of(MapMethod method) {
+  return method == MapMethod::adaptive ? MapMethodName{"adaptive", "adaptive combination"}
+                                       : MapMethodName{"espirit", "ESPIRiT"};
+}
+
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings,
                           const ProgressCallback& progress) {
   return estimate_maps(scan.trajectory, scan.kspace.values, scan.geometry.matrix_size, method, settings,

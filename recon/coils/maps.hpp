@@ -13,7 +13,12 @@ namespace fhd {
 ///            MRM 71:990 (2014)
 /// adaptive   eigenvectors of the local covariance of low-resolution coil images: Walsh et al.,
 ///            MRM 43:682 (2000)
-enum class MapMethod { espirit, adaptive };
+using MapMethod = CoilMaps;  // of which asks_to_find
+inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
+struct MapMethodName {
+  const char *option, *in_words;
+};
+MapMethodName name_of(MapMethod method);
 
 struct MapEstimate {
   /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum

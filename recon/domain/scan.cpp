@@ -82,7 +82,8 @@ void require_k_within_matrix(const Scan& scan, const std::string& subject) {
     if (!(largest <= n / 2.0 * rounding))
       throw Error(subject + ": trajectory along " + "xyz"[axis],
                   "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
-                  number(largest), "give the true scan.geometry.matrix_size, or the true scan.trajectory.unit");
+                  number(largest),
+                  "give the true scan.geometry.matrix_size, or the true scan.trajectory.unit");
   }
 }
 

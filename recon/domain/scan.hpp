@@ -44,8 +44,9 @@ struct Scan {
   Trajectory trajectory;
   KSpace kspace;
   std::optional<SensitivityMaps> sensitivity_maps;
-  std::optional<Array<Complex<float>>> noise;  ///< without signal, [coil][sample], as many samples as there are
-  std::optional<Array<float>> field_map;       ///< off-resonance, rad/s, [z][y][x]
+  std::optional<Array<Complex<float>>>
+      noise;                              ///< without signal, [coil][sample], as many samples as there are
+  std::optional<Array<float>> field_map;  ///< off-resonance, rad/s, [z][y][x]
   std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis

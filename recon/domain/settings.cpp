@@ -1,6 +1,7 @@
 #include "recon/domain/settings.hpp"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "recon/domain/text.hpp"
@@ -14,7 +15,26 @@ void require_accuracy(double accuracy) {
     throw Error("settings.accuracy", "a relative error in (0, 0.1]", short_number(accuracy));
 }
 
+/// `what` in (0, most].
+void require_share(const char* what, double share, double most) {
+  if (!(share > 0 && share <= most))
+    throw Error(what, "a share in (0, " + short_number(most) + "]", short_number(share));
+}
+
+void validate(const CoilSettings& coils) {
+  if (const auto* choice = std::get_if<VirtualCoils>(&coils.compression); choice && choice->count < 1)
+    throw Error("settings.coils.compression", "at least 1 virtual coil", std::to_string(choice->count));
+  if (const auto* choice = std::get_if<KeptEnergy>(&coils.compression))
+    require_share("settings.coils.compression", choice->share, 1);
+}
+
 void validate(const LeastSquares& method) {
+  if (const auto* lambda = std::get_if<OfMeanEigenvalue>(&method.lambda))
+    require_share("settings.lambda", lambda->share, std::numeric_limits<double>::max());
+  if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
+      roughness && roughness->prior)
+    if (const double strength = roughness->prior->strength; !(strength > 0 && std::isfinite(strength)))
+      throw Error("settings.prior_strength", "a number above 0", std::to_string(strength));
   if (const auto* lambda = std::get_if<OfLargestEigenvalue>(&method.lambda))
     if (!(lambda->share >= 0 && std::isfinite(lambda->share)))
       throw Error("settings.lambda", "a number >= 0, relative to the largest eigenvalue of F^H F",
@@ -41,6 +61,7 @@ TransformSettings transform_settings(const Settings& settings) {
 
 void validate(const Settings& settings) {
   std::visit([](const auto& method) { validate(method); }, settings.method);
+  validate(settings.coils);
 }
 
 }  // namespace fhd

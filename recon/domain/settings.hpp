@@ -15,6 +15,11 @@ namespace fhd {
 /// direct: exact sums over all pairs of voxels and samples. gridded: interpolation on an oversampled grid and
 /// an FFT. automatic: direct where it is affordable (pipeline/decisions.hpp).
 enum class TransformKind { automatic, direct, gridded };
+constexpr const char* name_of(TransformKind kind) {
+  constexpr const char* names[] = {"auto", "direct", "gridded"};
+  return names[static_cast<int>(kind)];
+}
+constexpr bool runs_on_gpu(TransformKind) { return true; }
 
 /// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
 /// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
@@ -84,7 +89,9 @@ using Method = std::variant<LeastSquares, ConventionalGridding, PlainAdjoint, Ca
 
 /// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
 /// maps and there is more than one coil.
-enum class CoilMaps { automatic, file, espirit, adaptive, none };
+enum class CoilMaps { automatic, file, none, espirit, adaptive };
+/// Whether a method of coils/maps.hpp is asked for.
+constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
 /// automatic: from the noise samples of the scan, where it has them. edge: from these, else from the edge of
 /// k-space.

@@ -1,5 +1,6 @@
 #pragma once
 // Numbers in sentences.
+#include <cstddef>
 #include <cstdio>
 #include <string>
 

@@ -1,5 +1,7 @@
 #include "recon/encoding/shared.hpp"
 
+#include <algorithm>
+
 #include "recon/array/vector_math.hpp"
 
 namespace fhd {
@@ -74,16 +76,17 @@ std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
   if (share.size() > 0) {
     Array<Complex<T>> mine(Shape{share.size(), image[0], image[1], image[2]}, maps.device());
     copy_range(maps, share.first * image.size(), mine, 0, mine.size());
-    part = make_toeplitz_normal(point_spread, mine);
+    part = make_toeplitz_normal(point_spread, mine, std::min(coils_at_once, share.size()));
   }
   return std::make_shared<SharedNormal<T>>(part, image, maps.device(), std::move(group));
 }
 
-#define FHD_INSTANTIATE(T)                                                                                \
-  template std::shared_ptr<const Encoding<T>> shared_encoding<T>(std::shared_ptr<const Encoding<T>>,      \
-                                                                 std::shared_ptr<const ProcessGroup>);    \
-  template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(                         \
-      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::shared_ptr<const ProcessGroup>);
+#define FHD_INSTANTIATE(T)                                                                             \
+  template std::shared_ptr<const Encoding<T>> shared_encoding<T>(std::shared_ptr<const Encoding<T>>,   \
+                                                                 std::shared_ptr<const ProcessGroup>); \
+  template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(                      \
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t,                                \
+      std::shared_ptr<const ProcessGroup>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

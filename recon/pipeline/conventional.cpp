@@ -33,6 +33,7 @@ Array<Complex<T>> gridded_image(const Measurements<T>& data, const Array<Complex
   const auto& transform = operators.transform();
   Array<Complex<T>> images(transform->images_shape(data.samples.extent(0)), context.device());
   context.journal.stage("gridded adjoint", [&] { transform->adjoint(data.samples, images); });
+  operators.release_transforms();  // density compensation is what is worth keeping
   verify_first_image(images, data, &operators.density(context.journal), operators.promised_accuracy(),
                      context);
   return combined(std::move(images), maps);
@@ -65,14 +66,14 @@ Array<Complex<T>> adjoint_image(const Measurements<T>& data, const Array<Complex
   return image;
 }
 
-#define FHD_INSTANTIATE(T)                                                                                   \
-  template Array<Complex<T>> combined<T>(Array<Complex<T>>, const Array<Complex<T>>&);                       \
-  template void compensate_density<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);            \
-  template Array<Complex<T>> gridded_image<T>(const Measurements<T>&, const Array<Complex<T>>&,              \
-                                              TrajectoryOperators<T>&, const Context&);                      \
-  template Array<Complex<T>> fft_image<T>(const Measurements<T>&, const Array<Complex<T>>&,                  \
-                                          TrajectoryOperators<T>&, const Context&);                          \
-  template Array<Complex<T>> adjoint_image<T>(const Measurements<T>&, const Array<Complex<T>>&,              \
+#define FHD_INSTANTIATE(T)                                                                        \
+  template Array<Complex<T>> combined<T>(Array<Complex<T>>, const Array<Complex<T>>&);            \
+  template void compensate_density<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&); \
+  template Array<Complex<T>> gridded_image<T>(const Measurements<T>&, const Array<Complex<T>>&,   \
+                                              TrajectoryOperators<T>&, const Context&);           \
+  template Array<Complex<T>> fft_image<T>(const Measurements<T>&, const Array<Complex<T>>&,       \
+                                          TrajectoryOperators<T>&, const Context&);               \
+  template Array<Complex<T>> adjoint_image<T>(const Measurements<T>&, const Array<Complex<T>>&,   \
                                               TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -15,7 +15,7 @@ double voxel_count(const std::array<int, 3>& n) { return static_cast<double>(n[0
 
 CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   const CoilSettings& coils = settings.coils;
-  const bool asks_for_estimate = coils.maps == CoilMaps::espirit || coils.maps == CoilMaps::adaptive;
+  const bool asks_for_estimate = asks_to_find(coils.maps);
   if (coils.maps == CoilMaps::file && !facts.has_maps)
     throw Error("settings.coils.maps = file", "a scan with sensitivity maps", "none",
                 "put them into the file as /sensitivity_maps, or use settings.coils.maps = espirit");
@@ -26,8 +26,9 @@ CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   const bool several = facts.live > 1;
   decision.maps_from_scan =
       facts.has_maps && (coils.maps == CoilMaps::file || coils.maps == CoilMaps::automatic);
-  decision.finds_maps = several && (asks_for_estimate || (coils.maps == CoilMaps::automatic &&
-                                                          !decision.maps_from_scan && least_squares(settings)));
+  decision.finds_maps =
+      several && (asks_for_estimate ||
+                  (coils.maps == CoilMaps::automatic && !decision.maps_from_scan && least_squares(settings)));
   decision.whitens = several && (coils.whitening == NoiseWhitening::edge ||
                                  (coils.whitening == NoiseWhitening::automatic && facts.has_noise));
   const bool asks_for_compression = std::holds_alternative<VirtualCoils>(coils.compression) ||
@@ -55,8 +56,7 @@ std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int
 
 double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
                     const SampleCount& samples, std::int64_t coils) {
-  const double all =
-      static_cast<double>(samples.all) * voxel_count(matrix_size) * static_cast<double>(coils);
+  const double all = static_cast<double>(samples.all) * voxel_count(matrix_size) * static_cast<double>(coils);
   const auto* solved = least_squares(settings);
   if (solved && solved->normal == NormalKind::explicit_product) return 2 * all * solved->iterations;
   const bool shared = device.is_cpu() && samples.x < samples.all;

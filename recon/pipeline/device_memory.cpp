@@ -5,11 +5,10 @@
 namespace fhd {
 namespace {
 
-/// The method with its transform as decided.
-Method with_transform(Method method, const TransformSettings& transform) {
+/// The transform of the method as decided.
+void set_transform(const TransformSettings& transform, Method& method) {
   if (auto* solved = std::get_if<LeastSquares>(&method)) solved->transform = transform;
   if (auto* adjoint = std::get_if<PlainAdjoint>(&method)) adjoint->transform = transform;
-  return method;
 }
 
 /// Of a scan with its coils prepared, as far as arrays on the device depend on it.
@@ -32,15 +31,16 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
 }  // namespace
 
 MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
-  how.coils_at_once = 1;
-  MemoryLedger ledger = estimate(scan, how).device;
-  const bool in_parts = least_squares(how.settings) && scan.has_maps;
+  how.coils_at_once = 0;
+  const Estimate whole = estimate(scan, how);
+  MemoryLedger ledger = whole.device;
+  const bool in_parts = least_squares(how.settings) && whole.coil_decision.uses_maps();
   const auto fits = [&](std::int64_t coils) {
     how.coils_at_once = coils;
     ledger = estimate(scan, how).device;
     return ledger.peak_bytes() <= available_bytes;
   };
-  const std::int64_t coils = in_parts ? scan.coils : 1;
+  const std::int64_t coils = in_parts ? whole.coils : 1;
   how.coils_at_once = coils_at_once(coils, fits);
   if (how.coils_at_once == 0)
     throw DeviceError("GPU memory", mebibytes(ledger.peak_bytes()) + " for this scan and these settings",
@@ -57,12 +57,13 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   device::reset_peak_memory(context.device());
   const auto use = device::memory_use(context.device());
   EstimateSettings how{context.settings, context.device()};
-  how.settings.method = with_transform(how.settings.method, transform);
+  set_transform(transform, how.settings.method);
   how.settings.coils = CoilSettings::as_they_are();
-  const MemoryLedger plan =
-      fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
-                        use.free_bytes + use.used_bytes);
-  for (const auto& item : plan.items()) context.journal.report.device_memory.push_back({item.what, item.bytes});
+  how.settings.coils.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
+  const MemoryLedger plan = fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
+                                              use.free_bytes + use.used_bytes);
+  for (const auto& item : plan.items())
+    context.journal.report.device_memory.push_back({item.what, item.bytes});
   context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes()});
   if (scan.sensitivity_maps && least_squares(context.settings) &&
       how.coils_at_once < scan.kspace.coil_count())

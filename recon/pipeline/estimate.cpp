@@ -10,6 +10,7 @@
 #include "recon/coils/maps_cost.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/encoding_cost.hpp"
+#include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
@@ -22,11 +23,6 @@ Work copied(double bytes) { return {WorkUnit::copied_byte, bytes}; }
 Work touched(double bytes) { return {WorkUnit::touched_byte, bytes}; }
 Work regions(double count) { return {WorkUnit::region, count}; }
 
-std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes) {
-  if (transform.kind == TransformKind::direct) return std::make_unique<DirectCost>(sizes);
-  return std::make_unique<GriddedCost>(sizes, transform.accuracy);
-}
-
 /// Iterations that bring the residual of a spectrum between lambda and `largest` + lambda down to the
 /// tolerance: half of sqrt(condition) ln(2 / tolerance). Source: Shewchuk (1994), 9.
 int chebyshev_iterations(double largest_over_lambda, double tolerance) {
@@ -37,9 +33,10 @@ int chebyshev_iterations(double largest_over_lambda, double tolerance) {
 /// The walk: one function for each step of reconstruct.cpp, in its order.
 class Walk {
  public:
-  Walk(const ScanSizes& scan, const EstimateSettings& how)
+  Walk(const ScanSizes& scan, const EstimateSettings& how, bool is_companion = false)
       : scan_(scan),
         how_(how),
+        is_companion_(is_companion),
         device_(device_for(how.settings, how.device)),
         gpu_(device_.is_cuda()),
         element_(static_cast<double>(bytes_of_complex(how.settings.precision))),
@@ -62,7 +59,7 @@ class Walk {
     const double arrays = static_cast<double>(out_.host.peak_bytes()) - program_bytes;
     // Smaller arrays go back to the C library, which keeps them between others that are still in use: 5 ... 25
     // % of the arrays of 2D scans, and no more of larger ones.
-    if (!gpu_)
+    if (!gpu_ && !is_companion_)
       out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.15 * arrays, 12 * mebibyte));
     return std::move(out_);
   }
@@ -94,7 +91,8 @@ class Walk {
   void make_conventional_image();
   void solve(const LeastSquares& method);
   Work model(const LeastSquares& method, const TransformCost& transform);
-  Work segmented_model(const LeastSquares& method, const TransformCost& transform, const OperatorCost& toeplitz);
+  Work segmented_model(const LeastSquares& method, const TransformCost& transform,
+                       const OperatorCost& toeplitz);
   void iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal);
   void predict_samples(const TransformCost& transform);
   void verify(bool solved);
@@ -107,10 +105,12 @@ class Walk {
 
   ScanSizes scan_;
   const EstimateSettings& how_;
+  bool is_companion_;
   Device device_;
   bool gpu_;
   double element_, voxels_, samples_;
   int segments_ = 0, differences_ = 0;
+  std::size_t kept_ = 0;  ///< mark of what the model keeps after the solution
   TransformSettings transform_{};
   Estimate out_;
 };
@@ -163,10 +163,9 @@ void Walk::prepare() {
   if (decision.compresses) stage("coil compression", mixing, 0, true);
   if (!decision.finds_maps) return;
   host.hold("sensitivity maps found", voxels_ * coils() * 8);
-  const MapsCost maps = maps_cost(scan_.matrix_size, scan_.samples.all, out_.coils,
-                                  settings.coils.maps == CoilMaps::adaptive ? MapMethod::adaptive
-                                                                            : MapMethod::espirit,
-                                  scan_.calibration_sampled, settings.coils.estimation);
+  const MapsCost maps =
+      maps_cost(scan_.matrix_size, scan_.samples.all, out_.coils, map_method(settings.coils.maps),
+                scan_.calibration_sampled, settings.coils.estimation);
   const auto mark = host.mark();
   host.hold("calibration", static_cast<double>(maps.scratch_bytes));
   host.release(mark);
@@ -229,16 +228,15 @@ void Walk::make_conventional_image() {
     double operations = 0;
     for (const int n : scan_.matrix_size)
       if (n > 1) operations += 5 * std::log2(static_cast<double>(n)) * voxels_;
-    stage("inverse FFT",
-          coils() * (Work(scan_.matrix_size[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, operations,
-                          how_.settings.precision) +
-                     copied(6 * voxels_ * element_)));
+    stage("inverse FFT", coils() * (Work(scan_.matrix_size[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d,
+                                         operations, how_.settings.precision) +
+                                    copied(6 * voxels_ * element_)));
     return verify(false);
   }
-  const auto mark = arrays().mark();
   if (is_method<ConventionalGridding>(how_.settings)) {
     const DensityCost density = density_cost(transform_sizes());
     out_.host.hold("density compensation", samples_ * 8);
+    const auto mark = arrays().mark();
     arrays().hold("density compensation in the making", static_cast<double>(density.bytes));
     arrays().release(mark);
     stage("density compensation", density.work);
@@ -248,8 +246,8 @@ void Walk::make_conventional_image() {
   out_.between.work += transform->making();
   stage("copy to the device", transfer);
   stage(is_method<PlainAdjoint>(how_.settings) ? "FhD" : "gridded adjoint",
-        transform->adjoint(out_.coils) +
-            touched(static_cast<double>(transform->scratch_bytes(out_.coils)) + voxels_ * coils() * element_));
+        transform->adjoint(out_.coils) + touched(static_cast<double>(transform->scratch_bytes(out_.coils)) +
+                                                 voxels_ * coils() * element_));
   verify(false);
 }
 
@@ -265,6 +263,8 @@ void Walk::solve(const LeastSquares& method) {
     arrays().hold("samples of a coil", samples_ * element_);
   }
   const Work normal = model(method, *transform);
+  arrays().hold("sums of the transform", static_cast<double>(transform->scratch_bytes(together())));
+  kept_ = arrays().mark();
   iterate(method, *transform, normal);
   predict_samples(*transform);
   verify(true);
@@ -276,9 +276,8 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
       sense_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once);
   arrays().hold("coil images", static_cast<double>(sense.bytes));
   if (method.normal == NormalKind::toeplitz) {
-    const OperatorCost toeplitz =
-        toeplitz_cost(scan_.matrix_size, static_cast<std::int64_t>(channels()), how_.settings.precision,
-                      device_, how_.coils_at_once);
+    const OperatorCost toeplitz = toeplitz_cost(scan_.matrix_size, static_cast<std::int64_t>(channels()),
+                                                how_.settings.precision, device_, how_.coils_at_once);
     if (segments_ > 0) return segmented_model(method, transform, toeplitz);
     double points = 1;
     for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
@@ -304,29 +303,29 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
 Work Walk::segmented_model(const LeastSquares& method, const TransformCost& transform,
                            const OperatorCost& toeplitz) {
   // Least squares of every distinct sample time with 1, 2, ... segments over 256 frequencies, or 512 differences.
-  const double times = scan_.readout_length > 0 ? static_cast<double>(scan_.readout_length)
-                                                : std::min(samples_, 4096.0);
+  const double times =
+      scan_.readout_length > 0 ? static_cast<double>(scan_.readout_length) : std::min(samples_, 4096.0);
   constexpr double phasor_s = 2e-8;
   const double threads = std::max(1, omp_get_max_threads());
   const auto fit_s = [&](double count, double frequencies) {
     return times * frequencies * count * (count + 1) * phasor_s / threads;
   };
   stage("time segments", {}, fit_s(segments_, 256) + (differences_ > 0 ? fit_s(differences_, 512) : 0), true);
-  const OperatorCost encoding =
-      off_resonance_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()),
-                         how_.coils_at_once, segments_);
+  const OperatorCost encoding = off_resonance_cost(
+      transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once, segments_);
   arrays().hold("time segments of the encoding", static_cast<double>(encoding.bytes));
   out_.host.hold("weights of the time segments", (segments_ + differences_) * samples_ * 16.0);
   if (method.normal == NormalKind::explicit_product) {
     arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
     return encoding.forward + encoding.adjoint;
   }
-  arrays().hold("Toeplitz operators of the time segments",
-                differences_ * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes));
+  arrays().hold(
+      "Toeplitz operators of the time segments",
+      differences_ * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) + voxels_ * element_);
   double points = 1;
   for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
   const auto mark = arrays().mark();
-  arrays().hold("Q in the making", points * element_ +
+  arrays().hold("Q in the making", (points + voxels_ * channels()) * element_ +
                                        static_cast<double>(std::max(transform.point_spread_scratch_bytes(),
                                                                     toeplitz.making_bytes)));
   arrays().release(mark);
@@ -341,17 +340,19 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior) {
     arrays().hold("weights of the prior", 1.5 * image);
-    out_.host.hold("prior image", static_cast<double>(roughness->prior->image.values.size()) * 4 + voxels_ * 4);
+    out_.host.hold("prior image",
+                   static_cast<double>(roughness->prior->image.values.size()) * 4 + voxels_ * 4);
     const double threads = std::max(1, omp_get_max_threads());
     stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads + 3e-8), true);
   }
   arrays().hold("image and right-hand side", 2 * image);
   const auto scratch = static_cast<double>(transform.scratch_bytes(together()));
-  arrays().hold("sums of the transform", scratch);
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();
   arrays().hold("images of the solver", 3 * image);
   arrays().hold("residuals of the solver", kept * image);
+  if (std::holds_alternative<FromNoise>(method.lambda))
+    arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);
 
   const double coils_of_a_solve = channels(), before = std::min<double>(out_.iterations, kept);
@@ -374,12 +375,14 @@ void Walk::predict_samples(const TransformCost& transform) {
   Work prediction = transform.forward(count);
   if (predicts_by_gridding(how_.settings, transform_.kind)) {
     const GriddedCost best(transform_sizes(), prediction_accuracy);
-    const auto bytes = static_cast<double>(best.bytes()), scratch = static_cast<double>(best.scratch_bytes(together()));
+    const auto bytes = static_cast<double>(best.bytes()),
+               scratch = static_cast<double>(best.scratch_bytes(together()));
     arrays().hold("gridding of the data residual", bytes + scratch);
     prediction = best.forward(count) + (1 / segments) * (best.making() + touched(bytes + scratch));
   }
   const Work weighting = copied(segments_ > 0 ? 4 * values : 0);
-  stage("data residual", out_.solves * (segments * (prediction + weighting) + touched(values) + copied(4 * values)));
+  stage("data residual",
+        out_.solves * (segments * (prediction + weighting) + touched(values) + copied(4 * values)));
 }
 
 void Walk::verify(bool solved) {
@@ -391,18 +394,23 @@ void Walk::verify(bool solved) {
 
 void Walk::companion() {
   if (how_.companion == nullptr) return;
-  // Image and Q of the reconstruction are still there; the coils and maps are the same.
+  // The model is still there; the coils and maps are the same.
+  if (!gpu_) out_.host.release(kept_);
   ScanSizes same_coils = scan_;
+  same_coils.noise_samples = 0;
+  same_coils.has_field_map = same_coils.has_sample_time = false;
   same_coils.coils = out_.coils;
   same_coils.has_maps = out_.coil_decision.uses_maps();
   EstimateSettings how{*how_.companion, device_};
-  const Estimate made = Walk(same_coils, how)();
+  const Estimate made = Walk(same_coils, how, true)();
   out_.stages.push_back({"gridded image", {}, 0, false});
   for (const auto& stage : made.stages) out_.stages.back().work += stage.work;
   out_.between.work += made.between.work;
   MemoryLedger& ledger = gpu_ ? out_.device : out_.host;
   ledger.hold("gridded image", static_cast<double>((gpu_ ? made.device : made.host).peak_bytes()) -
-                                   (gpu_ ? 0 : program_bytes + samples_ * (coils() * 8 + 24)));
+                                   (gpu_ ? 0
+                                         : program_bytes + samples_ * (coils() * 8 + 24) +
+                                               (same_coils.has_maps ? voxels_ * coils() * 8 : 0)));
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ namespace fhd {
 /// What decides the cost of one image. Sizes beyond any machine are as good as others.
 struct ScanSizes {
   std::array<int, 3> matrix_size{1, 1, 1};
-  SampleCount samples;               ///< x == 0: not known how many positions differ
+  SampleCount samples;  ///< x == 0: not known how many positions differ
   std::int64_t coils = 0;
-  std::int64_t readout_length = 0;   ///< 0: not known
-  std::int64_t noise_samples = 0;    ///< of each coil
+  std::int64_t readout_length = 0;  ///< 0: not known
+  std::int64_t noise_samples = 0;   ///< of each coil
   bool has_maps = false, has_field_map = false, has_sample_time = false;
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Of E and of E^H E; 0: not known, they depend on the values of the field map.
@@ -36,14 +36,14 @@ ScanSizes sizes_of(const Scan& scan);
 /// Where and how one image is made, as far as it costs something.
 struct EstimateSettings {
   Settings settings{};
-  Device device{};                            ///< of the reconstruction
-  const Verifier* verifier = nullptr;         ///< null: no certificate
-  const Settings* companion = nullptr;        ///< of the gridded image made beside it; null: none
-  std::int64_t coils_at_once = 0;             ///< 0: all
+  Device device{};                      ///< of the reconstruction
+  const Verifier* verifier = nullptr;   ///< null: no certificate
+  const Settings* companion = nullptr;  ///< of the gridded image made beside it; null: none
+  std::int64_t coils_at_once = 0;       ///< 0: all
 };
 
 struct EstimatedStage {
-  std::string name;      ///< as in Report::stages
+  std::string name;  ///< as in Report::stages
   Work work;
   double seconds = 0;    ///< what no unit counts, beside the work
   bool on_host = false;  ///< by the CPU also where a GPU reconstructs
@@ -56,7 +56,7 @@ struct Estimate {
   /// Of conjugate gradient: the number that is expected (the Chebyshev bound of the regularised spectrum) and
   /// the limit.
   int iterations = 0, most_iterations = 0;
-  double solves = 1;  ///< systems that are solved one after the other
+  double solves = 1;                     ///< systems that are solved one after the other
   std::vector<std::string> assumptions;  ///< one sentence each
   std::vector<EstimatedStage> stages;    ///< in the order of Report::stages
   EstimatedStage between;                ///< copies, sorting of samples
@@ -69,9 +69,9 @@ Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);
 
 struct Prediction {
   std::vector<Stage> stages;
-  double other_seconds = 0;        ///< between the stages
-  double iterations_seconds = 0;   ///< what the iterations up to the limit take more than the expected ones
-  double seconds() const;          ///< all of it, with the expected number of iterations
+  double other_seconds = 0;       ///< between the stages
+  double iterations_seconds = 0;  ///< what the iterations up to the limit take more than the expected ones
+  double seconds() const;         ///< all of it, with the expected number of iterations
   double seconds_at_limit() const { return seconds() + iterations_seconds; }
 };
 /// `host`: rates of the CPU, for what a GPU leaves to it.

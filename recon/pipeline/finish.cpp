@@ -54,8 +54,8 @@ void describe_settings(const TransformSettings& transform, const Context& contex
   journal.setting("method", name_of(s.method));
   journal.setting("device", context.device().is_cpu() ? "cpu" : "cuda");
   journal.setting("precision", s.precision == Precision::single_precision ? "single" : "double");
-  if (sums) journal.setting("transform", direct ? "direct" : "gridded");
-  if (!direct && !is_method<CartesianFft>(s)) journal.setting("accuracy", short_number(transform.accuracy));
+  if (sums) journal.setting("transform", name_of(transform.kind));
+  if (transform.kind == TransformKind::gridded) journal.setting("accuracy", short_number(transform.accuracy));
   if (sums && direct && context.device().is_cuda())
     journal.setting("sin and cos", transform.sin_cos == SinCos::fast ? "fast" : "accurate");
   if (solved == nullptr) return;

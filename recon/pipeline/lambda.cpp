@@ -14,7 +14,6 @@ namespace {
 
 template <class T>
 void set_lambda(Model<T>& model, double lambda, Report& report) {
-  model.lambda = lambda;
   model.problem.terms.front().weight = lambda;
   report.lambda = lambda * model.map_unit * model.map_unit;
 }
@@ -25,12 +24,12 @@ template <class T>
 double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& journal) {
   const Scan& scan = data.scan;
   const auto covariance =
-      scan.noise
-          ? noise_covariance(*scan.noise)
-          : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+      scan.noise ? noise_covariance(*scan.noise)
+                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
   if (!scan.noise)
     journal.note(
-        "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of k-space, "
+        "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of "
+        "k-space, "
         "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;
@@ -58,8 +57,7 @@ class LambdaCurve {
     const LeastSquares& method = *least_squares(context_.settings);
     conjugate_gradient(problem.system(), fhd_, image_, {method.iterations, method.tolerance}, {});
     problem.normal->forward(image_, product_);
-    const double square =
-        data_norm_ * data_norm_ - 2 * real_dot(image_, fhd_) + real_dot(image_, product_);
+    const double square = data_norm_ * data_norm_ - 2 * real_dot(image_, fhd_) + real_dot(image_, product_);
     const double residual = std::sqrt(std::max(square, 0.0)) / data_norm_;
     auto& curve = context_.journal.report.lambda_curve;
     curve.push_back({lambda / model_.largest_eigenvalue, residual,
@@ -141,9 +139,9 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
   set_lambda(model, lambda, context.journal.report);
 }
 
-#define FHD_INSTANTIATE(T)                                                                                  \
-  template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);                            \
-  template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&,               \
+#define FHD_INSTANTIATE(T)                                                                    \
+  template double norm_of_all<T>(const Array<Complex<T>>&, const ProcessGroup&);              \
+  template void choose_lambda<T>(Model<T>&, const Measurements<T>&, const Array<Complex<T>>&, \
                                  const Array<Complex<T>>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -5,7 +5,7 @@
 
 namespace fhd {
 
-/// As LeastSquares::lambda says, into model.lambda, the weight of its term, and the report. `samples` are all of
+/// As LeastSquares::lambda says, into the weight of the term and the report. `samples` are all of
 /// `data`, or those of its strongest coil, and `fhd` is their E^H d: a search solves for them.
 template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,

@@ -39,8 +39,7 @@ double MachineRates::seconds(const Work& work) const {
       const double count = work.at(unit, precision);
       if (unit != WorkUnit::region) shared += count * of(unit, of_precision ? precision : single);
     }
-  const double regions =
-      work.at(WorkUnit::region, single) + work.at(WorkUnit::region, in_double);
+  const double regions = work.at(WorkUnit::region, single) + work.at(WorkUnit::region, in_double);
   return shared / speedup + regions * of(WorkUnit::region);
 }
 
@@ -68,8 +67,8 @@ MachineRates assumed_gpu_rates(const MachineRates& cpu) {
   for (const auto unit : {WorkUnit::adjoint_pair, WorkUnit::forward_pair}) set(unit, 1 / 6.9e12, 15 / 6.9e12);
   for (const auto unit : {WorkUnit::adjoint_row, WorkUnit::forward_row}) set(unit, 0, 0);
   for (const auto unit : {WorkUnit::fft_2d, WorkUnit::fft_3d}) set(unit, 1 / 2e12, 1 / 1e12);
-  for (const auto unit : {WorkUnit::spread_2d, WorkUnit::spread_3d, WorkUnit::interpolate_2d,
-                          WorkUnit::interpolate_3d})
+  for (const auto unit :
+       {WorkUnit::spread_2d, WorkUnit::spread_3d, WorkUnit::interpolate_2d, WorkUnit::interpolate_3d})
     set(unit, 1 / 5e10, 1 / 2e10);
   set(WorkUnit::projection, 16 / 2e12, 32 / 2e12);
   rates.of(WorkUnit::sorted_sample) = 1e-9;

@@ -136,8 +136,8 @@ void measure_fft(const Measurement& m, bool volume) {
   const auto grid = difference_grid(n);
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
   q[0] = Complex<T>(1);
-  const auto normal = make_toeplitz_normal<T>(
-      q.to(m.device), some_values<T>(Shape{coils, n[2], n[1], n[0]}, m.device));
+  const auto normal =
+      make_toeplitz_normal<T>(q.to(m.device), some_values<T>(Shape{coils, n[2], n[1], n[0]}, m.device));
   auto in = some_values<T>(normal->domain(), m.device), out = some_values<T>(normal->domain(), m.device);
   const WorkUnit unit = volume ? WorkUnit::fft_3d : WorkUnit::fft_2d;
   m.rates.of(unit, p) = m.timing.fastest(m.budget(), [&] { normal->forward(in, out); }) /
@@ -180,9 +180,9 @@ void measure_projection(const Measurement& m) {
   one[0] = 1e30;  // nothing is left of the projections: the values stay finite
   const Array<double> square = one.to(m.device);
   for (int i = 0; i < kept; ++i) basis.keep(residual, square, 0);
-  m.rates.of(WorkUnit::projection, precision_of<T>()) =
-      m.timing.fastest(m.budget(), [&] { basis.project_out(residual); }) /
-      static_cast<double>(elements * kept);
+  m.rates.of(WorkUnit::projection, precision_of<T>()) = m.timing.fastest(m.budget(), [&] {
+    basis.project_out(residual);
+  }) / static_cast<double>(elements * kept);
 }
 
 template <class T>

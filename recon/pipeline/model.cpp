@@ -34,10 +34,12 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
     model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
   } else {
     note += ", " + std::to_string(differences.time_s.size()) + " for the Toeplitz operator";
-    const auto kernel = [&](const Array<double>& weights) { return operators.weighted_point_spread(&weights); };
+    const auto kernel = [&](const Array<double>& weights) {
+      return operators.weighted_point_spread(&weights);
+    };
     context.journal.stage("Q", [&] {
-      model.problem.normal = make_off_resonance_normal<T>(kernel, model.maps(), *scan.field_map, differences,
-                                                          coils_at_once);
+      model.problem.normal =
+          make_off_resonance_normal<T>(kernel, model.maps(), *scan.field_map, differences, coils_at_once);
     });
   }
   context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
@@ -124,7 +126,6 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
       model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
     }
   }
-  model.problem.encoding = model.encoding;
   context.journal.stage("largest eigenvalue",
                         [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
@@ -154,10 +155,10 @@ Array<float> central_plane(const Array<Complex<T>>& point_spread) {
   return centred;
 }
 
-#define FHD_INSTANTIATE(T)                                                                        \
-  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                \
-  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,  \
-                                  TrajectoryOperators<T>&, const Context&);                       \
+#define FHD_INSTANTIATE(T)                                                                       \
+  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                               \
+  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t, \
+                                  TrajectoryOperators<T>&, const Context&);                      \
   template Array<float> central_plane<T>(const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

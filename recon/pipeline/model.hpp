@@ -14,13 +14,12 @@ namespace fhd {
 template <class T>
 struct Model {
   std::shared_ptr<const Encoding<T>> encoding;
-  Problem<T> problem;          ///< of one term; its weight, lambda, is chosen later
+  Problem<T> problem;                             ///< of one term; its weight, lambda, is chosen later
   std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
-  double map_unit = 1;     ///< the maps of the scan are those of `sense` times this, a power of two
-  bool has_maps = false;   ///< of the scan, or ones
+  double map_unit = 1;            ///< the maps of the scan are those of `sense` times this, a power of two
+  bool has_maps = false;          ///< of the scan, or ones
   bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
   double largest_eigenvalue = 0, mean_eigenvalue = 0;  ///< of E^H E, of the maps as they are here
-  std::optional<double> lambda{};                      ///< absolute; empty until it is chosen
 
   const Array<Complex<T>>& maps() const { return sense->maps(); }
 };

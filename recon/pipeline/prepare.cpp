@@ -44,9 +44,9 @@ std::int64_t strongest_coil(const KSpace& kspace) {
   return strongest;
 }
 
-#define FHD_INSTANTIATE(T)                                                      \
-  template Measurements<T> measurements_of<T>(const Scan&, const Context&);     \
-  template void copy_to_device<T>(Array<Complex<T>>&, const Context&);          \
+#define FHD_INSTANTIATE(T)                                                  \
+  template Measurements<T> measurements_of<T>(const Scan&, const Context&); \
+  template void copy_to_device<T>(Array<Complex<T>>&, const Context&);      \
   template ScaledMaps<T> maps_of<T>(const Scan&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

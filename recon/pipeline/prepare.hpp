@@ -15,9 +15,9 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
 
 template <class T>
 struct Measurements {
-  const Scan& scan;            ///< with the coils as prepared
+  const Scan& scan;             ///< with the coils as prepared
   Array<Complex<T>> samples{};  ///< [coil][sample of this process]; of the scan divided by `unit`
-  double unit = 1;             ///< a power of two; 0 when all samples are zero
+  double unit = 1;              ///< a power of two; 0 when all samples are zero
 };
 
 /// In host memory; what follows the density compensation goes to the device of the context.

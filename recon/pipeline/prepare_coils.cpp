@@ -70,19 +70,18 @@ void compress(const CompressionChoice& choice, Scan& scan, Journal& journal) {
 }
 
 void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
-  const bool adaptive = settings.maps == CoilMaps::adaptive;
-  MapEstimate estimate = estimate_maps(scan, adaptive ? MapMethod::adaptive : MapMethod::espirit,
-                                       settings.estimation, journal.progress());
+  const MapMethod method = map_method(settings.maps);
+  MapEstimate estimate = estimate_maps(scan, method, settings.estimation, journal.progress());
   scan.sensitivity_maps = std::move(estimate.maps);
-  journal.setting("coils", adaptive ? "adaptive" : "espirit");
+  journal.setting("coils", name_of(method).option);
   const auto& radius = estimate.calibration_radius;
-  journal.note(std::string("sensitivity maps are found by ") +
-               (adaptive ? "adaptive combination" : "ESPIRiT") +
-               " from the centre of k-space, radius " +
-               std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
-               (estimate.calibration_sampled
-                    ? ""
-                    : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+  journal.note(
+      std::string("sensitivity maps are found by ") + name_of(method).in_words +
+      " from the centre of k-space, radius " +
+      std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
+      (estimate.calibration_sampled
+           ? ""
+           : "; it is undersampled, and is completed by estimating image and sensitivities together"));
 }
 
 void select_coils(const std::vector<std::int64_t>& live, Scan& scan) {
@@ -100,7 +99,8 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
   const CoilDecision decision = decide_coils(facts, settings);
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
-  if (!decision.finds_maps) journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
+  if (!decision.finds_maps)
+    journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
   const bool drops_maps = facts.has_maps && !decision.maps_from_scan;
   if (facts.live == facts.all && !decision.whitens && !decision.compresses && !decision.finds_maps &&
       !drops_maps)

@@ -65,7 +65,9 @@ template <class T>
 TrajectoryOperators<T>& operators_of(const Scan& scan, const TransformSettings& transform,
                                      const Context& context, Kept<T>& kept) {
   const auto& matrix_size = scan.geometry.matrix_size;
-  if (!kept.operators || !kept.operators->are_of(scan.trajectory, matrix_size, transform)) {
+  double differs = !kept.operators || !kept.operators->are_of(scan.trajectory, matrix_size, transform);
+  context.processes().sum(&differs, 1);  // each looks at its share: all make them anew, or none
+  if (differs > 0) {
     kept.model.reset();
     kept.operators.emplace(scan.trajectory, matrix_size, transform, context.execution,
                            context.services.trajectory_cache);
@@ -91,12 +93,13 @@ template <class T>
 Image least_squares_image(Measurements<T>& data, const TransformSettings& transform, const Context& context,
                           Kept<T>& kept) {
   const Scan& scan = data.scan;
-  const auto off_resonance = off_resonance_of(scan, context);
+  auto off_resonance = off_resonance_of(scan, context);
   auto& operators = operators_of(scan, transform, context, kept);
+  if (kept.model && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
   const std::int64_t coils_at_once = planned_coils_at_once(scan, transform, off_resonance, context);
   copy_to_device(data.samples, context);
-  if (kept.model && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
   if (!kept.model) kept.model = make_model(scan, off_resonance, coils_at_once, operators, context);
+  if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.journal.diagnostic_images.point_spread = central_plane(operators.point_spread(context.journal));
   auto image = solve(*kept.model, data, off_resonance.has_value(), operators, context);

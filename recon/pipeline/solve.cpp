@@ -16,9 +16,10 @@ template <class T>
 void run_solver(const Problem<T>& problem, Solution<T>& solution, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
   context.journal.stage("conjugate gradient", [&] {
-    auto result = conjugate_gradient(
-        problem.system(), solution.right_hand_side, solution.image,
-        {method.iterations, method.tolerance, residual_interval(context.device())}, context.journal.progress());
+    auto result =
+        conjugate_gradient(problem.system(), solution.right_hand_side, solution.image,
+                           {method.iterations, method.tolerance, residual_interval(context.device())},
+                           context.journal.progress());
     context.journal.report.relative_residuals = std::move(result.relative_residuals);
     context.journal.report.converged = result.converged;
   });

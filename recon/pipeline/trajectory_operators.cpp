@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <random>
+#include <vector>
 
 #include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/gridded/gridded_cost.hpp"
 
 namespace fhd {
 namespace {
@@ -63,6 +67,11 @@ RandomDifferences random_differences(const std::array<int, 3>& matrix_size, std:
 
 }  // namespace
 
+std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes) {
+  if (transform.kind == TransformKind::direct) return std::make_unique<DirectCost>(sizes);
+  return std::make_unique<GriddedCost>(sizes, transform.accuracy);
+}
+
 template <class T>
 TrajectoryOperators<T>::TrajectoryOperators(const Trajectory& trajectory,
                                             const std::array<int, 3>& matrix_size,
@@ -116,11 +125,12 @@ const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(Journal& journal) 
   if (point_spread_.empty())
     journal.stage("Q", [&] {
       const auto n = difference_grid(matrix_size_);
-      point_spread_ = from_cache_or_made<Complex<T>>(
+      auto q = from_cache_or_made<Complex<T>>(
           "Q, " + in_words<T>(settings_, execution_.device), {n[2], n[1], n[0]}, execution_.device, journal,
           [&] { return weighted_point_spread(nullptr); },
-          [&](const Array<Complex<T>>& q) { return is_point_spread(q); });
-      sum_over(*execution_.processes, point_spread_);
+          [&](const Array<Complex<T>>& found) { return is_point_spread(found); });
+      sum_over(*execution_.processes, q);
+      point_spread_ = std::move(q);
     });
   return point_spread_;
 }

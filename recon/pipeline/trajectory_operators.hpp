@@ -13,6 +13,9 @@
 
 namespace fhd {
 
+/// Of the transform of these settings, whose kind is not automatic.
+std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes);
+
 template <class T>
 class TrajectoryOperators {
  public:
@@ -36,6 +39,8 @@ class TrajectoryOperators {
   /// Another transform of the trajectory, of which one is held at a time.
   const std::shared_ptr<const FourierTransform<T>>& transform_of(const TransformSettings& settings);
   void release_other_transform() { other_.reset(); }
+  /// Their grids and sums are made anew when they are needed again.
+  void release_transforms() { transform_.reset(), other_.reset(); }
 
   /// q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.
   const Array<Complex<T>>& point_spread(Journal& journal);

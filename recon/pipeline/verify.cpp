@@ -35,8 +35,8 @@ void verify(VerifierInput<T>& input, const Context& context) {
 
 template <class T>
 void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, bool corrects_off_resonance,
-                     double promised_accuracy, const Context& context) {
+                     std::optional<std::int64_t> coil, bool corrects_off_resonance, double promised_accuracy,
+                     const Context& context) {
   const Scan& scan = data.scan;
   auto input = input_of(data, coil, promised_accuracy);
   if (!coil && scan.sensitivity_maps) {
@@ -49,8 +49,8 @@ void verify_solution(const Solution<T>& solution, const Model<T>& model, const M
     input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
   }
   input.image = solution.image.to(Device::cpu());
-  input.predicted = all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(),
-                                context.processes());
+  input.predicted =
+      all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(), context.processes());
   input.adjoint = solution.right_hand_side.to(Device::cpu());
   Array<Complex<T>> product(solution.image.shape(), solution.image.device());
   model.problem.normal->forward(solution.image, product);
@@ -73,10 +73,10 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
   verify(input, context);
 }
 
-#define FHD_INSTANTIATE(T)                                                                           \
-  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&,      \
-                                   std::optional<std::int64_t>, bool, double, const Context&);       \
-  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,              \
+#define FHD_INSTANTIATE(T)                                                                      \
+  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&, \
+                                   std::optional<std::int64_t>, bool, double, const Context&);  \
+  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,         \
                                       const Array<double>*, double, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -1,5 +1,5 @@
 #pragma once
-// What a solver solves: an encoding with its normal operator, data, and terms,
+// What a solver solves: the normal operator of an encoding, data, and terms,
 //
 //     rho = argmin |E rho - d|^2 + sum_i weight_i R_i(rho).
 //
@@ -51,8 +51,7 @@ class RegularizedNormal final : public HermitianOperator<T> {
 
 template <class T>
 struct Problem {
-  std::shared_ptr<const LinearOperator<T>> encoding;    ///< E
-  std::shared_ptr<const HermitianOperator<T>> normal;   ///< E^H E
+  std::shared_ptr<const HermitianOperator<T>> normal;  ///< E^H E
   std::vector<WeightedTerm<T>> terms;
 
   RegularizedNormal<T> system() const { return {normal, terms}; }

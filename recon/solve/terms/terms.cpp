@@ -26,8 +26,11 @@ class RoughnessTerm final : public QuadraticTerm<T> {
     if (out.device() != in.device() || (!weights_.empty() && weights_.device() != in.device()))
       throw Error("regularizer", "arrays on one device", "arrays on two");
     for_each_index(in.device(), in.size(),
-                   AddRoughness<T>{in.data(), factor, weights_.empty() ? nullptr : weights_.data(),
-                                   {in.extent(2), in.extent(1), in.extent(0)}, out.data()},
+                   AddRoughness<T>{in.data(),
+                                   factor,
+                                   weights_.empty() ? nullptr : weights_.data(),
+                                   {in.extent(2), in.extent(1), in.extent(0)},
+                                   out.data()},
                    1);
   }
 

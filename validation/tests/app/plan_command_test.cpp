@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class Plan : public tests::ProgramTest {
+class Plan : public fhd::tests::ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();

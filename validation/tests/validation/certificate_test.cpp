@@ -21,9 +21,8 @@ Scan scan_of(std::array<int, 3> matrix_size, int coils) {
   return data::simulate(settings).scan;
 }
 
-Certificate certificate_of(
-    const Scan& scan, const Settings& settings = {},
-    const std::shared_ptr<const Verifier>& verifier = validation::make_verifier()) {
+Certificate certificate_of(const Scan& scan, const Settings& settings = {},
+                           const std::shared_ptr<const Verifier>& verifier = validation::make_verifier()) {
   return reconstruct(scan, settings, {}, {nullptr, verifier}).report.certificate.value();
 }
 

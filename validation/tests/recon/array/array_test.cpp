@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "recon/array/pointwise.hpp"
+#include "recon/array/vector_functors.hpp"
 #include "recon/array/vector_math.hpp"
 
 namespace fhd {
@@ -74,19 +74,15 @@ TEST(ArrayView, refuses_addresses_that_cannot_hold_its_elements) {
   EXPECT_TRUE(Array<float>::view(nullptr, Shape{0, 4}).empty());
 }
 
-struct AddIndex {
-  static constexpr const char* name = "adding the index";
-  double* y;
-  void operator()(std::int64_t i) const { y[i] += static_cast<double>(i); }
-};
-
 TEST(Pointwise, reaches_every_index_once_with_and_without_threads) {
   for (const std::int64_t count : {0, 1, 7, 16384, 16385, 100003})
     for (const std::int64_t worth_threads : {std::int64_t{1}, std::int64_t{16385}, most}) {
-      Array<double> y(Shape{count + 1});
-      for_each_index(Device::cpu(), count, AddIndex{y.data()}, worth_threads);
-      for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(y[i], static_cast<double>(i));
-      ASSERT_EQ(y[count], 0) << "one behind the last";
+      Array<Complex<double>> x(Shape{count + 1}), y(Shape{count + 1});
+      for (std::int64_t i = 0; i <= count; ++i) x[i] = static_cast<double>(i);
+      const AddScaled<double, ConstantFactor<double>> add{y.data(), {1}, x.data()};
+      for_each_index(Device::cpu(), count, add, worth_threads);
+      for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(y[i].re, static_cast<double>(i));
+      ASSERT_EQ(y[count].re, 0) << "one behind the last";
     }
 }
 

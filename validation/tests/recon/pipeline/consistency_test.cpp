@@ -12,8 +12,8 @@
 #include "io/hdf5.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/transform/transform.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/problems.hpp"
@@ -81,11 +81,10 @@ double consistency_error(TrajectoryKind kind, std::array<int, 3> matrix, Precisi
   Array<Complex<double>> samples(direct->samples_shape(1));
   direct->forward(Array<Complex<double>>(image).reshaped(direct->images_shape(1)), samples);
   scan.kspace.values = converted<Complex<float>>(samples);
-  const Settings settings{LeastSquares{.transform = {transform},
-                                       .lambda = OfLargestEigenvalue{0},
-                                       .iterations = 100,
-                                       .tolerance = 1e-6},
-                          precision};
+  const Settings settings{
+      LeastSquares{
+          .transform = {transform}, .lambda = OfLargestEigenvalue{0}, .iterations = 100, .tolerance = 1e-6},
+      precision};
   return metrics::relative_l2(converted<Complex<double>>(reconstruct(scan, settings).image.values), image);
 }
 
@@ -178,8 +177,7 @@ TEST(JemrisSpiral, images_correlate_with_the_upstream_pictures) {
     for (const Method& method : {Method(LeastSquares{}), Method(ConventionalGridding{})}) {
       const auto image = converted<Complex<double>>(reconstruct(scan, {method}).image.values);
       ASSERT_EQ(image.size(), picture.size());
-      EXPECT_GE(metrics::magnitude_correlation(image, picture), 0.97)
-          << "method " << method.index();
+      EXPECT_GE(metrics::magnitude_correlation(image, picture), 0.97) << "method " << method.index();
     }
   }
 }

@@ -132,11 +132,13 @@ TEST(Estimate, more_of_anything_takes_no_less_time_and_memory) {
       };
       for (const ScanSizes& larger : more) {
         EXPECT_GE(seconds(larger, settings), seconds(base, settings)) << settings.method.index();
-        EXPECT_GE(estimate(larger, {settings}).host.peak_bytes(), estimate(base, {settings}).host.peak_bytes())
+        EXPECT_GE(estimate(larger, {settings}).host.peak_bytes(),
+                  estimate(base, {settings}).host.peak_bytes())
             << settings.method.index();
       }
       Settings longer = settings;
-      if (auto* method = std::get_if<LeastSquares>(&longer.method)) method->tolerance = 1e-6, method->iterations = 60;
+      if (auto* method = std::get_if<LeastSquares>(&longer.method))
+        method->tolerance = 1e-6, method->iterations = 60;
       EXPECT_GE(seconds(base, longer), seconds(base, settings));
       const Prediction prediction = predict(base, {settings}, rates, rates);
       EXPECT_GE(prediction.seconds_at_limit(), prediction.seconds());
@@ -174,9 +176,11 @@ TEST(Estimate, of_a_field_map_and_a_prior_is_part_of_the_plan) {
   EXPECT_GT(on_device(more, plain).peak_bytes(), on_device(sizes, plain).peak_bytes());
   AnatomicalPrior prior;
   prior.image.values = Array<float>(Shape{16, 64, 64});
-  const Settings with_prior{LeastSquares{.transform = {TransformKind::direct}, .regularizer = RoughnessPenalty{prior}}};
+  const Settings with_prior{
+      LeastSquares{.transform = {TransformKind::direct}, .regularizer = RoughnessPenalty{prior}}};
   // Three weights of four bytes for each voxel.
-  EXPECT_EQ(on_device(head(), with_prior).peak_bytes(), on_device(head(), plain).peak_bytes() + 64 * 64 * 16 * 12);
+  EXPECT_EQ(on_device(head(), with_prior).peak_bytes(),
+            on_device(head(), plain).peak_bytes() + 64 * 64 * 16 * 12);
 }
 
 TEST(MachineRates, of_this_machine_are_positive_and_finite) {

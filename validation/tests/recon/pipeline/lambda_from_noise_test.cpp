@@ -24,9 +24,7 @@ data::Simulation simulation(double snr) {
   return made;
 }
 
-Settings automatic() {
-  return {LeastSquares{.lambda = FromNoise{}, .iterations = 60}};
-}
+Settings automatic() { return {LeastSquares{.lambda = FromNoise{}, .iterations = 60}}; }
 
 TEST(LambdaFromNoise, leaves_a_data_residual_that_is_the_noise) {
   for (const double snr : {3.0, 8.0}) {

@@ -1,6 +1,8 @@
 // Resampling of a prior image by the affine maps, and the weights of its edges.
 #include "recon/solve/terms/anatomical_prior.hpp"
 
+#include "recon/domain/geometry.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>

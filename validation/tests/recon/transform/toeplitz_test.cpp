@@ -9,6 +9,7 @@
 
 #include "recon/encoding/sense.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/lanczos.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "validation/metrics.hpp"
