@@ -270,18 +270,8 @@ class Check {
       for (std::int64_t z = 0, p = 0; z < nz; ++z) {
         const Value ez = turned(-k(2, m) * position(2, z));
         for (std::int64_t y = 0; y < ny; ++y) {
-          double re = 0, im = 0;
-          for (std::int64_t x = 0; x < nx; ++x, ++p) {
-            const Value s = map(coil, p), rho = value_of(e_.image[p]);
-            Value e = ex[static_cast<std::size_t>(x)];
-            if (e_.field_map) e *= turned(-off_resonance(p, m));
-            // Written out: the product of std::complex looks for infinities.
-            const double v_re = s.real() * rho.real() - s.imag() * rho.imag(),
-                         v_im = s.real() * rho.imag() + s.imag() * rho.real();
-            re += v_re * e.real() - v_im * e.imag();
-            im += v_re * e.imag() + v_im * e.real();
-          }
-          sum += Value(re, im) * turned(-k(1, m) * position(1, y)) * ez;
+          sum += row_sum(ex, coil, p, m) * turned(-k(1, m) * position(1, y)) * ez;
+          p += nx;
         }
       }
       errors[i] = std::norm(value_of(e_.predicted[coil * samples_ + m]) - sum);
@@ -291,6 +281,23 @@ class Check {
     c.samples = static_cast<std::int64_t>(chosen.size());
     c.forward_error =
         std::sqrt(total / static_cast<double>(chosen.size())) / positive(root_mean_square(e_.predicted));
+  }
+
+  /// sum over the voxels of a row, from voxel p on, of S_c rho exp(-i omega t_m) ex.
+  Value row_sum(const std::vector<Value>& ex, std::int64_t coil, std::int64_t p, std::int64_t m) const {
+    double re = 0, im = 0;
+    for (const Value& of_x : ex) {
+      const Value s = map(coil, p), rho = value_of(e_.image[p]);
+      Value e = of_x;
+      if (e_.field_map) e *= turned(-off_resonance(p, m));
+      // Written out: the product of std::complex looks for infinities.
+      const double v_re = s.real() * rho.real() - s.imag() * rho.imag(),
+                   v_im = s.real() * rho.imag() + s.imag() * rho.real();
+      re += v_re * e.real() - v_im * e.imag();
+      im += v_re * e.imag() + v_im * e.real();
+      ++p;
+    }
+    return {re, im};
   }
 
   const VerifierInput<T>& e_;

@@ -345,12 +345,13 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
     const double threads = std::max(1, omp_get_max_threads());
     stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads + 3e-8), true);
   }
-  arrays().hold("image and right-hand side", 2 * image);
+  arrays().hold("image, right-hand side and a norm", 2 * image + sizeof(double));
   const auto scratch = static_cast<double>(transform.scratch_bytes(together()));
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();
-  arrays().hold("images of the solver", 3 * image);
-  arrays().hold("residuals of the solver", kept * image);
+  arrays().hold("vectors of the solver",
+                conjugate_gradient_bytes(voxels_, {.iterations = method.iterations}, how_.settings.precision,
+                                         device_));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);

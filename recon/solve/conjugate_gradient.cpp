@@ -93,6 +93,16 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
   return result;
 }
 
+double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
+                                Precision precision, Device device) {
+  const double kept = std::min(settings.iterations, settings.kept_residuals);
+  const double vectors = 3 * elements * static_cast<double>(bytes_of_complex(precision));  // r, p, A p
+  const double scalars = (2.0 * settings.iterations + 1) * sizeof(double);
+  return vectors + scalars +
+         (precision == Precision::single_precision ? ResidualBasis<float>::bytes(elements, kept, device)
+                                                   : ResidualBasis<double>::bytes(elements, kept, device));
+}
+
 #define FHD_INSTANTIATE(T)                                                       \
   template ConjugateGradientResult conjugate_gradient<T>(                        \
       const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \

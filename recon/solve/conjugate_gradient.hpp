@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/work.hpp"
 #include "recon/domain/report.hpp"
 
 namespace fhd {
@@ -22,6 +23,10 @@ struct ConjugateGradientResult {
   std::vector<double> relative_residuals;
   bool converged = false;
 };
+
+/// Beside x and b, for vectors of `elements` numbers on their device.
+double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
+                                Precision precision, Device device);
 
 /// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is
 /// not finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.

@@ -1,6 +1,7 @@
 #include "recon/solve/residual_basis.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace fhd {
 
@@ -16,9 +17,15 @@ ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Devi
   if (device.is_cpu()) {
     products_ = Array<Complex<double>>(Shape{blocks_, capacity});
     coefficients_ = Array<Complex<T>>(Shape{capacity});
-  } else if constexpr (built_with_cuda) {
-    products_ = Array<Complex<double>>(Shape{device::residual_basis_scratch(capacity)}, device);
+  } else {
+    products_ = Array<Complex<double>>(Shape{capacity * (device::residual_basis_blocks + 1)}, device);
   }
+}
+
+template <class T>
+double ResidualBasis<T>::bytes(double elements, double capacity, Device device) {
+  const double scratch = device.is_cuda() ? device::residual_basis_blocks + 1 : std::ceil(elements / block) + 1;
+  return capacity * (elements * sizeof(Complex<T>) + sizeof(double) + scratch * sizeof(Complex<double>));
 }
 
 template <class T>

