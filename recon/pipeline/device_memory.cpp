@@ -33,6 +33,7 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
 MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
   how.coils_at_once = 0;
   const Estimate whole = estimate(scan, how);
+  if (whole.device.peak_bytes() <= available_bytes) return whole.device;
   MemoryLedger ledger = whole.device;
   const bool in_parts = least_squares(how.settings) && whole.coil_decision.uses_maps();
   const auto fits = [&](std::int64_t coils) {
@@ -65,7 +66,7 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   for (const auto& item : plan.items())
     context.journal.report.device_memory.push_back({item.what, item.bytes});
   context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes()});
-  if (scan.sensitivity_maps && least_squares(context.settings) &&
+  if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
     context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +
                          std::to_string(scan.kspace.coil_count()) + " coils at a time");

@@ -6,7 +6,8 @@
 
 namespace fhd {
 
-/// The arrays on the device with the most coils at once that fit into `available_bytes`, which `how` is given.
+/// The arrays on the device with the most coils at once that fit into `available_bytes`, which `how` is given (0:
+/// all of them).
 /// Throws DeviceError with the figure needed when not even one coil at a time fits.
 MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes);
 

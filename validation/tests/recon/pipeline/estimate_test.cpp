@@ -70,7 +70,7 @@ TEST(MemoryLedger, peak_is_the_largest_sum_of_what_is_held_together) {
 TEST(DeviceMemory, takes_all_coils_at_once_where_they_fit) {
   EstimateSettings how{{LeastSquares{.transform = {TransformKind::direct}}}, Device::cuda()};
   const auto plan = fit_device_memory(large_head(), how, all);
-  EXPECT_EQ(how.coils_at_once, 12);
+  EXPECT_EQ(how.coils_at_once, 0) << "all";
   // At least: maps twice, coil images, Q.
   const std::size_t voxels = 128 * 128 * 128;
   EXPECT_GE(plan.peak_bytes(), 8 * (3 * 12 * voxels + 8 * voxels));
@@ -85,8 +85,8 @@ TEST(DeviceMemory, takes_fewer_coils_at_once_where_memory_is_short_and_refuses_w
     for (;;) {
       const auto plan = fit_device_memory(large_head(), how, available);
       EXPECT_LE(plan.peak_bytes(), available);
-      EXPECT_EQ(12 % how.coils_at_once, 0);
-      seen.push_back(how.coils_at_once);
+      seen.push_back(how.coils_at_once == 0 ? 12 : how.coils_at_once);
+      EXPECT_EQ(12 % seen.back(), 0);
       available = plan.peak_bytes() - 1;
     }
   } catch (const DeviceError& error) {
@@ -109,11 +109,9 @@ TEST(DeviceMemory, serves_every_method) {
       const auto single = on_device(sizes, settings);
       settings.precision = Precision::double_precision;
       EXPECT_GT(single.peak_bytes(), 0u);
-      // Gridding may take a smaller grid in double precision, where it is faster.
-      if (transform_settings(settings).kind == TransformKind::direct)
-        EXPECT_GT(on_device(sizes, settings).peak_bytes(), single.peak_bytes());
-      else
-        EXPECT_GT(on_device(sizes, settings).peak_bytes(), 0u);
+      // Not always more: grids, parts of sums and the prediction of the residual are chosen for each precision.
+      const double image = 64 * 64 * 16 * 16, samples = 66592 * 4 * 16;
+      EXPECT_GT(static_cast<double>(on_device(sizes, settings).peak_bytes()), image + samples);
       EXPECT_THROW(on_device(sizes, settings, 1000), DeviceError);
     }
   }
