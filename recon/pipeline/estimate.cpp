@@ -57,15 +57,15 @@ class Walk {
     stage("copy from the device", {WorkUnit::transferred_byte, gpu_ ? voxels_ * element_ : 0});
     companion();
     const double arrays = static_cast<double>(out_.host.peak_bytes()) - program_bytes;
-    // Smaller arrays go back to the C library, which keeps them between others that are still in use: 5 ... 25
+    // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
     // % of the arrays of 2D scans, and no more of larger ones.
     if (!gpu_ && !is_companion_)
-      out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.15 * arrays, 12 * mebibyte));
+      out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.1 * arrays, 8 * mebibyte));
     return std::move(out_);
   }
 
  private:
-  static constexpr double mebibyte = 1 << 20, program_bytes = 27 * mebibyte;
+  static constexpr double mebibyte = 1 << 20, program_bytes = 28 * mebibyte;
 
   /// What a stage takes when it takes anything.
   void stage(std::string name, const Work& work, double seconds = 0, bool on_host = false) {
@@ -147,7 +147,7 @@ void Walk::prepare() {
           std::to_string(out_.coils) + " are assumed");
   }
   if (decision.whitens || decision.compresses || decision.finds_maps)
-    host.hold("OpenBLAS and its buffers", 14 * mebibyte);
+    host.hold("OpenBLAS and its buffers", 10 * mebibyte);
   const bool drops_maps = scan_.has_maps && !decision.maps_from_scan;
   if (decision.whitens || decision.compresses || decision.finds_maps || drops_maps) {
     const double kept_maps = decision.maps_from_scan ? voxels_ : 0;

@@ -131,7 +131,7 @@ template <class T>
 void measure_fft(const Measurement& m, bool volume) {
   constexpr Precision p = precision_of<T>();
   const Matrix n = m.gpu() ? (volume ? Matrix{64, 64, 64} : Matrix{256, 256, 1})
-                           : (volume ? Matrix{64, 64, 16} : Matrix{128, 128, 1});
+                           : (volume ? Matrix{48, 48, 48} : Matrix{128, 128, 1});  // beyond one core's caches
   const std::int64_t coils = m.gpu() ? 8 : 2;
   const auto grid = difference_grid(n);
   Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
@@ -149,7 +149,7 @@ template <class T>
 void measure_gridding(const Measurement& m, bool volume) {
   constexpr Precision p = precision_of<T>();
   const Matrix n = m.gpu() ? (volume ? Matrix{64, 64, 64} : Matrix{256, 256, 1})
-                           : (volume ? Matrix{32, 32, 32} : Matrix{128, 128, 1});
+                           : (volume ? Matrix{48, 48, 48} : Matrix{128, 128, 1});
   const std::int64_t count = m.gpu() ? 262144 : 16384, grids = m.gpu() ? 8 : 1;
   const Trajectory trajectory = random_trajectory(n, count);
   std::unique_ptr<FourierTransform<T>> transform;

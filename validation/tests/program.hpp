@@ -25,6 +25,7 @@ struct ProcessEnd {
   int status = 128;  ///< exit status; 128: ended by a signal
   double seconds = 0;
   double peak_bytes = 0;  ///< largest resident set
+  double processor_seconds = 0;
 };
 
 /// Starts `words` (a program and its arguments) in the background, in a process group of its own; what it
@@ -71,7 +72,11 @@ class ProgramTest : public ScratchTest {
     rusage usage{};
     if (wait4(child, &status, 0, &usage) != child) return {};
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    return {exit_status(status), elapsed.count(), static_cast<double>(usage.ru_maxrss) * 1024};
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return {exit_status(status), elapsed.count(), static_cast<double>(usage.ru_maxrss) * 1024,
+            seconds(usage.ru_utime) + seconds(usage.ru_stime)};
   }
   std::string text(const std::string& name) const { return bytes_of(path(name)); }
 

@@ -31,15 +31,18 @@ class Plan : public fhd::tests::ProgramTest {
     EXPECT_EQ(run("recon --quiet --device cpu -o " + path("result") + " " + arguments), 0) << text("err");
     return Json::parse(text("result.json"))["images"][0];
   }
-  /// The same, and the memory that the process took at most.
-  Json report(const std::string& arguments, double& bytes) const {
+  /// The same, and what the process took: its memory at most, and the seconds of the image without those in
+  /// which its one thread waited for a processor that others had.
+  Json report(const std::string& arguments, double& bytes, double& seconds) const {
     std::vector<std::string> words{"recon", "--quiet", "--device", "cpu", "-o", path("result")};
     std::istringstream stream(arguments);
     for (std::string word; stream >> word;) words.push_back(word);
     const auto outcome = measured(words);
     EXPECT_EQ(outcome.status, 0) << text("err_bg");
     bytes = outcome.peak_bytes;
-    return Json::parse(text("result.json"))["images"][0];
+    const Json made = Json::parse(text("result.json"))["images"][0];
+    seconds = made["seconds"].get<double>() * std::min(1.0, outcome.processor_seconds / outcome.seconds);
+    return made;
   }
 };
 
@@ -79,6 +82,9 @@ TEST_F(Plan, names_the_stages_the_report_will_have) {
 /// What a run takes, beside what was planned for it.
 struct Outcome {
   double planned_bytes = 0, bytes = 0, planned_seconds = 0, seconds = 0;
+  bool times_agree() const {
+    return seconds > 0 && seconds <= 2 * planned_seconds && planned_seconds <= 2 * seconds;
+  }
 };
 
 TEST_F(Plan, is_what_happens_in_memory_and_time) {
@@ -99,19 +105,22 @@ TEST_F(Plan, is_what_happens_in_memory_and_time) {
       {"no_maps", ""},
       {"no_maps", "--coils none --transform gridded"}};
   for (const auto& [scan, options] : cases) {
-    const std::string arguments = path(std::string(scan) + ".h5") + " " + options;
-    const Json planned = plan(arguments);
-    Outcome outcome{planned["peak_bytes"].get<double>(), 0, planned["seconds"].get<double>(), 1e300};
-    // The fastest of some runs: what else the machine does at the time is not part of the plan.
-    for (int run = 0; run < 5 && (run < 2 || outcome.seconds > 2 * outcome.planned_seconds); ++run) {
-      const Json made = report(arguments, outcome.bytes);
-      outcome.seconds = std::min(outcome.seconds, made["seconds"].get<double>());
+    const std::string what = std::string(scan) + " " + options,
+                      arguments = path(std::string(scan) + ".h5") + " " + options;
+    // A machine that others use is up to three times slower at one time than at another: rates and run are
+    // measured again until they meet, which a plan that is wrong by a factor never does.
+    Outcome outcome;
+    for (int attempt = 0; attempt < 6 && !outcome.times_agree(); ++attempt) {
+      if (attempt > 0) std::filesystem::remove_all(path("cache"));
+      const Json planned = plan(arguments);
+      outcome.planned_bytes = planned["peak_bytes"].get<double>();
+      outcome.planned_seconds = planned["seconds"].get<double>();
+      report(arguments, outcome.bytes, outcome.seconds);
     }
-    const std::string what = std::string(scan) + " " + options;
     EXPECT_LE(std::abs(outcome.planned_bytes - outcome.bytes), 0.15 * outcome.bytes)
         << what << ": " << outcome.planned_bytes << " bytes planned, " << outcome.bytes << " taken";
-    EXPECT_LE(outcome.planned_seconds, 2 * outcome.seconds) << what;
-    EXPECT_LE(outcome.seconds, 2 * outcome.planned_seconds) << what;
+    EXPECT_TRUE(outcome.times_agree()) << what << ": " << outcome.planned_seconds << " s planned, "
+                                       << outcome.seconds << " s taken";
   }
 }
 
