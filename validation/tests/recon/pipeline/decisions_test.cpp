@@ -1,0 +1,116 @@
+// What the settings leave open, decided from plain values.
+#include "recon/pipeline/decisions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "recon/error.hpp"
+
+namespace fhd {
+namespace {
+
+Settings with_maps(CoilMaps maps) {
+  Settings settings;
+  settings.coils.maps = maps;
+  return settings;
+}
+
+TEST(DecideCoils, takes_the_maps_of_the_scan_and_finds_them_for_least_squares_alone) {
+  const CoilFacts four{4, 4}, four_with_maps{4, 4, true};
+  EXPECT_TRUE(decide_coils(four_with_maps, {}).maps_from_scan);
+  EXPECT_FALSE(decide_coils(four_with_maps, {}).finds_maps);
+  EXPECT_TRUE(decide_coils(four, {}).finds_maps);
+  EXPECT_FALSE(decide_coils(four, {ConventionalGridding{}}).uses_maps());
+  EXPECT_FALSE(decide_coils({4, 1}, {}).finds_maps) << "one coil has a signal";
+  EXPECT_TRUE(decide_coils(four_with_maps, with_maps(CoilMaps::espirit)).finds_maps);
+  EXPECT_FALSE(decide_coils(four_with_maps, with_maps(CoilMaps::none)).uses_maps());
+  EXPECT_THROW(decide_coils(four, with_maps(CoilMaps::file)), Error);
+  EXPECT_THROW(decide_coils({1, 1}, with_maps(CoilMaps::adaptive)), Error);
+}
+
+TEST(DecideCoils, whitens_where_the_noise_is_known_or_the_edge_is_asked_for) {
+  Settings settings;
+  EXPECT_FALSE(decide_coils({4, 4}, settings).whitens);
+  EXPECT_TRUE(decide_coils({4, 4, false, true}, settings).whitens);
+  EXPECT_FALSE(decide_coils({1, 1, false, true}, settings).whitens);
+  settings.coils.whitening = NoiseWhitening::edge;
+  EXPECT_TRUE(decide_coils({4, 4}, settings).whitens);
+  settings.coils.whitening = NoiseWhitening::off;
+  EXPECT_FALSE(decide_coils({4, 4, false, true}, settings).whitens);
+}
+
+TEST(DecideCoils, compresses_above_twelve_coils_with_maps_and_what_is_asked_for) {
+  Settings settings;
+  EXPECT_FALSE(decide_coils({12, 12, true}, settings).compresses);
+  EXPECT_TRUE(decide_coils({13, 13, true}, settings).compresses);
+  EXPECT_FALSE(decide_coils({32, 32, true}, with_maps(CoilMaps::none)).compresses);
+  settings.coils.compression = VirtualCoils{3};
+  EXPECT_TRUE(decide_coils({4, 4}, settings).compresses);
+  settings.coils.compression = NoCompression{};
+  EXPECT_FALSE(decide_coils({32, 32, true}, settings).compresses);
+}
+
+TEST(VirtualCoilCount, is_a_third_but_at_least_twelve_or_what_is_asked_for) {
+  EXPECT_EQ(virtual_coil_count(32, AutomaticCompression{}), 12);
+  EXPECT_EQ(virtual_coil_count(64, AutomaticCompression{}), 22);
+  EXPECT_EQ(virtual_coil_count(8, KeptEnergy{0.9}), 8);
+  EXPECT_EQ(virtual_coil_count(32, VirtualCoils{5}), 5);
+  EXPECT_THROW(virtual_coil_count(4, VirtualCoils{5}), Error);
+}
+
+TEST(CoilsAtOnce, is_the_largest_divisor_that_fits) {
+  EXPECT_EQ(coils_at_once(12, [](auto coils) { return coils <= 5; }), 4);
+  EXPECT_EQ(coils_at_once(7, [](auto coils) { return coils <= 6; }), 1);
+  EXPECT_EQ(coils_at_once(12, [](auto) { return true; }), 12);
+  EXPECT_EQ(coils_at_once(12, [](auto) { return false; }), 0);
+}
+
+TEST(DecideTransform, sums_directly_what_is_affordable_and_obeys) {
+  const SampleCount few{10000, 10000, 10000}, many{10'000'000, 10'000'000, 10'000'000};
+  const std::array<int, 3> matrix{128, 128, 128};
+  const Device cpu;
+  EXPECT_EQ(decide_transform({}, cpu, matrix, few, 1).kind, TransformKind::direct);
+  EXPECT_EQ(decide_transform({}, cpu, matrix, many, 8).kind, TransformKind::gridded);
+  const auto asked =
+      decide_transform({LeastSquares{.transform = {TransformKind::direct}}}, cpu, matrix, many, 8);
+  EXPECT_EQ(asked.kind, TransformKind::direct);
+  EXPECT_TRUE(asked.asked_for);
+  EXPECT_EQ(decide_transform({ConventionalGridding{}}, cpu, matrix, few, 1).kind, TransformKind::gridded);
+  // At the limit itself: pairs as counted, and one more sample.
+  const auto kind = [&](std::int64_t samples) {
+    return decide_transform({PlainAdjoint{}}, cpu, {1000, 1000, 1}, {samples, samples, samples}, 1).kind;
+  };
+  EXPECT_EQ(kind(1'000'000), TransformKind::direct);
+  EXPECT_EQ(kind(1'000'001), TransformKind::gridded);
+}
+
+TEST(DirectPairs, count_what_is_left_where_samples_share_positions_on_a_cpu) {
+  const Settings adjoint{PlainAdjoint{}};
+  const std::array<int, 3> matrix{64, 64, 1};
+  const double all = direct_pairs(adjoint, Device::cpu(), matrix, {1000, 1000, 1000}, 2);
+  EXPECT_EQ(all, 1000.0 * 64 * 64 * 2);
+  // Half of the rows of x: 500 of 64 pairs, and 16 for the factor of each of 1000 rows.
+  EXPECT_EQ(direct_pairs(adjoint, Device::cpu(), matrix, {1000, 500, 1000}, 2),
+            (500.0 * 64 + 16 * 1000) * 64 * 2);
+  EXPECT_EQ(direct_pairs(adjoint, Device::cuda(), matrix, {1000, 500, 1000}, 2), all);
+  const Settings explicit_product{LeastSquares{.normal = NormalKind::explicit_product, .iterations = 7}};
+  EXPECT_EQ(direct_pairs(explicit_product, Device::cpu(), matrix, {1000, 1000, 1000}, 2), 14 * all);
+}
+
+TEST(Decisions, predict_by_gridding_in_single_precision_beside_a_toeplitz_operator) {
+  EXPECT_TRUE(predicts_by_gridding({}, TransformKind::direct));
+  EXPECT_FALSE(predicts_by_gridding({}, TransformKind::gridded));
+  EXPECT_FALSE(predicts_by_gridding({LeastSquares{}, Precision::double_precision}, TransformKind::direct));
+  EXPECT_FALSE(
+      predicts_by_gridding({LeastSquares{.normal = NormalKind::explicit_product}}, TransformKind::direct));
+  EXPECT_FALSE(predicts_by_gridding({PlainAdjoint{}}, TransformKind::direct));
+}
+
+TEST(Decisions, one_fft_stays_on_the_cpu) {
+  EXPECT_TRUE(device_for({CartesianFft{}}, Device::cuda(1)).is_cpu());
+  EXPECT_EQ(device_for({}, Device::cuda(1)), Device::cuda(1));
+}
+
+}  // namespace
+}  // namespace fhd
