@@ -7,7 +7,6 @@
 #include <charconv>
 
 #include "app/console.hpp"
-#include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -74,7 +73,6 @@ void ScanResults::add(ReconResult made) {
   if (series_.images.empty()) companions_.diagnostic_images = std::move(result.diagnostic_images);
   if (made.gridded) gridded_.images.push_back(std::move(*made.gridded));
   series_.images.push_back(std::move(result.image));
-  say_in_words_of_options(result.report);
   provenance_.reports.push_back(std::move(result.report));
 }
 
