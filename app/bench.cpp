@@ -6,8 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
-#include "app/device_option.hpp"
-#include "app/recon_options.hpp"
+#include "app/options.hpp"
 #include "recon/error.hpp"
 #include "validation/bench/cpu_bench.hpp"
 #include "validation/bench/gpu_bench.hpp"
@@ -33,7 +32,7 @@ void print_environment(const std::vector<std::pair<std::string, std::string>>& e
 }
 
 int BenchCommand::bench_cpu() const {
-  print_environment(ReconOptions::environment());
+  print_environment(host_environment());
   fmt::print("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
              measured_fma_rate());
   std::vector<BenchRow> rows;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,7 @@
 
 #include "app/commands.hpp"
 #include "app/option_names.hpp"
-#include "app/scan_options.hpp"
+#include "app/options.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
@@ -23,7 +22,7 @@ struct Options {
   std::vector<std::string> scans;
   std::string prior;
   bool strict = false, json = false;
-  ScanOptions scan;
+  io::ReadOptions read_options;
 };
 
 std::size_t machine_memory_bytes() {
@@ -75,7 +74,7 @@ void print_text(const std::string& path, const std::vector<Finding>& findings) {
 
 int run(const Options& options) {
   DiagnosisSettings settings;
-  settings.options = options.scan.read_options();
+  settings.options = options.read_options;
   settings.memory_bytes = machine_memory_bytes();
   if (!options.prior.empty()) settings.prior = io::read_nifti_volume(options.prior);
   bool usable = true;
@@ -107,7 +106,7 @@ Run add_check(CLI::App& app) {
                  "NIfTI image meant for fhd recon --prior: is it where the scan is?");
   app.add_flag("--strict", options->strict, "warnings, too, give exit status 1");
   app.add_flag("--json", options->json, "print JSON: a list with one entry for each scan");
-  options->scan.add_to(app);
+  add_read_options(app, options->read_options);
   app.footer("Exit status: 0 usable, 1 a problem that would stop fhd recon, 2 wrong usage.");
   return [options] { return run(*options); };
 }

@@ -10,12 +10,9 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
-#include "app/device_option.hpp"
-#include "app/recon_options.hpp"
-#include "app/scan_options.hpp"
-#include "app/scan_results.hpp"
+#include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
-#include "io/result/png.hpp"
+#include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "version.hpp"
@@ -30,7 +27,7 @@ using validation::Measurement;
 struct CompareCommand {
   std::string scan, output, truth;
   std::int64_t slice = 0, repetition = 0;
-  ScanOptions scan_options;
+  io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
 
@@ -125,7 +122,7 @@ int CompareCommand::run() {
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
   io::check_writable(output, scan);
 
-  const auto file = io::open_scan(scan, scan_options.read_options());
+  const auto file = io::open_scan(scan, read_options);
   const auto& summary = file->summary();
   print_scan(summary);
   parse_selection(std::to_string(slice), summary.slice_count, "--slice");
@@ -193,7 +190,7 @@ Run add_compare(CLI::App& app) {
   for (const char* flag :
        {"--method", "--transform", "--precision", "--sin-cos"})  // these are what is compared
     app.remove_option(app.get_option(flag));
-  command->scan_options.add_to(app);
+  add_read_options(app, command->read_options);
   return [command] { return command->run(); };
 }
 

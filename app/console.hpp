@@ -2,7 +2,6 @@
 // What a person sees while a command works.
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/scan_options.hpp"
+#include "app/options.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -24,7 +24,7 @@ const std::map<std::string, io::ScanFormat> formats{{"fhd", io::ScanFormat::fhd}
 struct ConvertOptions {
   std::string input, output, format;
   bool force = false;
-  ScanOptions scan;
+  io::ReadOptions read_options;
 };
 
 io::ScanFormat format_of_name(const std::string& output) {
@@ -59,7 +59,7 @@ std::vector<fs::path> inputs_of(const std::string& input) {
 
 int convert(const ConvertOptions& options) {
   const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
-  const auto file = io::open_scan(options.input, options.scan.read_options());
+  const auto file = io::open_scan(options.input, options.read_options);
   for (const auto& path : outputs_of(options.output, format)) {
     std::error_code status;
     if (!fs::exists(path, status)) continue;
@@ -97,7 +97,7 @@ Run add_convert(CLI::App& app) {
       ->check(CLI::IsMember({"fhd", "ismrmrd", "bart", "impatient"}))
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "replace OUT where it exists");
-  options->scan.add_to(app);
+  add_read_options(app, options->read_options);
   return [options] { return convert(*options); };
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "app/scan_options.hpp"
+#include "app/options.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
@@ -15,7 +15,7 @@ namespace {
 struct InfoOptions {
   std::string input;
   bool json = false;
-  ScanOptions scan;
+  io::ReadOptions read_options;
 };
 
 void print_json(const io::ScanSummary& summary) {
@@ -86,9 +86,9 @@ Run add_info(CLI::App& app) {
   app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
-  options->scan.add_to(app);
+  add_read_options(app, options->read_options);
   return [options] {
-    const auto file = io::open_scan(options->input, options->scan.read_options());
+    const auto file = io::open_scan(options->input, options->read_options);
     if (options->json)
       print_json(file->summary());
     else

@@ -1,17 +1,13 @@
 #include "app/machine_rates.hpp"
 
-#include <omp.h>
-
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/recon_options.hpp"
+#include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
-#include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -59,10 +55,7 @@ void write_rates(const std::string& path, MachineRates rates) {
   const std::string text = json.dump(2) + "\n";
   try {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::vector<io::AtomicFile> files;
-    files.emplace_back(path);
-    io::write_bytes(files.front().temporary(), text.data(), text.size(), path);
-    io::commit_all(files);
+    io::write_atomically(path, text.data(), text.size());
   } catch (const std::exception&) {
     // The next process measures again.
   }
@@ -70,7 +63,7 @@ void write_rates(const std::string& path, MachineRates rates) {
 
 std::string path_of(Device device, const std::string& gpu_name) {
   std::string name = "rates-";
-  for (const auto& [what, value] : ReconOptions::environment()) name += value + "-";
+  for (const auto& [what, value] : host_environment()) name += value + "-";
   if (device.is_cuda()) name += gpu_name + "-";
   const std::string folder = cache_folder();
   return folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";

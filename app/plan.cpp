@@ -4,24 +4,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "app/batch/job.hpp"
 #include "app/commands.hpp"
 #include "app/console.hpp"
-#include "app/device_option.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
+#include "app/options.hpp"
 #include "app/recon_engine.hpp"
-#include "app/recon_options.hpp"
-#include "app/scan_options.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/device_memory.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "validation/certificate.hpp"
 
@@ -31,7 +25,7 @@ namespace {
 struct PlanCommand {
   std::string scan;
   bool json = false, no_gridded_image = false;
-  ScanOptions scan_options;
+  io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
 
@@ -192,7 +186,7 @@ int PlanCommand::run() {
   const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
   how.companion = companion && !no_gridded_image ? &*companion : nullptr;
-  const auto file = io::open_scan(scan, scan_options.read_options());
+  const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   const ScanSizes sizes = sizes_of(*file);
   const ChosenDevice chosen = device_option.choose();
@@ -226,7 +220,7 @@ Run add_plan(CLI::App& app) {
   app.add_flag("--json", command->json, "print JSON");
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
-  command->scan_options.add_to(app);
+  add_read_options(app, command->read_options);
   return [command] { return command->run(); };
 }
 

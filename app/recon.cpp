@@ -12,15 +12,11 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
-#include "app/device_option.hpp"
-#include "app/mpi_team.hpp"
+#include "app/options.hpp"
+#include "app/processes.hpp"
 #include "app/recon_engine.hpp"
-#include "app/recon_options.hpp"
-#include "app/scan_options.hpp"
-#include "app/scan_results.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
-#include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
@@ -31,12 +27,12 @@ struct ReconCommand {
   VolumeSelection selection;
   std::optional<std::string> output;
   bool quiet = false, verbose = false, no_gridded_image = false;
-  ScanOptions scan_options;
+  io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
 
   int run();
-  int reconstruct(const std::shared_ptr<MpiProcessGroup>& team);
+  int reconstruct(const std::shared_ptr<MpiTeam>& team);
   void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const;
   void print_image(const Report& report, std::size_t number, std::size_t total) const;
 };
@@ -81,7 +77,7 @@ int ReconCommand::run() {
   }
 }
 
-int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
+int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
   of_options([&] { validate(settings); });
@@ -94,7 +90,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiProcessGroup>& team) {
   if (!output) output = default_output(scan);
   if (first) io::check_writable(*output, scan);
 
-  const auto file = io::open_scan(scan, scan_options.read_options());
+  const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
   ScanResults results(scan, summary, selection, command_line(), io::sha256_of(scan));
@@ -165,7 +161,7 @@ Run add_recon(CLI::App& app) {
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
-  command->scan_options.add_to(app);
+  add_read_options(app, command->read_options);
   return [command] { return command->run(); };
 }
 

@@ -4,11 +4,26 @@
 
 #include <algorithm>
 
+#include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
+#include "io/result/nifti.hpp"
 #include "validation/certificate.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
+
+ScanSizes header_sizes(const io::ScanSummary& summary) {
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples.all = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.readout_length = summary.readout_length;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  sizes.has_field_map = summary.has_field_map;
+  sizes.has_sample_time = summary.has_sample_time;
+  return sizes;
+}
 
 std::optional<Settings> companion_settings(const Settings& settings) {
   const auto* solved = least_squares(settings);
@@ -88,6 +103,43 @@ std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
     return {};
   }
+}
+
+ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
+                         const VolumeSelection& selection, std::string command_line,
+                         std::string input_sha256) {
+  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
+  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  for (const auto repetition : repetitions)
+    for (const auto slice : slices) volumes_.push_back({repetition, slice});
+  series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
+  series_.slice_count = static_cast<std::int64_t>(slices.size());
+  gridded_ = series_;
+  provenance_ = {
+      program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
+      slices};
+}
+
+void ScanResults::add(ReconResult made) {
+  Reconstruction& result = made.reconstruction;
+  if (series_.images.empty()) companions_.diagnostic_images = std::move(result.diagnostic_images);
+  if (made.gridded) gridded_.images.push_back(std::move(*made.gridded));
+  series_.images.push_back(std::move(result.image));
+  provenance_.reports.push_back(std::move(result.report));
+}
+
+std::string ScanResults::note_positions() {
+  if (io::lie_on_affine(series_)) return {};
+  auto& notes = provenance_.reports.front().notes;
+  notes.push_back(
+      "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
+      "distance");
+  return notes.back();
+}
+
+void ScanResults::write(const std::string& prefix) {
+  if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
+  io::write_results(prefix, series_, provenance_, companions_);
 }
 
 std::string certificate_line(const Certificate& c) {

@@ -1,15 +1,22 @@
 #pragma once
-// Volume after volume with the same settings, on one device: the work that `fhd recon` and `fhd batch` share.
+// Volume after volume with the same settings, on one device: the work that `fhd recon` and `fhd batch` share;
+// and their images as they come, with what is told of them.
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "app/device_option.hpp"
+#include "app/options.hpp"
+#include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
 
+/// What the header of a scan says of its sizes.
+ScanSizes header_sizes(const io::ScanSummary& summary);
 /// Those of the gridded image that is made beside what `settings` reconstruct; empty where that is not least
 /// squares.
 std::optional<Settings> companion_settings(const Settings& settings);
@@ -44,6 +51,37 @@ class ReconEngine {
   std::string gpu_name_;
   bool may_fall_back_;
   std::optional<Reconstructor> reconstructor_, companion_;
+};
+
+/// The images of one scan.
+class ScanResults {
+ public:
+  struct Volume {
+    std::int64_t repetition, slice;
+  };
+
+  /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
+  ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
+              std::string command_line, std::string input_sha256);
+  /// Those selected, in the order of the results.
+  const std::vector<Volume>& volumes() const { return volumes_; }
+  void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }
+  /// Of the next volume.
+  void add(ReconResult made);
+  const std::string& path() const { return provenance_.input_path; }
+  /// Of the volumes so far.
+  const std::vector<Report>& reports() const { return provenance_.reports; }
+  /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
+  /// returned; empty where nothing is.
+  std::string note_positions();
+  /// OUT.h5, ...: see io::write_results.
+  void write(const std::string& prefix);
+
+ private:
+  std::vector<Volume> volumes_;
+  io::ImageSeries series_, gridded_;
+  io::CompanionResults companions_;
+  io::Provenance provenance_;
 };
 
 /// "certificate: F 3e-07, ..., asked 3e-05" in one line.

@@ -4,20 +4,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "app/commands.hpp"
-#include "app/scan_options.hpp"
+#include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
-#include "io/result/montage.hpp"
 #include "io/result/nifti.hpp"
-#include "io/result/png.hpp"
+#include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 
@@ -50,9 +47,7 @@ const std::map<std::string, data::TrajectoryKind>& trajectories() {
 std::optional<double> parse_snr(const std::string& text) {
   if (text == "none") return {};
   double snr = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), snr);
-  if (status != std::errc{} || end != text.data() + text.size())
-    throw Error("--snr", "a number > 0, or none", "'" + text + "'");
+  if (!parse_number(text, snr)) throw Error("--snr", "a number > 0, or none", "'" + text + "'");
   return snr;
 }
 

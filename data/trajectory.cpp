@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fhd::data {
@@ -14,6 +16,22 @@ using std::numbers::pi;
 
 constexpr double gyromagnetic_ratio_hz_per_t = 42.577478518e6;  // proton
 constexpr std::int64_t largest_sample_count = std::int64_t{1} << 31;
+
+/// Name and dimensions of a kind.
+const std::pair<std::string_view, int>& described(TrajectoryKind kind) {
+  static constexpr std::pair<std::string_view, int> in_order[] = {{"cartesian", 0},
+                                                                  {"radial", 2},
+                                                                  {"golden-radial", 2},
+                                                                  {"spiral", 2},
+                                                                  {"variable-density-spiral", 2},
+                                                                  {"stack-of-stars", 3},
+                                                                  {"stack-of-spirals", 3},
+                                                                  {"radial-3d", 3},
+                                                                  {"phyllotaxis-3d", 3}};
+  const auto index = static_cast<std::size_t>(kind);
+  if (index >= std::size(in_order)) throw Error("trajectory", "a known kind", std::to_string(index));
+  return in_order[index];
+}
 
 /// Limits of the in-plane gradients in the units of k-space.
 struct GradientLimits {
@@ -126,11 +144,10 @@ DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {
                  });
 }
 
-/// Diameters through the centre: k = N u direction with u = (sample - floor(L/2)) / L per axis.
+/// Diameters through the centre, `direction` of readout and count: k = N u direction with u = (sample - floor(L/2)) / L per axis.
 /// `nyquist_count` diameters leave at most 1 cycle/FOV between neighbours at the edge.
-DesignedTrajectory design_diameters(
-    const TrajectorySettings& settings, double nyquist_count,
-    const std::function<std::array<double, 3>(std::int64_t, std::int64_t)>& direction) {
+DesignedTrajectory design_diameters(const TrajectorySettings& settings, double nyquist_count,
+                                    const Position& direction) {
   const int largest_n = *std::max_element(settings.matrix_size.begin(), settings.matrix_size.end());
   if (settings.readout_count != 0 && settings.undersampling != 1)
     throw Error(std::string(name_of(settings.kind)) + " trajectory",
@@ -276,43 +293,8 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
 
 }  // namespace
 
-std::string_view name_of(TrajectoryKind kind) {
-  switch (kind) {
-    case TrajectoryKind::cartesian:
-      return "cartesian";
-    case TrajectoryKind::radial:
-      return "radial";
-    case TrajectoryKind::golden_radial:
-      return "golden-radial";
-    case TrajectoryKind::spiral:
-      return "spiral";
-    case TrajectoryKind::variable_density_spiral:
-      return "variable-density-spiral";
-    case TrajectoryKind::stack_of_stars:
-      return "stack-of-stars";
-    case TrajectoryKind::stack_of_spirals:
-      return "stack-of-spirals";
-    case TrajectoryKind::golden_means_radial_3d:
-      return "radial-3d";
-    case TrajectoryKind::phyllotaxis_radial_3d:
-      return "phyllotaxis-3d";
-  }
-  throw Error("trajectory", "a known kind", std::to_string(static_cast<int>(kind)));
-}
-
-int dimensions_of(TrajectoryKind kind) {
-  switch (kind) {
-    case TrajectoryKind::cartesian:
-      return 0;
-    case TrajectoryKind::radial:
-    case TrajectoryKind::golden_radial:
-    case TrajectoryKind::spiral:
-    case TrajectoryKind::variable_density_spiral:
-      return 2;
-    default:
-      return 3;
-  }
-}
+std::string_view name_of(TrajectoryKind kind) { return described(kind).first; }
+int dimensions_of(TrajectoryKind kind) { return described(kind).second; }
 
 DesignedTrajectory design_trajectory(const TrajectorySettings& settings) {
   check(settings);

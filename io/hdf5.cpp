@@ -1,5 +1,7 @@
 #include "io/hdf5.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -39,37 +41,30 @@ std::string remedy_of(std::string_view reason) {
   return {};
 }
 
+/// float of float and of Complex<float>.
 template <class T>
-struct IsComplex : std::false_type {};
+struct RealOf {
+  using Type = T;
+};
 template <class T>
-struct IsComplex<Complex<T>> : std::true_type {};
+struct RealOf<Complex<T>> {
+  using Type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::Type;
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
-template <class T>
-hid_t native_real() {
-  if constexpr (std::is_same_v<T, float>)
-    return H5T_NATIVE_FLOAT;
-  else
-    return H5T_NATIVE_DOUBLE;
-}
-
-/// A compound of two T with the given member names, laid out as Complex<T>.
-template <class T>
-Handle complex_type(const std::string& real_name, const std::string& imaginary_name,
-                    const std::string& subject) {
-  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(Complex<T>)), H5Tclose, subject, "a complex type");
-  check(H5Tinsert(type.get(), real_name.c_str(), 0, native_real<T>()), subject, "a complex type");
-  check(H5Tinsert(type.get(), imaginary_name.c_str(), sizeof(T), native_real<T>()), subject,
-        "a complex type");
-  return type;
-}
-
+/// Of T in memory; a complex number is a compound of two reals with these names.
 template <class T>
 Handle memory_type(const std::string& subject, const std::string& real_name = "r",
                    const std::string& imaginary_name = "i") {
-  if constexpr (IsComplex<T>::value)
-    return complex_type<decltype(T::re)>(real_name, imaginary_name, subject);
-  else
-    return {H5Tcopy(native_real<T>()), H5Tclose, subject, "a number type"};
+  const hid_t real = std::is_same_v<Real<T>, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  if constexpr (!is_complex<T>) return {H5Tcopy(real), H5Tclose, subject, "a number type"};
+  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(T)), H5Tclose, subject, "a complex type");
+  check(H5Tinsert(type.get(), real_name.c_str(), 0, real), subject, "a complex type");
+  check(H5Tinsert(type.get(), imaginary_name.c_str(), sizeof(Real<T>), real), subject, "a complex type");
+  return type;
 }
 
 /// Selects the block at `leading` in a dataset of `extents`.
@@ -105,6 +100,14 @@ void write_attribute_values(const File& file, const std::string& object, const s
   check(H5Awrite(attribute.get(), memory_type, values), where, "an attribute that can be written");
 }
 
+/// Writes all that is selected and closes the dataset.
+void write_values(Handle dataset, hid_t type, const void* values, const std::string& subject,
+                  hid_t memory_space = H5S_ALL, hid_t space = H5S_ALL) {
+  check(H5Dwrite(dataset.get(), type, memory_space, space, H5P_DEFAULT, values), subject,
+        "a file that can be written");
+  dataset.close(subject);
+}
+
 }  // namespace
 
 Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& subject) {
@@ -118,11 +121,14 @@ namespace {
 
 /// Text of a fixed-length or variable-length string attribute or dataset; `read` is H5Aread or H5Dread.
 template <class Read>
-std::string read_string(hid_t type, std::size_t count, const std::string& subject, Read read) {
-  if (H5Tget_class(type) != H5T_STRING) throw Error(subject, "text", "another type");
+std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, Read read) {
+  const Handle type(type_id, H5Tclose, subject, "a readable type");
+  const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
+  if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
   if (count != 1) throw Error(subject, "one text", std::to_string(count));
-  if (H5Tis_variable_str(type) > 0) {
-    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type), subject);
+  if (H5Tis_variable_str(type.get()) > 0) {
+    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type.get()), subject);
     char* text = nullptr;
     check(read(memory.get(), &text), subject, "readable text");
     std::string result = text ? text : "";
@@ -130,10 +136,10 @@ std::string read_string(hid_t type, std::size_t count, const std::string& subjec
     return result;
   }
   constexpr std::size_t longest = 1 << 24;
-  const std::size_t size = H5Tget_size(type);
+  const std::size_t size = H5Tget_size(type.get());
   if (size > longest) throw Error(subject, "text below 16 MiB", std::to_string(size) + " bytes");
   std::string text(size + 1, '\0');
-  const auto memory = text_type(size + 1, H5Tget_cset(type), subject);
+  const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
   check(read(memory.get(), text.data()), subject, "readable text");
   text.resize(std::strlen(text.c_str()));
   return text;
@@ -142,9 +148,7 @@ std::string read_string(hid_t type, std::size_t count, const std::string& subjec
 }  // namespace
 
 std::string text_of(const Extents& extents) {
-  std::string text;
-  for (const auto extent : extents) text += "[" + std::to_string(extent) + "]";
-  return text.empty() ? "a single value" : text;
+  return extents.empty() ? "a single value" : fmt::format("[{}]", fmt::join(extents, "]["));
 }
 
 void check(herr_t status, const std::string& subject, std::string_view expected) {
@@ -258,36 +262,23 @@ Extents Dataset::complex_extents() const {
 
 template <class T>
 Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
-  constexpr bool complex = IsComplex<T>::value;
-  if (!complex && compound_) throw Error(subject_, "real numbers", "complex numbers");
-  const auto extents = complex ? complex_extents() : extents_;
-  Extents wanted = leading;
-  for (int axis = 0; axis < shape.rank(); ++axis) wanted.push_back(shape[axis]);
-  bool same = wanted.size() == extents.size();
-  for (std::size_t axis = leading.size(); same && axis < extents.size(); ++axis)
-    same = wanted[axis] == extents[axis];
-  if (!same) {
-    std::string expected = shape.text();
-    if (!leading.empty()) expected = "blocks of " + expected;
-    throw Error(subject_, expected, text_of(extents));
-  }
+  if (!is_complex<T> && compound_) throw Error(subject_, "real numbers", "complex numbers");
+  const auto extents = is_complex<T> ? complex_extents() : extents_;
+  Extents block;
+  for (int axis = 0; axis < shape.rank(); ++axis) block.push_back(shape[axis]);
+  if (extents.size() != leading.size() + block.size() ||
+      !std::equal(block.begin(), block.end(), extents.end() - shape.rank()))
+    throw Error(subject_, (leading.empty() ? "" : "blocks of ") + shape.text(), text_of(extents));
   require_stored(dataset_.get(), type_.get(), extents_, subject_);
 
   Array<T> values(shape);
   if (values.empty()) return values;
   const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   select_block(file_space.get(), extents_, leading, subject_);
-  const bool pairs = complex && !compound_;
+  const bool pairs = is_complex<T> && !compound_;
   const Handle memory_space = space_of({values.size() * (pairs ? 2 : 1)}, subject_);
-  Handle type;
-  if constexpr (complex) {
-    if (pairs)
-      type = memory_type<decltype(T::re)>(subject_);
-    else
-      type = memory_type<T>(subject_, real_name_, imaginary_name_);
-  } else {
-    type = memory_type<T>(subject_);
-  }
+  const Handle type =
+      pairs ? memory_type<Real<T>>(subject_) : memory_type<T>(subject_, real_name_, imaginary_name_);
   check(H5Dread(dataset_.get(), type.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, values.data()),
         subject_, "readable values");
   return values;
@@ -352,11 +343,7 @@ void File::create(const std::string& name, const Extents& extents) {
 template <class T>
 void File::write(const std::string& name, const T* values, const Extents& extents) {
   create<T>(name, extents);
-  const auto type = memory_type<T>(subject(name));
-  Handle dataset = open_dataset(name);
-  check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values), subject(name),
-        "a file that can be written");
-  dataset.close(subject(name));
+  write_values(open_dataset(name), memory_type<T>(subject(name)).get(), values, subject(name));
 }
 
 void File::write(const std::string& name, std::string_view text) {
@@ -364,11 +351,8 @@ void File::write(const std::string& name, std::string_view text) {
   const auto type = text_type(std::max<std::size_t>(text.size(), 1), H5T_CSET_UTF8, where);
   check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
-  Handle dataset = create_dataset(name, type.get(), space.get());
   const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
-  check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), where,
-        "a file that can be written");
-  dataset.close(where);
+  write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
 }
 
 template <class T>
@@ -379,20 +363,16 @@ void File::write_block(const std::string& name, const Array<T>& block, const Ext
   const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a dataspace");
   select_block(space.get(), extents_of(space.get(), where), leading, where);
   const auto memory_space = space_of({block.size()}, where);
-  check(H5Dwrite(dataset.get(), type.get(), memory_space.get(), space.get(), H5P_DEFAULT, block.data()),
-        where, "a file that can be written");
-  dataset.close(where);
+  write_values(std::move(dataset), type.get(), block.data(), where, memory_space.get(), space.get());
 }
 
 std::string File::read_text(const std::string& name) const {
   const auto where = subject(name);
   const Handle dataset = open_dataset(name);
-  const Handle type(H5Dget_type(dataset.get()), H5Tclose, where, "a readable type");
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose, where, "a readable dataspace");
-  const auto count = H5Sget_simple_extent_npoints(space.get());
-  return read_string(type.get(), static_cast<std::size_t>(count), where, [&](hid_t memory, void* text) {
-    return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-  });
+  return read_string(H5Dget_type(dataset.get()), H5Dget_space(dataset.get()), where,
+                     [&](hid_t memory, void* text) {
+                       return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+                     });
 }
 
 bool File::has_attribute(const std::string& object, const std::string& name) const {
@@ -402,10 +382,7 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
 std::string File::text_attribute(const std::string& object, const std::string& name) const {
   const auto where = subject_of(*this, object, name);
   const auto attribute = open_attribute(*this, object, name);
-  const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
-  const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
-  const auto count = H5Sget_simple_extent_npoints(space.get());
-  return read_string(type.get(), static_cast<std::size_t>(count), where,
+  return read_string(H5Aget_type(attribute.get()), H5Aget_space(attribute.get()), where,
                      [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
 }
 

@@ -4,13 +4,14 @@
 #include <memory>
 #include <string>
 
+struct evp_md_ctx_st;  // of libcrypto
+
 namespace fhd::io {
 
 class Sha256 {
  public:
   /// `subject` is what a failure names.
   explicit Sha256(std::string subject);
-  ~Sha256();
   void add(const void* bytes, std::size_t count);
   /// 64 hex digits; nothing may be added afterwards.
   std::string hex();
@@ -18,8 +19,7 @@ class Sha256 {
  private:
   void require(int success) const;
   std::string subject_;
-  struct Context;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
 }  // namespace fhd::io

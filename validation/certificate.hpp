@@ -4,7 +4,7 @@
 // array type.
 #include <memory>
 
-#include "recon/pipeline/verifier.hpp"
+#include "recon/pipeline/services.hpp"
 
 namespace fhd::validation {
 

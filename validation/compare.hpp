@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/result/montage.hpp"
+#include "io/result/picture.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::validation {

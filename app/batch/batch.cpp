@@ -12,17 +12,14 @@
 #include <memory>
 #include <optional>
 
-#include "app/batch/claims.hpp"
-#include "app/batch/job.hpp"
 #include "app/batch/ledger.hpp"
 #include "app/batch/log.hpp"
-#include "app/batch/ranks.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
-#include "app/batch/stop_requests.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands.hpp"
+#include "app/processes.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "app/batch/ranks.hpp"
 #include "app/batch/summary.hpp"
 #include "app/console.hpp"
+#include "app/processes.hpp"
 
 namespace fhd::app {
 

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "io/result/manifest.hpp"
+#include "io/result/results.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -182,7 +183,7 @@ BatchList list_scans(const std::vector<std::string>& arguments, const std::strin
   for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path));
   const auto folder = absolute_path((fs::path(directory) / "x").string());
   for (const auto& scan : list.scans)
-    for (const char* ending : {".h5", ".nii.gz", ".png", ".json"})
+    for (const char* ending : io::result_endings)
       if (const auto result = (fs::path(folder).parent_path() / (scan.name + ending)).string();
           inputs.count(result))
         throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",

@@ -7,21 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <numeric>
-
-#include "app/batch/stop_requests.hpp"
 
 namespace fhd::app {
 
-std::vector<std::size_t> BatchScheduler::WorkerLoad::scans() const {
-  std::vector<std::size_t> all;
-  for (const auto* stage : {&examined, &planned, &running, &writing})
-    all.insert(all.end(), stage->begin(), stage->end());
-  return all;
-}
-
-void BatchScheduler::WorkerLoad::erase(std::size_t scan) {
-  for (auto* stage : {&examined, &planned, &running, &writing}) stage->erase(scan);
+std::size_t BatchScheduler::WorkerLoad::count(Stage stage) const {
+  return static_cast<std::size_t>(
+      std::count_if(scans.begin(), scans.end(), [&](const auto& each) { return each.second == stage; }));
 }
 
 BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger,
@@ -47,7 +38,7 @@ void BatchScheduler::run() {
 
 std::size_t BatchScheduler::under_way() const {
   std::size_t count = 0;
-  for (const auto& load : loads_) count += load.size();
+  for (const auto& load : loads_) count += load.scans.size();
   return count;
 }
 
@@ -64,13 +55,13 @@ void BatchScheduler::hand_out() {
     if (!load) return;
     const std::size_t scan = open_.front();
     // A scan that killed a worker gets one for itself.
-    if (needs_[scan].alone && load->size() > 0) return;
+    if (needs_[scan].alone && !load->scans.empty()) return;
     open_.pop_front();
     const auto turn = ledger_.take(scan);
     if (turn == BatchLedger::Turn::of_another) of_others_.push_back(scan);
     if (turn != BatchLedger::Turn::ours) continue;
     load->alone = needs_[scan].alone;
-    load->examined.insert(scan);
+    load->scans[scan] = Stage::examined;
     load->worker.examine(scan);
   }
 }
@@ -79,10 +70,11 @@ void BatchScheduler::hand_out() {
 BatchScheduler::WorkerLoad* BatchScheduler::free_worker() {
   WorkerLoad* best = nullptr;
   for (auto& load : loads_)
-    if (!load.alone && load.examined.empty() && load.planned.empty() && load.running.size() < 2 &&
-        load.size() < 4 && (!best || load.size() < best->size()))
+    if (!load.alone && load.count(Stage::examined) + load.count(Stage::planned) == 0 &&
+        load.count(Stage::running) < 2 && load.scans.size() < 4 &&
+        (!best || load.scans.size() < best->scans.size()))
       best = &load;
-  if ((!best || best->size() > 0) && static_cast<int>(loads_.size()) < limits_.at_once)
+  if ((!best || !best->scans.empty()) && static_cast<int>(loads_.size()) < limits_.at_once)
     best = &loads_.emplace_back(work_);
   return best;
 }
@@ -90,29 +82,28 @@ BatchScheduler::WorkerLoad* BatchScheduler::free_worker() {
 std::uint64_t BatchScheduler::bytes_in_use() const {
   std::uint64_t bytes = 0;
   for (const auto& load : loads_)
-    for (const auto* stage : {&load.running, &load.writing})
-      for (const auto scan : *stage) bytes += needs_[scan].bytes;
+    for (const auto& [scan, stage] : load.scans)
+      if (stage == Stage::running || stage == Stage::writing) bytes += needs_[scan].bytes;
   return bytes;
 }
 
 /// Planned scans begin as far as memory reaches.
 void BatchScheduler::start_planned() {
   for (auto& load : loads_)
-    while (!load.planned.empty()) {
-      const std::size_t scan = *load.planned.begin();
+    for (auto& [scan, stage] : load.scans) {
+      if (stage != Stage::planned) continue;
       const std::uint64_t bytes = needs_[scan].bytes;
       if (bytes > limits_.memory_bytes) {
-        load.planned.erase(scan);
         load.worker.forget(scan);
         ledger_.fail(
             scan, fmt::format("{}: expected a scan that fits into memory, found {} MiB planned and {} MiB to "
                               "use; give --memory-mib if there is more, or run it on a larger machine",
                               work_.scans[scan].path, (bytes >> 20) + 1, limits_.memory_bytes >> 20));
-        continue;
+        load.scans.erase(scan);
+        break;  // a worker has at most one that is planned
       }
       if (bytes_in_use() + bytes > limits_.memory_bytes) return;
-      load.planned.erase(scan);
-      load.running.insert(scan);
+      stage = Stage::running;
       // Small scans take one thread each; of large ones as many share the threads as fit into memory.
       const auto fit = static_cast<int>(std::min<std::uint64_t>(limits_.memory_bytes / bytes, 1 << 20));
       load.worker.reconstruct(scan,
@@ -138,33 +129,26 @@ void BatchScheduler::handle(WorkerLoad& load, const WorkerEvent& event) {
   const std::string kind = event.at("event");
   const std::size_t scan = event.at("scan");
   if (kind == "planned") {
-    load.examined.erase(scan);
-    load.planned.insert(scan);
+    load.scans[scan] = Stage::planned;
     needs_[scan].bytes = event.at("bytes");
   } else if (kind == "progress") {
     log_.set_progress(work_.scans[scan].name, event.at("stage"), event.at("done"), event.at("total"),
                       event.at("residual"));
   } else if (kind == "computed") {
-    load.running.erase(scan);
-    load.writing.insert(scan);
+    load.scans[scan] = Stage::writing;
   } else if (kind == "ended") {
-    end(load, scan, event.at("status"), event.at("line"));
+    end(load, scan, event.at("status").get<Outcome::Status>(), event.at("line"));
   }
 }
 
-void BatchScheduler::end(WorkerLoad& load, std::size_t scan, const std::string& status,
+void BatchScheduler::end(WorkerLoad& load, std::size_t scan, Outcome::Status status,
                          const std::string& line) {
-  load.erase(scan);
-  if (load.size() == 0) load.alone = false;
-  ledger_.end(scan,
-              status == "finished"    ? Outcome::Status::finished
-              : status == "unchanged" ? Outcome::Status::unchanged
-              : status == "images"    ? Outcome::Status::images
-                                      : Outcome::Status::failed,
-              line);
+  load.scans.erase(scan);
+  if (load.scans.empty()) load.alone = false;
+  ledger_.end(scan, status, line);
   // Further scans would be computed for nothing.
   for (const int full : {ENOSPC, EDQUOT})
-    if (status == "failed" && line.find(std::strerror(full)) != std::string::npos)
+    if (status == Outcome::Status::failed && line.find(std::strerror(full)) != std::string::npos)
       stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(full));
 }
 
@@ -172,9 +156,9 @@ void BatchScheduler::end(WorkerLoad& load, std::size_t scan, const std::string& 
 /// alone.
 void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
   const auto cause = dead->worker.cause();
-  const auto scans = dead->scans();
+  const auto scans = std::move(dead->scans);
   loads_.erase(dead);
-  for (const auto scan : scans) {
+  for (const auto& [scan, stage] : scans) {
     const BatchScan& lost = work_.scans[scan];
     remove_temporaries(work_.directory, lost.name);
     if (scans.size() > 1 && !needs_[scan].alone) {
@@ -190,11 +174,10 @@ void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
 
 /// Nothing more is finished.
 void BatchScheduler::abandon() {
-  std::vector<std::size_t> scans;
-  for (const auto& load : loads_)
-    for (const auto scan : load.scans()) scans.push_back(scan);
+  std::map<std::size_t, Stage> scans;
+  for (auto& load : loads_) scans.merge(load.scans);
   loads_.clear();
-  for (const auto scan : scans) ledger_.abandon(scan);
+  for (const auto& [scan, stage] : scans) ledger_.abandon(scan);
 }
 
 }  // namespace fhd::app

@@ -1,11 +1,13 @@
 #pragma once
 // Hands out the scans of a batch to workers and follows them to their end.
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,35 @@
 #include "app/batch/worker.hpp"
 
 namespace fhd::app {
+
+/// While it lives, signals that ask the process to end only raise a flag.
+class StopRequests {
+ public:
+  /// The signal that came, 0 without one; it stays when the object has gone.
+  static int caught() { return signal_; }
+
+  StopRequests() {
+    for (const int each : numbers) {
+      struct sigaction action {};
+      sigaction(each, nullptr, &action);
+      before_.push_back(action);
+      if (action.sa_handler == SIG_IGN) continue;  // nohup
+      action.sa_handler = [](int number) { signal_ = number; };
+      action.sa_flags = 0;  // interrupts poll
+      sigaction(each, &action, nullptr);
+    }
+  }
+  ~StopRequests() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) sigaction(numbers[i], &before_[i], nullptr);
+  }
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
+
+ private:
+  static inline volatile std::sig_atomic_t signal_ = 0;
+  static constexpr std::array numbers{SIGHUP, SIGINT, SIGTERM};
+  std::vector<struct sigaction> before_;
+};
 
 struct BatchLimits {
   int threads = 1;                 ///< of all workers together
@@ -33,15 +64,14 @@ class BatchScheduler {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// A worker and the scans that it has, by how far they are.
+  enum class Stage { examined, planned, running, writing };
+  /// A worker and the scans that it has.
   struct WorkerLoad {
     explicit WorkerLoad(const BatchWork& work) : worker(work) {}
     Worker worker;
-    std::set<std::size_t> examined, planned, running, writing;
+    std::map<std::size_t, Stage> scans;
     bool alone = false;  ///< has a scan that a worker died of, and gets no other
-    std::size_t size() const { return examined.size() + planned.size() + running.size() + writing.size(); }
-    std::vector<std::size_t> scans() const;
-    void erase(std::size_t scan);
+    std::size_t count(Stage stage) const;
   };
   struct Need {
     std::uint64_t bytes = 0;  ///< planned
@@ -54,7 +84,7 @@ class BatchScheduler {
   void start_planned();
   void wait_for_events();
   void handle(WorkerLoad& load, const WorkerEvent& event);
-  void end(WorkerLoad& load, std::size_t scan, const std::string& status, const std::string& line);
+  void end(WorkerLoad& load, std::size_t scan, Outcome::Status status, const std::string& line);
   void bury(std::list<WorkerLoad>::iterator dead);
   void abandon();
   std::size_t under_way() const;

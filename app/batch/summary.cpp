@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/batch/claims.hpp"
+#include "app/batch/ledger.hpp"
 #include "io/result/atomic_file.hpp"
 #include "version.hpp"
 

@@ -1,12 +1,14 @@
 #pragma once
-// What a batch is to do: its scans, each with its settings.
+// What a batch is to do: its scans, each with its settings, of the command line and of the recipe.
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "app/batch/ranks.hpp"
 #include "app/batch/scans.hpp"
+#include "app/options.hpp"
+#include "app/processes.hpp"
 
 namespace CLI {
 class App;
@@ -14,11 +16,29 @@ class App;
 
 namespace fhd::app {
 
+/// The options of `fhd recon` that say what becomes of a scan.
+struct JobOptions {
+  VolumeSelection selection;
+  bool no_gridded_image = false;
+  io::ReadOptions read_options;
+  ReconOptions recon;
+  DeviceOption device;
+
+  /// The object must outlive the parse.
+  void add_to(CLI::App& app);
+  /// From "--name=value" each. Throws UsageError.
+  explicit JobOptions(const std::vector<std::string>& arguments);
+  JobOptions() = default;
+
+ private:
+  std::shared_ptr<CLI::App> parser_;
+};
+
 /// Options of `fhd recon` that one or more scans share.
 struct BatchSettings {
-  std::vector<std::string> arguments;                         ///< "--lambda=1e-3"
-  std::vector<std::pair<std::string, std::string>> recorded;  ///< those that change the result, for manifests
-  std::string where;                                          ///< lines of the recipe that they come from
+  std::vector<std::string> arguments;           ///< "--lambda=1e-3"
+  std::map<std::string, std::string> recorded;  ///< those that change the result, for manifests
+  std::string where;                            ///< lines of the recipe that they come from
 };
 
 /// All that workers know; complete before the first one starts.
@@ -31,6 +51,15 @@ struct BatchWork {
 
 /// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is
 /// that of `output`. Throws Error, naming the line of the recipe where it is its mistake.
+///
+/// A recipe gives options of `fhd recon` to some of the scans, in a TOML or JSON file:
+///
+///   iterations = 40              # for every scan
+///   ["*_radial*"]                # for scans whose name, or path if there is a / in the pattern, fits
+///   lambda = 1e-3
+///   matrix = [64, 64, 16]
+///
+/// Where several patterns fit, the later ones win.
 BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,
                     std::vector<BatchScan> scans);
 

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -21,8 +20,9 @@
 #include <mutex>
 #include <thread>
 
-#include "app/batch/job.hpp"
+#include "app/batch/summary.hpp"
 #include "app/option_names.hpp"
+#include "app/recon_engine.hpp"
 #include "io/hdf5.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
@@ -32,12 +32,123 @@
 namespace fhd::app {
 namespace {
 
-using Json = nlohmann::json;
+namespace fs = std::filesystem;
+using Message = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+/// Throws Error unless `path` is a file or a directory that can be read.
+void require_readable_kind(const std::string& path) {
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (!fs::exists(found)) {
+    if (fs::exists(path + ".cfl", status)) return;  // BART
+    throw Error(path, "a scan", "no such file");
+  }
+  if (!fs::is_regular_file(found) && !fs::is_directory(found))
+    throw Error(path, "a file", "a pipe, a device or a socket", "save the scan as a file first");
+  if (::access(path.c_str(), R_OK) != 0) throw Error(path, "a readable file", std::strerror(errno));
+}
+
+/// Whether a file holds images and no scan: results of fhd, which lie beside scans now and then.
+bool holds_only_images(const std::string& path) {
+  try {
+    const auto file = io::hdf5::File::open(path);
+    return file.has("/image") && !file.has("/kspace") && !file.has("/trajectory") && !file.has("/dataset");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Options and what follows from them; made once for all scans that share them.
+struct JobSettings {
+  /// Reads the files that options name.
+  explicit JobSettings(const std::vector<std::string>& arguments)
+      : options(arguments), settings(options.recon.settings()) {}
+  JobOptions options;
+  Settings settings;
+};
+
+/// Reconstructs scans with the same settings on one device; keeps what depends on the trajectory alone.
+struct JobEngine {
+  /// Starts the device that the options ask for.
+  explicit JobEngine(std::shared_ptr<const JobSettings> of)
+      : settings(std::move(of)),
+        device(settings->options.device.choose()),
+        engine(settings->settings, {}, device, settings->options.recon.trajectory_cache(),
+               !settings->options.no_gridded_image) {}
+  std::shared_ptr<const JobSettings> settings;
+  ChosenDevice device;
+  ReconEngine engine;
+};
+
+/// One scan, step by step: what `fhd recon` does, in pieces that can overlap with those of other scans.
+class ScanJob {
+ public:
+  /// Opens the scan: reads and checks its headers. Throws Error.
+  ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
+          const std::string& input_sha256)
+      : settings(std::move(of)),
+        file_(io::open_scan(path, settings->options.read_options)),
+        results_(path, file_->summary(), settings->options.selection, command_line, input_sha256) {}
+  /// What it takes of memory at most, in bytes, until it is written.
+  std::uint64_t planned_bytes() const {
+    const auto& summary = file_->summary();
+    const ScanSizes sizes = header_sizes(summary);
+    EstimateSettings how{settings->settings};
+    const auto companion = companion_settings(how.settings);
+    if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
+    const auto one = static_cast<double>(estimate(sizes, how).host.peak_bytes());
+    // Images that wait for the last one, and the file of all of them, which is made in memory.
+    const double results = static_cast<double>(results_.volumes().size()) *
+                           static_cast<double>(summary.geometry.voxel_count()) * sizeof(Complex<float>) * 4;
+    constexpr double margin = 1.15;  // the plan is right within 15 %
+    return static_cast<std::uint64_t>(std::min(margin * one + results, 9e18));
+  }
+  /// Reads the first volume; further ones follow while it is computed.
+  void load() {
+    const auto& [repetition, slice] = results_.volumes().front();
+    first_ = file_->read(slice, repetition);
+  }
+  void compute(JobEngine& engine, const ProgressCallback& progress) {
+    results_.set_device(engine.device);
+    for (const auto& [repetition, slice] : results_.volumes()) {
+      if (!first_) first_ = file_->read(slice, repetition);
+      // That the GPU failed is said by the report of the scan.
+      ReconResult made = engine.engine(*first_, progress, [](const std::string&) {});
+      first_.reset();
+      results_.add(std::move(made));
+    }
+    results_.note_positions();
+  }
+  /// Writes PREFIX.* and what the manifest tells of the result.
+  void write(const std::string& prefix, io::Manifest& manifest) {
+    io::check_writable(prefix, results_.path());
+    results_.write(prefix);
+    manifest.images = static_cast<std::int64_t>(results_.volumes().size());
+    for (const auto& report : results_.reports()) {
+      manifest.cache_hits += report.trajectory_hits;
+      manifest.converged = manifest.converged && report.converged;
+      manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+      if (const auto& c = report.certificate; c && !c->passed)
+        manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
+      if (report.relative_residuals.empty()) continue;
+      manifest.iterations =
+          std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
+      manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
+    }
+  }
+
+  const std::shared_ptr<const JobSettings> settings;
+
+ private:
+  std::unique_ptr<io::ScanFile> file_;
+  ScanResults results_;
+  std::optional<Scan> first_;
+};
 
 /// From one thread to the next. The process that hands out the scans bounds how many are under way.
 template <class T>
@@ -85,15 +196,15 @@ bool send_all(int socket, const std::string& text) {
 }
 
 /// The whole lines of `unread`, taken out of it.
-std::vector<Json> take_messages(std::string& unread) {
-  std::vector<Json> messages;
+std::vector<Message> take_messages(std::string& unread) {
+  std::vector<Message> messages;
   for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
-    messages.push_back(Json::parse(unread.substr(0, end)));
+    messages.push_back(Message::parse(unread.substr(0, end)));
   return messages;
 }
 
-std::string encoded(const Json& message) {
-  return message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string encoded(const Message& message) {
+  return message.dump(-1, ' ', false, Message::error_handler_t::replace) + "\n";
 }
 
 class WorkerProcess {
@@ -116,12 +227,12 @@ class WorkerProcess {
   }
 
  private:
-  void tell(const Json& event) {
+  void tell(const Message& event) {
     const std::lock_guard lock(telling_);
     if (!send_all(socket_, encoded(event))) _exit(1);
   }
 
-  void tell_end(std::size_t scan, const char* status, const std::string& line = {}) {
+  void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}) {
     tell({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
   }
 
@@ -149,7 +260,7 @@ class WorkerProcess {
         line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
     job.work.reset();
     if (scan.found && holds_only_images(scan.path))
-      return tell_end(job.scan, "images", scan.path + ": holds images, no scan");
+      return tell_end(job.scan, Outcome::Status::images, scan.path + ": holds images, no scan");
     job.manifest.status = io::Manifest::Status::failed;
     job.manifest.error = line;
     job.manifest.ended_ns = io::now_ns();
@@ -159,7 +270,7 @@ class WorkerProcess {
     } catch (const Error&) {
       // A full disk, most likely: the summary still tells the failure.
     }
-    tell_end(job.scan, "failed", line);
+    tell_end(job.scan, Outcome::Status::failed, line);
   }
 
   // --- Reading
@@ -167,7 +278,7 @@ class WorkerProcess {
   void read_all() {
     omp_set_num_threads(1);
     while (true) {
-      const Json command = commands_.pop();
+      const Message command = commands_.pop();
       const std::size_t scan = command.at("scan");
       if (command.at("command") == "examine")
         examine(scan);
@@ -213,7 +324,7 @@ class WorkerProcess {
           bytes = job.work->planned_bytes();
         }))
       return;
-    if (unchanged) return tell_end(index, "unchanged");
+    if (unchanged) return tell_end(index, Outcome::Status::unchanged);
     examined_.emplace(index, std::move(job));
     tell({{"event", "planned"}, {"scan", index}, {"bytes", bytes}});
   }
@@ -247,9 +358,9 @@ class WorkerProcess {
               {"residual", p.residual}});
       };
       const bool computed = succeeds(job, [&] {
-        if (!engine || &engine->settings() != job.work->settings().get()) {
+        if (!engine || engine->settings != job.work->settings) {
           engine.reset();
-          engine = std::make_unique<JobEngine>(job.work->settings());
+          engine = std::make_unique<JobEngine>(job.work->settings);
         }
         job.work->compute(*engine, progress);
         if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
@@ -270,9 +381,10 @@ class WorkerProcess {
       Job job = computed_.pop();
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
-            const auto prefix = (std::filesystem::path(work_.directory) / scan.name).string();
+            const auto prefix = (fs::path(work_.directory) / scan.name).string();
             job.work->write(prefix, job.manifest);
-            const auto names = ScanJob::result_names(scan.name);
+            std::vector<std::string> names;
+            for (const char* ending : io::result_endings) names.push_back(scan.name + ending);
             job.manifest.products = io::products_of(work_.directory, names);
           }))
         continue;
@@ -284,14 +396,14 @@ class WorkerProcess {
         continue;
       const std::size_t index = job.scan;
       job.work.reset();  // its memory is free before its end is known
-      tell_end(index, "finished");
+      tell_end(index, Outcome::Status::finished);
     }
   }
 
   const BatchWork& work_;
   const int socket_;
   std::mutex telling_;
-  Queue<Json> commands_;
+  Queue<Message> commands_;
   std::map<std::size_t, std::shared_ptr<const JobSettings>> settings_;  // of the reading thread
   std::map<std::size_t, Job> examined_;                                 // of the reading thread
   Queue<Job> loaded_, computed_;
@@ -324,22 +436,14 @@ Worker::Worker(const BatchWork& work) {
   socket_ = ends[0];
 }
 
-Worker::Worker(Worker&& other) noexcept
-    : process_(std::exchange(other.process_, -1)),
-      socket_(std::exchange(other.socket_, -1)),
-      alive_(other.alive_),
-      unread_(std::move(other.unread_)),
-      status_(other.status_) {}
-
 Worker::~Worker() {
-  if (process_ < 0) return;
   ::close(socket_);
   if (!status_) ::kill(process_, SIGKILL);
   cause();
 }
 
 /// One that is dead tells it by `events`.
-void Worker::send(const Json& command) { send_all(socket_, encoded(command)); }
+void Worker::send(const Message& command) { send_all(socket_, encoded(command)); }
 
 void Worker::examine(std::size_t scan) { send({{"command", "examine"}, {"scan", scan}}); }
 

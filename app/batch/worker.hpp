@@ -4,7 +4,6 @@
 // computes and one writes.
 #include <sys/types.h>
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,16 +17,15 @@ namespace fhd::app {
 ///   {"event": "planned", "scan": i, "bytes": n}             read its header: it will take n bytes
 ///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
 ///   {"event": "computed", "scan": i}                         what is left is writing
-///   {"event": "ended", "scan": i, "status": "finished" | "unchanged" | "images" | "failed", "line": why}
+///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": why}
 using WorkerEvent = nlohmann::json;
 
 /// A worker, seen from the process that started it.
 class Worker {
  public:
   explicit Worker(const BatchWork& work);
-  Worker(Worker&& other) noexcept;
-  Worker& operator=(Worker&& other) = delete;
   Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
   /// Kills the process if it still runs.
   ~Worker();
 
@@ -37,7 +35,6 @@ class Worker {
   void forget(std::size_t scan);
 
   int descriptor() const { return socket_; }
-  pid_t process() const { return process_; }
   /// What it told since the last call. Sets `alive` to false when it is dead.
   std::vector<WorkerEvent> events();
   bool alive() const { return alive_; }

@@ -1,6 +1,7 @@
 #include "io/page/report_page.hpp"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
-#include <sstream>
 
 #include "io/hdf5.hpp"
 #include "io/result/atomic_file.hpp"
-#include "io/result/png.hpp"
+#include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 
@@ -29,18 +29,9 @@ using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::uint8_t>;
 
 std::string base64(const Bytes& bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
-    const unsigned group =
-        bytes[i] << 16 | (left > 1 ? bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
-    text += digits[group >> 18 & 63];
-    text += digits[group >> 12 & 63];
-    text += left > 1 ? digits[group >> 6 & 63] : '=';
-    text += left > 2 ? digits[group & 63] : '=';
-  }
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with a 0 at its end
+  text.resize(static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                                       bytes.data(), static_cast<int>(bytes.size()))));
   return text;
 }
 

@@ -30,18 +30,51 @@ FileStamp stamp_of(const std::string& path) {
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-Json json_of(const FileStamp& stamp) {
-  return {{"name", stamp.name}, {"bytes", stamp.bytes}, {"modified_ns", stamp.modified_ns}};
+/// Calls field(name, value) for every field of a manifest but its format, in the order of the file.
+template <class M, class Field>
+void for_each_field(M& m, const Field& field) {
+  field("status", m.status);
+  field("error", m.error);
+  field("scan", m.scan);
+  field("input", m.input);
+  field("input_sha256", m.input_sha256);
+  field("examined_ns", m.examined_ns);
+  field("settings", m.settings);
+  field("version", m.program_version);
+  field("products", m.products);
+  field("ended_ns", m.ended_ns);
+  field("seconds", m.seconds);
+  field("images", m.images);
+  field("iterations", m.iterations);
+  field("cache_hits", m.cache_hits);
+  field("residual", m.residual);
+  field("data_residual", m.data_residual);
+  field("converged", m.converged);
+  field("warnings", m.warnings);
 }
-
-FileStamp stamp_from(const Json& json) { return {json.at("name"), json.at("bytes"), json.at("modified_ns")}; }
 
 }  // namespace
 
+NLOHMANN_JSON_SERIALIZE_ENUM(Manifest::Status,
+                             {{Manifest::Status::failed, "failed"}, {Manifest::Status::finished, "finished"}})
+
+static void to_json(Json& json, const FileStamp& stamp) {
+  json = {{"name", stamp.name}, {"bytes", stamp.bytes}, {"modified_ns", stamp.modified_ns}};
+}
+static void from_json(const Json& json, FileStamp& stamp) {
+  stamp = {json.at("name"), json.at("bytes"), json.at("modified_ns")};
+}
+static void to_json(Json& json, const Product& product) {
+  json = product.stamp;
+  json["sha256"] = product.sha256;
+}
+static void from_json(const Json& json, Product& product) {
+  json.get_to(product.stamp);
+  json.at("sha256").get_to(product.sha256);
+}
+
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::vector<FileStamp> stamps_of(const std::string& scan) {
@@ -63,25 +96,7 @@ std::optional<Manifest> read_manifest(const std::string& path) {
     const Json json = Json::parse(file);
     if (json.at("format") != format_name) return {};
     Manifest m;
-    m.status = json.at("status") == "finished" ? Manifest::Status::finished : Manifest::Status::failed;
-    m.error = json.at("error");
-    m.scan = json.at("scan");
-    for (const auto& stamp : json.at("input")) m.input.push_back(stamp_from(stamp));
-    m.input_sha256 = json.at("input_sha256");
-    m.examined_ns = json.at("examined_ns");
-    for (const auto& [name, value] : json.at("settings").items()) m.settings.emplace_back(name, value);
-    m.program_version = json.at("version");
-    for (const auto& product : json.at("products"))
-      m.products.push_back({stamp_from(product), product.at("sha256")});
-    m.ended_ns = json.at("ended_ns");
-    m.seconds = json.at("seconds");
-    m.images = json.at("images");
-    m.iterations = json.at("iterations");
-    m.cache_hits = json.at("cache_hits");
-    m.residual = json.at("residual");
-    m.data_residual = json.at("data_residual");
-    m.converged = json.at("converged");
-    m.warnings = json.at("warnings");
+    for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     return m;
   } catch (const Json::exception&) {
     return {};  // damaged, or of another version: the scan is done again
@@ -89,33 +104,8 @@ std::optional<Manifest> read_manifest(const std::string& path) {
 }
 
 void write_manifest(const std::string& path, const Manifest& m) {
-  Json input = Json::array(), settings = Json::object(), products = Json::array();
-  for (const auto& stamp : m.input) input.push_back(json_of(stamp));
-  for (const auto& [name, value] : m.settings) settings[name] = value;
-  for (const auto& product : m.products) {
-    Json json = json_of(product.stamp);
-    json["sha256"] = product.sha256;
-    products.push_back(std::move(json));
-  }
-  const Json json{{"format", format_name},
-                  {"status", m.status == Manifest::Status::finished ? "finished" : "failed"},
-                  {"error", m.error},
-                  {"scan", m.scan},
-                  {"input", input},
-                  {"input_sha256", m.input_sha256},
-                  {"examined_ns", m.examined_ns},
-                  {"settings", settings},
-                  {"version", m.program_version},
-                  {"products", products},
-                  {"ended_ns", m.ended_ns},
-                  {"seconds", m.seconds},
-                  {"images", m.images},
-                  {"iterations", m.iterations},
-                  {"cache_hits", m.cache_hits},
-                  {"residual", m.residual},
-                  {"data_residual", m.data_residual},
-                  {"converged", m.converged},
-                  {"warnings", m.warnings}};
+  Json json{{"format", format_name}};
+  for_each_field(m, [&](const char* name, const auto& value) { json[name] = value; });
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
   const auto text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   write_atomically(path, text.data(), text.size());

@@ -3,9 +3,9 @@
 // which version, into which files. It is written after the results; with it a later run knows what is left
 // to do.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fhd::io {
@@ -36,8 +36,8 @@ struct Manifest {
   std::string scan;  ///< absolute path
   std::vector<FileStamp> input;
   std::string input_sha256;
-  std::int64_t examined_ns = 0;                               ///< when the input was read, ns since 1970
-  std::vector<std::pair<std::string, std::string>> settings;  ///< options that change the result, as given
+  std::int64_t examined_ns = 0;                 ///< when the input was read, ns since 1970
+  std::map<std::string, std::string> settings;  ///< options that change the result, as given
   std::string program_version;
   std::vector<Product> products;
 

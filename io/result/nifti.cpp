@@ -13,10 +13,6 @@
 namespace fhd::io {
 namespace {
 
-double spacing_of(const Geometry& geometry, int axis) {
-  return geometry.fov_mm[axis] > 0 ? geometry.fov_mm[axis] / geometry.matrix_size[axis] : 1.0;
-}
-
 /// A compressed file whose every write is checked.
 class GzipFile {
  public:
@@ -55,15 +51,9 @@ class GzipFile {
 
 }  // namespace
 
-std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series) {
+Affine affine_of(const ImageSeries& series) {
   const auto& geometry = series.images.front().geometry;
-  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
-  std::array<std::array<double, 4>, 3> affine{};
-  for (int row = 0; row < 3; ++row) {
-    affine[row][3] = geometry.position_mm[row];
-    for (int axis = 0; axis < 3; ++axis)
-      affine[row][axis] = directions[axis][row] * spacing_of(geometry, axis);
-  }
+  Affine affine = voxel_to_lps_mm(geometry);
   if (series.slice_count > 1 && geometry.matrix_size[2] == 1) {
     const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)].geometry;
     std::array<double, 3> step{};
@@ -76,9 +66,6 @@ std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series) {
     if (length > 0)  // slices that state no position of their own are stacked by their thickness
       for (int row = 0; row < 3; ++row) affine[row][2] = step[row];
   }
-  for (int row = 0; row < 3; ++row)
-    for (int axis = 0; axis < 3; ++axis)
-      affine[row][3] -= affine[row][axis] * (geometry.matrix_size[axis] / 2);
   for (int row = 0; row < 2; ++row)  // LPS -> RAS
     for (double& value : affine[row]) value = -value;
   return affine;

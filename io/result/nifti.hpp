@@ -1,6 +1,5 @@
 #pragma once
 // NIfTI-1 files of reconstructed magnitudes.
-#include <array>
 #include <string>
 
 #include "io/result/results.hpp"
@@ -9,11 +8,10 @@ namespace fhd::io {
 
 /// Rows of the map from voxel indices (i, j, k, 1) to patient coordinates in mm, +x right-to-left flipped to
 /// NIfTI's RAS:
-///   RAS(i, j, k) = diag(-1, -1, 1) (position + sum_axis (index_axis - floor(N_axis / 2)) spacing_axis
-///   direction_axis)
-/// with spacing = fov / N, or 1 mm where the FOV is unknown. For several slices, k counts them, from
-/// `position` of the first in steps of (last - first) / (slices - 1).
-std::array<std::array<double, 4>, 3> affine_of(const ImageSeries& series);
+///   RAS(i, j, k) = diag(-1, -1, 1) voxel_to_lps_mm (i, j, k, 1)
+/// of the first image. For several slices, k counts them, from `position` of the first in steps of
+/// (last - first) / (slices - 1).
+Affine affine_of(const ImageSeries& series);
 
 /// Whether the slices of a series lie where affine_of puts them, to 1 % of their distance.
 bool lie_on_affine(const ImageSeries& series);

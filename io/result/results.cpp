@@ -15,15 +15,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
-#include "io/result/atomic_file.hpp"
-#include "io/result/montage.hpp"
 #include "io/result/nifti.hpp"
-#include "io/result/png.hpp"
+#include "io/result/picture.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/sha256.hpp"
 #include "recon/error.hpp"
@@ -33,8 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr std::array endings{".h5", ".nii.gz", ".png", ".json"};
 
 void require_series(const ImageSeries& series, const std::string& subject) {
   const auto expected = series.repetition_count * series.slice_count;
@@ -198,7 +193,7 @@ void check_writable(const std::string& prefix, const std::string& input) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
-  for (const char* ending : endings) {
+  for (const char* ending : result_endings) {
     require_writable_folder(prefix + ending);
     std::error_code status;
     if (!input.empty() && fs::equivalent(prefix + ending, input, status))
@@ -214,7 +209,7 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   require_series(series, prefix);
   const auto json = json_text(series, provenance);
   std::vector<AtomicFile> files;
-  for (const char* ending : endings) files.emplace_back(prefix + ending);
+  for (const char* ending : result_endings) files.emplace_back(prefix + ending);
   auto file = hdf5::File::create(files[0].temporary(), files[0].path());
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);

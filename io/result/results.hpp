@@ -1,6 +1,7 @@
 #pragma once
 // Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
 // it is written under a temporary name in the same folder, flushed to disk, and renamed.
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
 };
+
+inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
 /// in the way, or one of them is the file `input`. Called before the work starts.

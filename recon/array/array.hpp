@@ -128,7 +128,7 @@ class Array {
   }
   void swap(Array& other) noexcept {
     std::swap(shape_, other.shape_);
-    memory_.swap(other.memory_);
+    std::swap(memory_, other.memory_);
   }
 
   Shape shape_;
@@ -139,6 +139,16 @@ class Array {
 template <class T>
 void require_shape(const Array<T>& array, const Shape& shape, std::string_view name) {
   if (!(array.shape() == shape)) throw Error(name, shape.text(), array.shape().text());
+}
+
+/// Memory of at least `size` elements with any contents, made where `array` has less.
+template <class T>
+T* memory_for(Array<T>& array, std::int64_t size, Device device = Device::cpu()) {
+  if (array.size() < size) {
+    array = {};  // first free what there is
+    array = Array<T>(Shape{size}, device);
+  }
+  return array.data();
 }
 
 /// A host copy with another element type: float <-> double, Complex<float> <-> Complex<double>.

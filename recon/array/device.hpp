@@ -5,8 +5,8 @@
 // other; a Stream is for what overlaps them (uploads), and is ordered against them by Events. Devices do not
 // wait for each other, and threads may use different ones at a time.
 #include <cstddef>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 struct CUstream_st;
@@ -102,25 +102,26 @@ void limit_memory(Device device, std::size_t bytes);
 // The handles below belong to the device that is current where they are made, and are used while it is. They
 // are there in builds with CUDA only.
 
+/// Of what the handles own. A failure there has no one to tell: the next checked call reports it again.
+struct Release {
+  void operator()(CUstream_st* stream) const noexcept;
+  void operator()(CUevent_st* event) const noexcept;
+  void operator()(std::byte* pinned) const noexcept;
+};
+
 class Event;
 
 /// A queue of work beside the default stream, which it does not wait for.
 class Stream {
  public:
   Stream();
-  Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Stream& operator=(Stream&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~Stream();
-  CUstream_st* get() const { return handle_; }
+  CUstream_st* get() const { return handle_.get(); }
   /// Work queued from now on starts after `event`.
   void wait(const Event& event) const;
   void synchronize() const;
 
  private:
-  CUstream_st* handle_ = nullptr;
+  std::unique_ptr<CUstream_st, Release> handle_;
 };
 
 /// A point in a stream's work.
@@ -128,12 +129,6 @@ class Event {
  public:
   enum class Timing { off, on };
   explicit Event(Timing timing = Timing::off);
-  Event(Event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Event& operator=(Event&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~Event();
   void record();  ///< on the default stream
   void record(const Stream& stream);
   void synchronize() const;
@@ -141,30 +136,22 @@ class Event {
   void hold_default_stream() const;
   /// Milliseconds from `start` to this event; both with Timing::on. Waits for this event.
   double ms_since(const Event& start) const;
-  CUevent_st* get() const { return handle_; }
+  CUevent_st* get() const { return handle_.get(); }
 
  private:
-  CUevent_st* handle_ = nullptr;
+  std::unique_ptr<CUevent_st, Release> handle_;
 };
 
 /// Page-locked host memory, from which copies to the device run at full speed and beside computation.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::size_t bytes);
-  PinnedBuffer(PinnedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~PinnedBuffer();
-  void* data() const { return data_; }
+  void* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::unique_ptr<std::byte, Release> data_;
+  std::size_t bytes_;
 };
 
 }  // namespace fhd::device

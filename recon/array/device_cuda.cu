@@ -45,8 +45,7 @@ Description describe(int number) {
   return d;
 }
 
-// Handles are released where an exception may already be on its way; a failure there has no one to tell, and
-// the next checked call reports it again.
+// Where an exception may already be on its way.
 void ignore(cudaError_t) noexcept {}
 
 /// Whether a device has been started in this process: to make one current that has not would start it, which
@@ -148,43 +147,46 @@ void restore_current(int number) noexcept {
 
 }  // namespace cuda
 
-Stream::Stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "making a stream"); }
-Stream::~Stream() {
-  if (handle_ != nullptr) ignore(cudaStreamDestroy(handle_));
+void Release::operator()(CUstream_st* stream) const noexcept { ignore(cudaStreamDestroy(stream)); }
+void Release::operator()(CUevent_st* event) const noexcept { ignore(cudaEventDestroy(event)); }
+void Release::operator()(std::byte* pinned) const noexcept { ignore(cudaFreeHost(pinned)); }
+
+Stream::Stream() {
+  cudaStream_t made = nullptr;
+  check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
+  handle_.reset(made);
 }
 void Stream::wait(const Event& event) const {
-  check(cudaStreamWaitEvent(handle_, event.get(), 0), "ordering two streams");
+  check(cudaStreamWaitEvent(get(), event.get(), 0), "ordering two streams");
 }
-void Stream::synchronize() const { check(cudaStreamSynchronize(handle_), "waiting for a stream"); }
+void Stream::synchronize() const { check(cudaStreamSynchronize(get()), "waiting for a stream"); }
 
 Event::Event(Timing timing) {
-  check(cudaEventCreateWithFlags(&handle_, timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming),
+  cudaEvent_t made = nullptr;
+  check(cudaEventCreateWithFlags(&made, timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming),
         "making an event");
+  handle_.reset(made);
 }
-Event::~Event() {
-  if (handle_ != nullptr) ignore(cudaEventDestroy(handle_));
-}
-void Event::record() { check(cudaEventRecord(handle_, nullptr), "recording an event"); }
+void Event::record() { check(cudaEventRecord(get(), nullptr), "recording an event"); }
 void Event::record(const Stream& stream) {
-  check(cudaEventRecord(handle_, stream.get()), "recording an event");
+  check(cudaEventRecord(get(), stream.get()), "recording an event");
 }
-void Event::synchronize() const { check(cudaEventSynchronize(handle_), "waiting for an event"); }
+void Event::synchronize() const { check(cudaEventSynchronize(get()), "waiting for an event"); }
 void Event::hold_default_stream() const {
-  check(cudaStreamWaitEvent(nullptr, handle_, 0), "ordering two streams");
+  check(cudaStreamWaitEvent(nullptr, get(), 0), "ordering two streams");
 }
 double Event::ms_since(const Event& start) const {
   synchronize();
   float ms = 0;
-  check(cudaEventElapsedTime(&ms, start.handle_, handle_), "timing");
+  check(cudaEventElapsedTime(&ms, start.get(), get()), "timing");
   return ms;
 }
 
 PinnedBuffer::PinnedBuffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  check(cudaMallocHost(&data_, bytes), "page-locking " + std::to_string(bytes >> 20) + " MiB of host memory");
-}
-PinnedBuffer::~PinnedBuffer() {
-  if (data_ != nullptr) ignore(cudaFreeHost(data_));
+  void* made = nullptr;
+  check(cudaMallocHost(&made, bytes), "page-locking " + std::to_string(bytes >> 20) + " MiB of host memory");
+  data_.reset(static_cast<std::byte*>(made));
 }
 
 }  // namespace fhd::device

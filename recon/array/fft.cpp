@@ -10,39 +10,45 @@ namespace {
 // FFTW's planner is not thread-safe.
 std::mutex planner;
 
-fftwf_plan plan_many(int n, int columns, Complex<float>* data, int sign) {
-  auto* at = reinterpret_cast<fftwf_complex*>(data);
-  return fftwf_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
-                             FFTW_ESTIMATE);
-}
-fftw_plan plan_many(int n, int columns, Complex<double>* data, int sign) {
-  auto* at = reinterpret_cast<fftw_complex*>(data);
-  return fftw_plan_many_dft(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
-                            FFTW_ESTIMATE);
-}
-void execute(fftwf_plan plan, Complex<float>* data) {
-  auto* at = reinterpret_cast<fftwf_complex*>(data);
-  fftwf_execute_dft(plan, at, at);
-}
-void execute(fftw_plan plan, Complex<double>* data) {
-  auto* at = reinterpret_cast<fftw_complex*>(data);
-  fftw_execute_dft(plan, at, at);
-}
-void destroy(fftwf_plan plan) { fftwf_destroy_plan(plan); }
-void destroy(fftw_plan plan) { fftw_destroy_plan(plan); }
-
-}  // namespace
+template <class T>
+struct Fftw {
+  using Plan = fftwf_plan;
+  using Element = fftwf_complex;
+  static constexpr auto plan_many = fftwf_plan_many_dft;
+  static constexpr auto execute = fftwf_execute_dft;
+  static constexpr auto destroy = fftwf_destroy_plan;
+};
+template <>
+struct Fftw<double> {
+  using Plan = fftw_plan;
+  using Element = fftw_complex;
+  static constexpr auto plan_many = fftw_plan_many_dft;
+  static constexpr auto execute = fftw_execute_dft;
+  static constexpr auto destroy = fftw_destroy_plan;
+};
 
 template <class T>
-struct Fft1d<T>::Plans {
-  using Plan = decltype(plan_many(0, 0, static_cast<Complex<T>*>(nullptr), 0));
-  Plan forward = nullptr, backward = nullptr;
-  ~Plans() {
-    const std::lock_guard lock(planner);
-    if (forward != nullptr) destroy(forward);
-    if (backward != nullptr) destroy(backward);
-  }
-};
+std::shared_ptr<void> make_plan(int n, int columns, Complex<T>* data, int sign) {
+  auto* at = reinterpret_cast<typename Fftw<T>::Element*>(data);
+  const std::lock_guard lock(planner);
+  const auto plan = Fftw<T>::plan_many(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
+                                       FFTW_ESTIMATE);
+  if (plan == nullptr)
+    throw Error("FFT", "a plan for " + std::to_string(columns) + " transforms of length " + std::to_string(n),
+                "none from FFTW");
+  return {plan, [](void* made) {
+            const std::lock_guard destroying(planner);
+            Fftw<T>::destroy(static_cast<typename Fftw<T>::Plan>(made));
+          }};
+}
+
+template <class T>
+void execute(const std::shared_ptr<void>& plan, Complex<T>* data) {
+  auto* at = reinterpret_cast<typename Fftw<T>::Element*>(data);
+  Fftw<T>::execute(static_cast<typename Fftw<T>::Plan>(plan.get()), at, at);
+}
+
+}  // namespace
 
 int good_fft_size(int n) {
   for (;; ++n) {
@@ -54,29 +60,19 @@ int good_fft_size(int n) {
 }
 
 template <class T>
-Fft1d<T>::Fft1d(int n, int columns) : n_(n), columns_(columns), plans_(std::make_unique<Plans>()) {
+Fft1d<T>::Fft1d(int n, int columns) : n_(n) {
   Array<Complex<T>> buffer(Shape{n, columns});
-  const std::lock_guard lock(planner);
-  plans_->forward = plan_many(n, columns, buffer.data(), FFTW_FORWARD);
-  plans_->backward = plan_many(n, columns, buffer.data(), FFTW_BACKWARD);
-  if (plans_->forward == nullptr || plans_->backward == nullptr)
-    throw Error("FFT", "a plan for " + std::to_string(columns) + " transforms of length " + std::to_string(n),
-                "none from FFTW");
+  forward_ = make_plan(n, columns, buffer.data(), FFTW_FORWARD);
+  backward_ = make_plan(n, columns, buffer.data(), FFTW_BACKWARD);
 }
-template <class T>
-Fft1d<T>::~Fft1d() = default;
-template <class T>
-Fft1d<T>::Fft1d(Fft1d&&) noexcept = default;
-template <class T>
-Fft1d<T>& Fft1d<T>::operator=(Fft1d&&) noexcept = default;
 
 template <class T>
 void Fft1d<T>::forward(Complex<T>* data) const {
-  execute(plans_->forward, data);
+  execute(forward_, data);
 }
 template <class T>
 void Fft1d<T>::backward(Complex<T>* data) const {
-  execute(plans_->backward, data);
+  execute(backward_, data);
 }
 
 template <class T>

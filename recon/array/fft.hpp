@@ -2,9 +2,13 @@
 // Fourier transforms on Cartesian grids, on the CPU (FFTW). Larger transforms are made of many short ones in
 // cache-sized buffers, so that padded zeros are skipped, threads share the work without FFTW's own threading,
 // and the result does not depend on the number of threads or on timing (plans are estimated, not measured).
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 
 #include "recon/array/array.hpp"
+#include "recon/array/work.hpp"
 
 namespace fhd {
 
@@ -18,12 +22,7 @@ template <class T>
 class Fft1d {
  public:
   Fft1d(int n, int columns);
-  ~Fft1d();
-  Fft1d(Fft1d&&) noexcept;
-  Fft1d& operator=(Fft1d&&) noexcept;
-
   int size() const { return n_; }
-  int columns() const { return columns_; }
   void forward(Complex<T>* data) const;
   void backward(Complex<T>* data) const;
 
@@ -31,13 +30,38 @@ class Fft1d {
   static constexpr int wide = 128 / sizeof(Complex<T>);
 
  private:
-  struct Plans;
-  int n_, columns_;
-  std::unique_ptr<Plans> plans_;
+  int n_;
+  std::shared_ptr<void> forward_, backward_;  ///< plans of FFTW
 };
 
 /// In-place transform of grid [z][y][x] along all axes, unnormalised; sign -1 (forward) or +1 (backward).
 template <class T>
 void fft_3d(Array<Complex<T>>& grid, int sign);
+
+// --- What FFTs cost, counted as WorkUnit counts them. ---
+
+/// Operations of FFTs of `count` sequences of length n: 5 n log2 n each. Lengths with large prime factors
+/// take some three times as many.
+inline double fft_operations(double n, double count) {
+  double rest = n;
+  for (const double factor : {2.0, 3.0, 5.0, 7.0})
+    while (rest > 1 && std::fmod(rest, factor) == 0) rest /= factor;
+  return 5 * n * std::log2(std::max(n, 2.0)) * count * (rest > 1 ? 3 : 1);
+}
+
+/// Of a whole grid, every row along every axis.
+inline double full_fft_operations(const std::array<double, 3>& size) {
+  double operations = 0;
+  for (const double n : size)
+    if (n > 1) operations += fft_operations(n, size[0] * size[1] * size[2] / n);
+  return operations;
+}
+
+/// What FFTs of a grid of `bytes` take longer because it comes from memory, forth and back on every axis: the
+/// rates of a CPU are those of a grid in the caches; a GPU is measured with large ones.
+inline Work beyond_cache(double bytes, Device device) {
+  constexpr double cached = 8 << 20;
+  return {WorkUnit::copied_byte, device.is_cuda() ? 0.0 : 6 * std::max(0.0, bytes - cached)};
+}
 
 }  // namespace fhd

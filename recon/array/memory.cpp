@@ -71,24 +71,24 @@ Memory::Memory(std::size_t bytes, Device device) : Memory(allocate(bytes, device
   fill_zero();
 }
 
-Memory::~Memory() {
-  if (data_ == nullptr || !owned_) return;
-  if (device_.is_cpu())
-    std::free(data_);
+void ReleaseMemory::operator()(void* data) const noexcept {
+  if (!owned) return;
+  if (device.is_cpu())
+    std::free(data);
   else if constexpr (built_with_cuda)
-    device::cuda::release(data_, bytes_, device_);
+    device::cuda::release(data, bytes, device);
 }
 
 Memory Memory::copy(Device to) const {
-  Memory result(allocate(bytes_, to), bytes_, to, true);
-  copy_bytes(result.data_, to, data_, device_, bytes_);
+  Memory result(allocate(bytes(), to), bytes(), to, true);
+  copy_bytes(result.data(), to, data(), device(), bytes());
   return result;
 }
 
 void Memory::fill_zero() {
-  if (bytes_ == 0) return;
-  if (device_.is_cpu()) return zero_host(data_, bytes_);
-  if constexpr (built_with_cuda) device::cuda::fill_zero(data_, bytes_, device_);
+  if (bytes() == 0) return;
+  if (device().is_cpu()) return zero_host(data(), bytes());
+  if constexpr (built_with_cuda) device::cuda::fill_zero(data(), bytes(), device());
 }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {

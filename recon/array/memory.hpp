@@ -1,11 +1,25 @@
 #pragma once
 // Raw memory of a device: 64-byte aligned host memory, or memory of a GPU.
 #include <cstddef>
-#include <utility>
+#include <memory>
+#include <string>
 
 #include "recon/array/device.hpp"
 
 namespace fhd {
+
+/// Rounded up: "12 MiB".
+inline std::string mebibytes(std::size_t bytes) {
+  return std::to_string((bytes + (std::size_t{1} << 20) - 1) >> 20) + " MiB";
+}
+
+/// Of what Memory owns.
+struct ReleaseMemory {
+  std::size_t bytes = 0;
+  Device device;
+  bool owned = false;
+  void operator()(void* data) const noexcept;
+};
 
 /// Move-only owner of `bytes` zero-initialised bytes on a device, or view of bytes that others own. Throws
 /// Error when there is not enough.
@@ -15,37 +29,19 @@ class Memory {
   Memory(std::size_t bytes, Device device);
   /// Others' bytes on `device`, which outlive every use of it.
   static Memory view(void* data, std::size_t bytes, Device device) { return {data, bytes, device, false}; }
-  Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory();
 
-  void* data() { return data_; }
-  const void* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  Device device() const { return device_; }
+  void* data() { return data_.get(); }
+  const void* data() const { return data_.get(); }
+  std::size_t bytes() const { return data_.get_deleter().bytes; }
+  Device device() const { return data_.get_deleter().device; }
   /// A copy of the bytes on `device`, owned.
   Memory copy(Device device) const;
   void fill_zero();
-  void swap(Memory& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(device_, other.device_);
-    std::swap(owned_, other.owned_);
-  }
 
  private:
-  Memory(void* data, std::size_t bytes, Device device, bool owned)
-      : data_(data), bytes_(bytes), device_(device), owned_(owned) {}
+  Memory(void* data, std::size_t bytes, Device device, bool owned) : data_(data, {bytes, device, owned}) {}
 
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-  Device device_;
-  bool owned_ = false;
+  std::unique_ptr<void, ReleaseMemory> data_;
 };
 
 /// Copies between any two devices, in the order of the work that was queued there; into and out of host memory

@@ -1,18 +1,13 @@
 // Memory of a GPU: plain allocations, all counted, so that a plan can be checked against them and the end of
 // memory can be tried out with limit_memory().
 #include <algorithm>
-#include <string>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
+#include "recon/array/memory.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::device::cuda {
-namespace {
-
-std::string mebibytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
-
-}  // namespace
 
 std::size_t free_bytes(Device device) {
   const CurrentDevice current(device);

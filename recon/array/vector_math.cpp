@@ -3,8 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "recon/array/vector_functors.hpp"
-
 namespace fhd {
 namespace {
 
@@ -21,19 +19,19 @@ void require_there(const Array<double>& scalars, std::int64_t index, Device devi
     throw Error("vector", "a scalar below " + std::to_string(scalars.size()), std::to_string(index));
 }
 
-/// work(factor) with the quotient as the factor of T that the loop takes: on the CPU it is read once, on a GPU
-/// by every thread.
-template <class T, class Work>
-void with_factor(const Quotient& ratio, Device device, Work work) {
-  require_there(ratio.numerators, ratio.numerator, device);
-  require_there(ratio.denominators, ratio.denominator, device);
+/// y_i = body(y_i, ratio, x_i): on the CPU the quotient is read once, on a GPU by every thread.
+template <template <class, class> class Body, class T>
+void run(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
+  require_alike(y, x);
+  require_there(ratio.numerators, ratio.numerator, y.device());
+  require_there(ratio.denominators, ratio.denominator, y.device());
   const QuotientFactor<T> factor{ratio.numerators.data() + ratio.numerator,
                                  ratio.denominators.data() + ratio.denominator, ratio.factor,
                                  ratio.negligible};
-  if (device.is_cpu())
-    work(ConstantFactor<T>{factor.value()});
+  if (y.device().is_cpu())
+    for_each_index(y.device(), y.size(), Body<T, ConstantFactor<T>>{y.data(), {factor.value()}, x.data()});
   else
-    work(factor);
+    for_each_index(y.device(), y.size(), Body<T, QuotientFactor<T>>{y.data(), factor, x.data()});
 }
 
 }  // namespace
@@ -64,18 +62,12 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& 
 
 template <class T>
 void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
-  require_alike(y, x);
-  with_factor<T>(ratio, y.device(), [&]<class Factor>(Factor factor) {
-    for_each_index(y.device(), y.size(), AddScaled<T, Factor>{y.data(), factor, x.data()});
-  });
+  run<AddScaled>(y, ratio, x);
 }
 
 template <class T>
 void scale_and_add(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
-  require_alike(y, x);
-  with_factor<T>(ratio, y.device(), [&]<class Factor>(Factor factor) {
-    for_each_index(y.device(), y.size(), ScaleAndAdd<T, Factor>{y.data(), factor, x.data()});
-  });
+  run<ScaleAndAdd>(y, ratio, x);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 // Vector operations of the solver, on the device of their arrays. Scalars that one operation makes and the
 // next one uses stay in an Array<double> on the same device: on a GPU nothing waits for the host.
 #include "recon/array/array.hpp"
+#include "recon/array/pointwise.hpp"
 
 namespace fhd {
 
@@ -14,7 +15,9 @@ struct Quotient {
   double factor = 1;       ///< multiplies the quotient
   double negligible = -1;  ///< a numerator of at most this counts as 0
 
-  Quotient negative() const { return {numerators, numerator, denominators, denominator, -factor, negligible}; }
+  Quotient negative() const {
+    return {numerators, numerator, denominators, denominator, -factor, negligible};
+  }
 };
 
 /// results[index] = Re sum conj(a_i) b_i, summed in double in an order that does not depend on the threads.
@@ -55,4 +58,53 @@ template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result);
 
 }  // namespace device
+
+// --- Their elements, for the loop of pointwise.hpp. Floor: each element of the vectors is moved once. ---
+
+template <class T>
+struct ConstantFactor {
+  T constant;
+  FHD_HOST_DEVICE T value() const { return constant; }
+};
+
+/// Quotient, read where its scalars lie.
+template <class T>
+struct QuotientFactor {
+  const double *numerator, *denominator;
+  double factor, negligible;
+  FHD_HOST_DEVICE T value() const {
+    return static_cast<T>(*denominator == 0 || *numerator <= negligible ? 0
+                                                                        : factor * *numerator / *denominator);
+  }
+};
+
+/// y_i += factor x_i
+template <class T, class Factor>
+struct AddScaled {
+  static constexpr const char* name = "adding a scaled vector";
+  Complex<T>* y;
+  Factor factor;
+  const Complex<T>* x;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] += factor.value() * x[i]; }
+};
+
+/// y_i = x_i + factor y_i
+template <class T, class Factor>
+struct ScaleAndAdd {
+  static constexpr const char* name = "scaling and adding a vector";
+  Complex<T>* y;
+  Factor factor;
+  const Complex<T>* x;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + factor.value() * y[i]; }
+};
+
+/// y_i *= factor
+template <class T>
+struct Scale {
+  static constexpr const char* name = "scaling a vector";
+  Complex<T>* y;
+  T factor;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] *= factor; }
+};
+
 }  // namespace fhd

@@ -2,7 +2,6 @@
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
-#include "recon/array/vector_functors.hpp"
 #include "recon/array/vector_math.hpp"
 
 namespace fhd::device {

@@ -2,6 +2,7 @@
 // What a computation costs: counts of the units of work that the operators are made of. An operator states its
 // work, a machine states its rates (seconds for each unit, pipeline/machine_rates.hpp), and their product is a
 // prediction.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -65,12 +66,23 @@ class Work {
       for (double& count : of_precision) count *= times;
     return work;
   }
-  /// Floating-point operations, and bytes that memory moves, as far as the units say.
+  /// Floating-point operations, as far as the units say.
   double operations() const;
-  double bytes() const;
 
  private:
   std::array<std::array<double, units>, 2> counts_{};
 };
+
+/// What an operator of known sizes costs and holds.
+struct OperatorCost {
+  Work making, forward;           ///< of the constructor; of one product
+  std::size_t bytes = 0;          ///< held on its device as long as it lives
+  std::size_t making_bytes = 0;   ///< beside these while it is made
+  std::size_t scratch_bytes = 0;  ///< beside these while it is applied
+  Work adjoint;                   ///< of one adjoint product, where that is another than forward
+};
+
+/// Sizes beyond any machine count as 2^63 bytes.
+inline std::size_t whole_bytes(double bytes) { return static_cast<std::size_t>(std::min(bytes, 0x1p63)); }
 
 }  // namespace fhd

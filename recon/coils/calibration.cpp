@@ -10,7 +10,6 @@
 
 #include "recon/array/fft.hpp"
 #include "recon/array/thread_limit.hpp"
-#include "recon/coils/joint_estimation.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/gridded/gridded.hpp"
@@ -47,7 +46,7 @@ CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<
   const auto count = static_cast<std::int64_t>(inside.size());
   CentralSamples central{{Array<double>({3, count})}, Array<Complex<float>>({coils, count})};
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t m = inside[static_cast<std::size_t>(i)];
+    const std::int64_t m = inside[i];
     for (int axis = 0; axis < 3; ++axis)
       central.trajectory.k.data()[axis * count + i] = trajectory.k.data()[axis * samples + m];
     for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -118,8 +117,6 @@ void normalize(Array<Complex<float>>& kspace) {
                 "use settings.coils.maps = none, or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
 }
-
-using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
 
 /// (F^H D F + lambda) m_c = b_c for every coil. The grids are small: each thread has coils and an operator of
 /// its own.

@@ -3,8 +3,10 @@
 // are estimated from.
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 
-#include "recon/array/array.hpp"
+#include "recon/array/linear_operator.hpp"
 #include "recon/coils/lattice.hpp"
 #include "recon/domain/scan.hpp"
 
@@ -40,9 +42,27 @@ struct CalibrationRegion {
 /// `largest_radius` down to `least_radius` as long as the samples do not determine it.
 ///
 /// Where they do not (undersampled spirals), images and smooth sensitivities are found together by
-/// estimate_jointly (joint_estimation.hpp), and the region is F (S_c rho).
+/// estimate_jointly, and the region is F (S_c rho).
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      std::array<int, 3> matrix_size, int largest_radius, int least_radius);
+
+using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
+/// Image and sensitivities at once: coil images rho c_j [coil][z][y][x] that agree with the samples, by the
+/// iteratively regularised
+/// Gauss-Newton method:
+///
+///     x = (rho, s),   c_j(r) = sum_k omega(k) s_j(k) exp(i 2 pi k . r),   omega(k) = (1 + |k|^2 / 100)^-12,
+///     k integer, at most 8 cycles/FOV on every axis (omega = 3e-3),
+///
+///     (DG^H T DG + alpha_n) dx = DG^H (b - T G(x_n)) + alpha_n (x_0 - x_n),
+///     G(x)_j = rho c_j,   alpha_n = 4^-n
+///
+/// from x_0 = (1, 0), six steps. T = F^H D F of one coil, near the identity where k-space is sampled, is made
+/// once for every thread; `right_hand_side` is b_j = F^H D d_j. The weight omega keeps sensitivities smooth,
+/// alpha selects among the factorisations. Source: Uecker et al., MRM 60:674 (2008); for non-Cartesian
+/// samples Uecker et al., NMR Biomed. 23:986 (2010).
+Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
+                                       const Array<Complex<float>>& right_hand_side);
 
 /// The smallest radius that maps are made from, in cycles/FOV.
 inline int least_calibration_radius(const std::array<int, 3>& matrix_size) {
@@ -62,5 +82,9 @@ Array<Complex<float>> windowed(const CalibrationRegion& region);
 /// floor(L/2) at the centre, of every coil. sign -1: to k-space, unnormalised; +1: to images, divided by the
 /// voxels.
 void centred_fft(Array<Complex<float>>& coils, int sign);
+
+/// 1 where maps are wanted, [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`.
+Array<std::uint8_t> signal_mask(const CalibrationRegion& region, double share,
+                                std::array<int, 3> matrix_size);
 
 }  // namespace fhd

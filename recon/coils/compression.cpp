@@ -14,6 +14,13 @@ HermitianEigen<double> principal_components(const Array<Complex<float>>& samples
   return hermitian_eigen(sum_of_outer_products(samples));
 }
 
+/// Of the first components.
+double energy_of(const HermitianEigen<double>& eigen, std::int64_t count) {
+  double energy = 0;
+  for (std::int64_t i = 0; i < count; ++i) energy += std::max(0.0, eigen.values[i]);
+  return energy;
+}
+
 /// Row v of the matrix is w_v^H, w_v being the v-th principal component: the virtual coil is w_v^H d.
 Compression first_components(const HermitianEigen<double>& eigen, std::int64_t count) {
   const std::int64_t coils = eigen.values.size();
@@ -27,13 +34,8 @@ Compression first_components(const HermitianEigen<double>& eigen, std::int64_t c
     for (std::int64_t coil = 0; coil < coils; ++coil)
       compression.matrix[v * coils + coil] = phase * conj(w[coil]);
   }
-  double kept = 0, total = 0;
-  for (std::int64_t i = 0; i < coils; ++i) {
-    const double energy = std::max(0.0, eigen.values[i]);
-    total += energy;
-    if (i < count) kept += energy;
-  }
-  compression.kept_energy = total > 0 ? kept / total : 1;
+  const double total = energy_of(eigen, coils);
+  compression.kept_energy = total > 0 ? energy_of(eigen, count) / total : 1;
   return compression;
 }
 
@@ -51,11 +53,10 @@ Compression compress_to_energy(const Array<Complex<float>>& samples, double ener
   if (!(energy > 0 && energy <= 1))
     throw Error("coil compression", "a share of energy in (0, 1]", std::to_string(energy));
   const auto eigen = principal_components(samples);
-  double total = 0, kept = 0;
-  for (const double value : eigen.values) total += std::max(0.0, value);
-  std::int64_t count = 0;
-  while (count < eigen.values.size() && (count == 0 || kept < energy * total))
-    kept += std::max(0.0, eigen.values[count++]);
+  const std::int64_t coils = eigen.values.size();
+  const double enough = energy * energy_of(eigen, coils);
+  std::int64_t count = 1;
+  while (count < coils && energy_of(eigen, count) < enough) ++count;
   return first_components(eigen, count);
 }
 

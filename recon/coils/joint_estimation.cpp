@@ -1,5 +1,3 @@
-#include "recon/coils/joint_estimation.hpp"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
 
@@ -16,7 +15,6 @@ namespace fhd {
 namespace {
 
 using Values = Array<Complex<float>>;
-using NormalOfThread = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
 
 /// c(r) = sum_k omega(k) s(k) exp(i 2 pi k . r) / sqrt(voxels) of one coil, and its adjoint, axis by axis.
 class SmoothSensitivity {
@@ -105,7 +103,7 @@ class SmoothSensitivity {
 /// threads; the sums over coils are made in their order.
 class LinearizedNormal final : public HermitianOperator<float> {
  public:
-  LinearizedNormal(const NormalOfThread& make_normal, const Values& right_hand_side)
+  LinearizedNormal(const MakeNormal& make_normal, const Values& right_hand_side)
       : right_hand_side_(right_hand_side),
         image_(Shape{right_hand_side.extent(1), right_hand_side.extent(2), right_hand_side.extent(3)}),
         coils_(right_hand_side.extent(0)),
@@ -174,8 +172,7 @@ class LinearizedNormal final : public HermitianOperator<float> {
   template <class Body>
   void for_each_coil(Body body) const {
 #pragma omp parallel for schedule(static) num_threads(static_cast <int>(workers_.size()))
-    for (std::int64_t coil = 0; coil < coils_; ++coil)
-      body(coil, workers_[static_cast<std::size_t>(omp_get_thread_num())]);
+    for (std::int64_t coil = 0; coil < coils_; ++coil) body(coil, workers_[omp_get_thread_num()]);
   }
 
   /// out = DG^H of the product that `residual` leaves with the worker, coil by coil.
@@ -207,7 +204,7 @@ class LinearizedNormal final : public HermitianOperator<float> {
 
 }  // namespace
 
-Array<Complex<float>> estimate_jointly(const NormalOfThread& make_normal,
+Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
                                        const Array<Complex<float>>& right_hand_side) {
   constexpr int newton_steps = 6, inner_iterations = 20;
   constexpr double inner_tolerance = 0.05;
@@ -229,8 +226,8 @@ Array<Complex<float>> estimate_jointly(const NormalOfThread& make_normal,
     add_scaled(gradient, static_cast<float>(alpha), start);
     add_scaled(gradient, static_cast<float>(-alpha), x);
     step.fill_zero();
-    conjugate_gradient(RegularizedNormal<float>(linearized, {{identity_term<float>(), alpha}}), gradient, step,
-                       {inner_iterations, inner_tolerance});
+    conjugate_gradient(RegularizedNormal<float>(linearized, {{identity_term<float>(), alpha}}), gradient,
+                       step, {inner_iterations, inner_tolerance});
     add_scaled(x, 1.0f, step);
   }
   linearized->linearize_at(x);

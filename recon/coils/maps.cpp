@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "recon/coils/compression.hpp"
-#include "recon/coils/mask.hpp"
 #include "recon/coils/matrix_field.hpp"
 
 namespace fhd {
@@ -50,20 +49,10 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
 
 }  // namespace
 
-MapMethodName name_of(MapMethod method) {
-  return method == MapMethod::adaptive ? MapMethodName{"adaptive", "adaptive combination"}
-                                       : MapMethodName{"espirit", "ESPIRiT"};
-}
-
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings,
                           const ProgressCallback& progress) {
-  return estimate_maps(scan.trajectory, scan.kspace.values, scan.geometry.matrix_size, method, settings,
-                       progress);
-}
-
-MapEstimate estimate_maps(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                          std::array<int, 3> matrix, MapMethod method, const MapSettings& settings,
-                          const ProgressCallback& progress) {
+  const auto& kspace = scan.kspace.values;
+  const auto& matrix = scan.geometry.matrix_size;
   if (kspace.shape().rank() != 2 || kspace.empty())
     throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
   const std::int64_t coils = kspace.extent(0);
@@ -72,7 +61,7 @@ MapEstimate estimate_maps(const Trajectory& trajectory, const Array<Complex<floa
   };
   tell(0);
   const auto region =
-      calibration_region(trajectory, kspace, matrix, largest_calibration_radius(settings, matrix),
+      calibration_region(scan.trajectory, kspace, matrix, largest_calibration_radius(settings, matrix),
                          least_calibration_radius(matrix));
   tell(1);
   MapEstimate estimate{

@@ -1,8 +1,10 @@
 #pragma once
 // Sensitivity maps from the scan itself.
 #include <array>
-#include <string>
+#include <cstddef>
+#include <optional>
 
+#include "recon/array/work.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
@@ -15,10 +17,6 @@ namespace fhd {
 ///            MRM 43:682 (2000)
 using MapMethod = CoilMaps;  // of which asks_to_find
 inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
-struct MapMethodName {
-  const char *option, *in_words;
-};
-MapMethodName name_of(MapMethod method);
 
 struct MapEstimate {
   /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum
@@ -38,13 +36,22 @@ inline int largest_calibration_radius(const MapSettings& settings, const std::ar
   return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
 }
 
-/// Maps of all coils of k-space [coil][sample] on a matrix, on the CPU. Throws Error when k-space is zero or has no
-/// sample near its centre.
-MapEstimate estimate_maps(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                          std::array<int, 3> matrix_size, MapMethod method, const MapSettings& settings = {},
-                          const ProgressCallback& progress = {});
-/// The same of a scan as it is, without whitening and compression.
+/// Maps of all coils of a scan as it is, without whitening and compression, on the CPU. Throws Error when k-space is
+/// zero or has no sample near its centre.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
                           const ProgressCallback& progress = {});
+
+struct MapsCost {
+  Work work;
+  std::size_t scratch_bytes = 0;  ///< at most at one time, beside the maps
+};
+/// estimate_maps of so many samples of each coil, on the CPU. `calibration_sampled` is
+/// CalibrationRegion::sampled; not known: scans with samples for 0.7 of their voxels are.
+MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coils,
+                   MapMethod method, std::optional<bool> calibration_sampled = {},
+                   const MapSettings& settings = {});
+
+/// Whitening or compression: covariance or principal components of the coils, and k-space mixed by them.
+Work mixing_work(std::int64_t coils, std::int64_t samples);
 
 }  // namespace fhd

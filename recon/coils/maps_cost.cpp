@@ -1,5 +1,3 @@
-#include "recon/coils/maps_cost.hpp"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <numbers>
 
 #include "recon/coils/calibration.hpp"
+#include "recon/coils/maps.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
@@ -23,9 +22,8 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
   TransformSizes small;
   small.matrix_size = calibration_matrix(matrix_size, radius);
   // Samples fall into the small matrix in proportion to its width where readouts cross the centre.
-  const double share = std::min(1.0, static_cast<double>(small.matrix_size[0]) / matrix_size[0]),
-               coils = static_cast<double>(coil_count), threads = omp_get_max_threads(),
-               voxels = product(small.matrix_size), inside = static_cast<double>(samples) * share;
+  const double share = std::min(1.0, double(small.matrix_size[0]) / matrix_size[0]), coils = coil_count,
+               threads = omp_get_max_threads(), voxels = product(small.matrix_size), inside = samples * share;
   small.samples.all = small.samples.x = small.samples.xy = static_cast<std::int64_t>(inside);
   const GriddedCost transform(small, calibration_accuracy);
   const DensityCost density = density_cost(small);
@@ -46,13 +44,11 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                held = inside * (32 + element * coils) + (voxels * (2 * coils + 1) + q) * element,
                solver =
                    sampled ? threads * vectors : 4 * coils + joint_vectors * (1 + unknowns_of_a_coil * coils),
-               gridding = static_cast<double>(transform.bytes() + transform.scratch_bytes(coil_count)),
-               solving = solver * voxels * element +
-                         threads * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes);
+               gridding = transform.bytes() + transform.scratch_bytes(coil_count),
+               solving = solver * voxels * element + threads * (toeplitz.bytes + toeplitz.scratch_bytes);
   cost.scratch_bytes = whole_bytes(
-      held +
-      std::max(static_cast<double>(density.bytes),
-               gridding + std::max(static_cast<double>(transform.point_spread_scratch_bytes()), solving)));
+      held + std::max<double>(density.bytes,
+                              gridding + std::max<double>(transform.point_spread_scratch_bytes(), solving)));
   return cost;
 }
 
@@ -61,8 +57,8 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coil_count,
                    MapMethod method, std::optional<bool> calibration_sampled, const MapSettings& settings) {
   const int region_radius = largest_calibration_radius(settings, matrix_size);
-  const double voxels = product(matrix_size), coils = static_cast<double>(coil_count);
-  const bool sampled = calibration_sampled.value_or(voxels * 0.7 <= static_cast<double>(samples));
+  const double voxels = product(matrix_size), coils = coil_count;
+  const bool sampled = calibration_sampled.value_or(voxels * 0.7 <= samples);
   MapsCost cost = calibration_cost(matrix_size, region_radius, samples, coil_count, sampled);
 
   // Neighbourhoods of k-space: positions in one, neighbourhoods in a region, regions.
@@ -86,8 +82,8 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
 }
 
 Work mixing_work(std::int64_t coils, std::int64_t samples) {
-  const double values = static_cast<double>(coils) * static_cast<double>(samples);
-  return Work(WorkUnit::mixed_value, static_cast<double>(coils) * values) +
+  const double values = static_cast<double>(coils) * samples;
+  return Work(WorkUnit::mixed_value, coils * values) +
          Work(WorkUnit::touched_byte, 5 * values * element);  // copies by one thread
 }
 

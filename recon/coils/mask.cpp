@@ -1,8 +1,7 @@
-#include "recon/coils/mask.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "recon/coils/calibration.hpp"
 #include "recon/encoding/sense.hpp"
 
 namespace fhd {

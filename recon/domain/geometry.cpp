@@ -2,43 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 namespace fhd {
 namespace {
 
-/// The inverse of an affine map, by cofactors; false when it has none.
-bool inverted(const Affine& a, Affine& inverse) {
+/// The inverse of an affine map, by cofactors; empty when it has none.
+std::optional<Affine> inverted(const Affine& a) {
   const auto cofactor = [&](int row, int column) {
     const int r0 = (row + 1) % 3, r1 = (row + 2) % 3, c0 = (column + 1) % 3, c1 = (column + 2) % 3;
     return a[r0][c0] * a[r1][c1] - a[r0][c1] * a[r1][c0];
   };
   const double determinant = a[0][0] * cofactor(0, 0) + a[0][1] * cofactor(0, 1) + a[0][2] * cofactor(0, 2);
-  if (!std::isfinite(determinant) || std::abs(determinant) < 1e-12) return false;
+  if (!std::isfinite(determinant) || std::abs(determinant) < 1e-12) return std::nullopt;
+  Affine inverse{};
   for (int row = 0; row < 3; ++row) {
     for (int column = 0; column < 3; ++column) inverse[row][column] = cofactor(column, row) / determinant;
-    inverse[row][3] = 0;
     for (int column = 0; column < 3; ++column) inverse[row][3] -= inverse[row][column] * a[column][3];
   }
-  return true;
+  return inverse;
 }
 
-/// Linear interpolation at voxel coordinates; sets `inside` where all neighbours with weight lie in the
-/// volume. Half a voxel beyond the outermost centres still belongs to the volume.
-double interpolated(const Array<float>& values, const std::array<double, 3>& at, bool& inside) {
+/// Linear interpolation at voxel coordinates; empty outside of the volume, to which half a voxel beyond the
+/// outermost centres still belongs.
+std::optional<double> interpolated(const Array<float>& values, const std::array<double, 3>& at) {
   std::int64_t low[3];
   double fraction[3];
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t n = values.extent(2 - axis);
-    if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(n) - 0.5)) {
-      inside = false;
-      return 0;
-    }
+    if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(n) - 0.5)) return std::nullopt;
     const double clamped = std::clamp(at[axis], 0.0, static_cast<double>(n - 1));
     low[axis] = std::min(static_cast<std::int64_t>(clamped), std::max<std::int64_t>(n - 2, 0));
     fraction[axis] = clamped - static_cast<double>(low[axis]);
   }
-  inside = true;
   double sum = 0;
   for (int corner = 0; corner < 8; ++corner) {
     double weight = 1;
@@ -75,8 +72,8 @@ Affine voxel_to_lps_mm(const Geometry& geometry) {
 Array<float> resampled(const Volume& volume, const Geometry& geometry) {
   if (volume.values.shape().rank() != 3 || volume.values.empty())
     throw Error("prior image", "three axes", volume.values.shape().text());
-  Affine to_volume;
-  if (!inverted(volume.voxel_to_lps_mm, to_volume))
+  const auto to_volume = inverted(volume.voxel_to_lps_mm);
+  if (!to_volume)
     throw Error("prior image", "an affine map from voxels to the patient", "one without an inverse");
   const Affine from_scan = voxel_to_lps_mm(geometry);
 
@@ -86,8 +83,8 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
   int points[3];
   for (int column = 0; column < 4; ++column)
     for (int row = 0; row < 3; ++row) {
-      map[row][column] = column == 3 ? to_volume[row][3] : 0;
-      for (int i = 0; i < 3; ++i) map[row][column] += to_volume[row][i] * from_scan[i][column];
+      map[row][column] = column == 3 ? (*to_volume)[row][3] : 0;
+      for (int i = 0; i < 3; ++i) map[row][column] += (*to_volume)[row][i] * from_scan[i][column];
     }
   for (int axis = 0; axis < 3; ++axis) {
     double crossed = 0;
@@ -111,9 +108,7 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
           const double position = voxel[axis] + (index[axis] + 0.5) / points[axis] - 0.5;
           for (int to = 0; to < 3; ++to) at[to] += map[to][axis] * position;
         }
-        bool inside = false;
-        const double value = interpolated(volume.values, at, inside);
-        if (inside) sum += value, ++hits;
+        if (const auto value = interpolated(volume.values, at)) sum += *value, ++hits;
       }
       if (hits > 0) ++voxels_inside;
       result.data()[std::int64_t{row} * nx + x] = hits > 0 ? static_cast<float>(sum / hits) : 0.0f;

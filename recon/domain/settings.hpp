@@ -30,13 +30,14 @@ struct TransformSettings {
   TransformKind kind = TransformKind::automatic;
   double accuracy = 1e-5;  ///< relative l2 error accepted of the gridded transform, (0, 0.1]
   SinCos sin_cos = SinCos::fast;
+  bool operator==(const TransformSettings&) const = default;
 };
 
 // --- Regularizers: lambda |W rho|^2 ---
 
 /// W = identity.
 struct IdentityPenalty {};
-/// An image of the same anatomy, whose edges weight the finite differences: solve/terms/anatomical_prior.hpp.
+/// An image of the same anatomy, whose edges weight the finite differences: solve/terms/terms.hpp.
 struct AnatomicalPrior {
   Volume image;
   double strength = 1;  ///< > 0; larger: weaker edges of the image count too

@@ -8,8 +8,11 @@
 
 namespace fhd {
 
-/// Voxels or samples, each with all its coils, that pay for threads.
-inline constexpr std::int64_t worth_threads_with_coils = 1 << 11;
+/// `f` of voxels or samples, each with all its coils: few of them pay for threads.
+template <class F>
+void for_each_with_coils(Device device, std::int64_t count, const F& f) {
+  for_each_index(device, count, f, 1 << 11);
+}
 
 /// S(c, p) of maps [coil][voxel], turned where a field map says so: S(c, p) turn(p).
 template <class T>
@@ -95,29 +98,21 @@ struct TurnAtTime {
   }
 };
 
-/// sum(c, m) += b(m) samples(c, m)
-template <class T>
-struct AddWeightedSamples {
-  static constexpr const char* name = "adding the samples of a time segment";
-  const Complex<T>*weights, *samples;
-  std::int64_t size, sample_count;
-  Complex<T>* sum;
-  FHD_HOST_DEVICE void operator()(std::int64_t m) const {
-    const Complex<T> b = weights[m];
-    for (std::int64_t i = m; i < size; i += sample_count) sum[i] += b * samples[i];
-  }
-};
-
-/// weighted(c, m) = conj(b(m)) samples(c, m)
-template <class T>
+/// Samples of a time segment: out(c, m) += b(m) samples(c, m), or, the adjoint, out(c, m) = conj(b(m)) samples(c, m)
+template <class T, bool adjoint>
 struct WeightSamples {
-  static constexpr const char* name = "weighting samples for a time segment";
+  static constexpr const char* name =
+      adjoint ? "weighting samples for a time segment" : "adding the samples of a time segment";
   const Complex<T>*weights, *samples;
   std::int64_t size, sample_count;
-  Complex<T>* weighted;
+  Complex<T>* out;
   FHD_HOST_DEVICE void operator()(std::int64_t m) const {
-    const Complex<T> b = conj(weights[m]);
-    for (std::int64_t i = m; i < size; i += sample_count) weighted[i] = b * samples[i];
+    const Complex<T> b = adjoint ? conj(weights[m]) : weights[m];
+    for (std::int64_t i = m; i < size; i += sample_count)
+      if constexpr (adjoint)
+        out[i] = b * samples[i];
+      else
+        out[i] += b * samples[i];
   }
 };
 

@@ -7,8 +7,8 @@
   FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>) \
   FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)       \
   FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)             \
-  FHD_POINTWISE_KERNEL(fhd::AddWeightedSamples<T>)     \
-  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T>)
+  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, false>)   \
+  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, true>)
 FHD_ENCODING_KERNELS(float)
 FHD_ENCODING_KERNELS(double)
 #undef FHD_ENCODING_KERNELS

@@ -7,6 +7,7 @@
 #include "recon/array/linear_algebra.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/functors.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
 namespace {
@@ -122,8 +123,7 @@ void require_voxels(const Array<float>& field_map, const Shape& maps) {
 /// exp(-i omega time) [z][y][x], of a map on the device.
 template <class T>
 void turn_at_time(const Array<float>& field_map, double time_s, Complex<T>* turn) {
-  for_each_index(field_map.device(), field_map.size(), TurnAtTime<T>{field_map.data(), time_s, turn},
-                 worth_threads_with_coils);
+  for_each_with_coils(field_map.device(), field_map.size(), TurnAtTime<T>{field_map.data(), time_s, turn});
 }
 
 template <class T>
@@ -147,10 +147,7 @@ class OffResonanceEncoding final : public Encoding<T> {
   Shape domain() const override { return sense_->domain(); }
   Shape range() const override { return sense_->range(); }
   Device device() const override { return sense_->device(); }
-
-  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
-    forward_through(sense_->transform(), image, samples);
-  }
+  const FourierTransform<T>& transform() const override { return sense_->transform(); }
 
   // samples = sum over l of diag(b_l) F S exp(-i omega tau_l) image
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
@@ -159,10 +156,9 @@ class OffResonanceEncoding final : public Encoding<T> {
     samples.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
       sense_->forward_turned(transform, turn(l), image, term_);
-      for_each_index(
+      for_each_with_coils(
           device(), range()[1],
-          AddWeightedSamples<T>{weights(l), term_.data(), term_.size(), range()[1], samples.data()},
-          worth_threads_with_coils);
+          WeightSamples<T, false>{weights(l), term_.data(), term_.size(), range()[1], samples.data()});
     }
   }
 
@@ -170,9 +166,9 @@ class OffResonanceEncoding final : public Encoding<T> {
     sense_->require_arrays(image, samples);
     image.fill_zero();
     for (std::int64_t l = 0; l < segments_; ++l) {
-      for_each_index(device(), range()[1],
-                     WeightSamples<T>{weights(l), samples.data(), term_.size(), range()[1], term_.data()},
-                     worth_threads_with_coils);
+      for_each_with_coils(
+          device(), range()[1],
+          WeightSamples<T, true>{weights(l), samples.data(), term_.size(), range()[1], term_.data()});
       sense_->adjoint_turned(term_, turn(l), true, image);
     }
   }
@@ -186,6 +182,41 @@ class OffResonanceEncoding final : public Encoding<T> {
   Array<Complex<T>> turns_;         ///< exp(-i omega tau_l), [segment][voxel]
   Array<Complex<T>> weights_;       ///< b_l(t_m), [segment][sample]
   mutable Array<Complex<T>> term_;  ///< samples of one segment
+};
+
+/// maps[coil] exp(-i omega time_s), on the device of the maps.
+template <class T>
+Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s) {
+  require_voxels(field_map, maps.shape());
+  Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device()),
+      turned(maps.shape(), maps.device());
+  turn_at_time(field_map.to(maps.device()), time_s, turn.data());
+  apply_maps(turn, maps, turned);
+  return turned;
+}
+
+/// Sum of Hermitian operators on the same domain.
+template <class T>
+class SumOfOperators final : public HermitianOperator<T> {
+ public:
+  explicit SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms)
+      : terms_(std::move(terms)) {
+    if (terms_.empty()) throw Error("sum of operators", "at least one", "none");
+    term_ = Array<Complex<T>>(domain(), device());
+  }
+  Shape domain() const override { return terms_.front()->domain(); }
+  Device device() const override { return terms_.front()->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    terms_.front()->forward(in, out);
+    for (std::size_t i = 1; i < terms_.size(); ++i) {
+      terms_[i]->forward(in, term_);
+      add_scaled(out, T(1), term_);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
+  mutable Array<Complex<T>> term_;
 };
 
 }  // namespace
@@ -213,42 +244,52 @@ TimeSegments difference_time_segments(const Array<float>& field_map, const Array
 }
 
 template <class T>
-Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s) {
-  require_voxels(field_map, maps.shape());
-  Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device()),
-      turned(maps.shape(), maps.device());
-  turn_at_time(field_map.to(maps.device()), time_s, turn.data());
-  apply_maps(turn, maps, turned);
-  return turned;
-}
-
-template <class T>
-SumOfOperators<T>::SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms)
-    : terms_(std::move(terms)) {
-  if (terms_.empty()) throw Error("sum of operators", "at least one", "none");
-  term_ = Array<Complex<T>>(domain(), device());
-}
-template <class T>
-void SumOfOperators<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-  terms_.front()->forward(in, out);
-  for (std::size_t i = 1; i < terms_.size(); ++i) {
-    terms_[i]->forward(in, term_);
-    add_scaled(out, T(1), term_);
-  }
-}
-
-template <class T>
 std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<const SenseEncoding<T>> sense,
                                                                const Array<float>& field_map,
                                                                const TimeSegments& segments) {
   return std::make_shared<OffResonanceEncoding<T>>(std::move(sense), field_map, segments);
 }
 
-#define FHD_INSTANTIATE(T)                                                                           \
-  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                        \
-      std::shared_ptr<const SenseEncoding<T>>, const Array<float>&, const TimeSegments&);            \
-  template Array<Complex<T>> maps_at_time<T>(const Array<Complex<T>>&, const Array<float>&, double); \
-  template class SumOfOperators<T>;
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
+    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,
+    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once) {
+  const std::int64_t samples = differences.weights.extent(1);
+  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
+  for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
+    Array<double> weights(Shape{samples});
+    for (std::int64_t m = 0; m < samples; ++m)
+      weights[m] = differences.weights[static_cast<std::int64_t>(l) * samples + m].re;
+    terms.push_back(make_toeplitz_normal<T>(
+        point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l]), coils_at_once));
+  }
+  return std::make_shared<SumOfOperators<T>>(std::move(terms));
+}
+
+OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,
+                                std::int64_t coils, std::int64_t coils_at_once, int segments) {
+  // sin and cos in double, of a voxel at the time of a segment, take about as long as copying so many bytes.
+  constexpr double turn = 128;
+  const OperatorCost sense = sense_cost(transform, sizes, coils, coils_at_once);
+  const double element = bytes_of_complex(sizes.precision), image = image_bytes(sizes),
+               weights = element * sizes.samples.all, samples = weights * coils,
+               held = segments * (image + weights) + samples, voxels = image / element;
+  OperatorCost cost;
+  cost.making = Work(WorkUnit::touched_byte, held) + segments * written_pass(turn * voxels);
+  cost.forward = segments * (sense.forward + written_pass(samples));
+  cost.adjoint = segments * (written_pass(samples) + sense.adjoint);
+  cost.bytes = whole_bytes(held);
+  cost.making_bytes = whole_bytes(4 * voxels);  // the field map, in float
+  cost.scratch_bytes = sense.scratch_bytes;
+  return cost;
+}
+
+#define FHD_INSTANTIATE(T)                                                                     \
+  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                  \
+      std::shared_ptr<const SenseEncoding<T>>, const Array<float>&, const TimeSegments&);      \
+  template std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal<T>(           \
+      const std::function<Array<Complex<T>>(const Array<double>&)>&, const Array<Complex<T>>&, \
+      const Array<float>&, const TimeSegments&, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -16,12 +16,11 @@
 //
 // Sources: Sutton, Noll and Fessler, IEEE TMI 22:178 (2003); Fessler et al., IEEE Trans. Signal Process.
 // 53:3393 (2005).
+#include <functional>
 #include <memory>
 #include <vector>
 
-#include "recon/array/linear_operator.hpp"
 #include "recon/encoding/sense.hpp"
-#include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
 
@@ -55,43 +54,17 @@ std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
       std::make_shared<SenseEncoding<T>>(std::move(transform), maps, coils_at_once), field_map, segments);
 }
 
-/// maps[coil] exp(-i omega time_s), on the device of the maps.
-template <class T>
-Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s);
-
-/// Sum of Hermitian operators on the same domain.
-template <class T>
-class SumOfOperators final : public HermitianOperator<T> {
- public:
-  explicit SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms);
-  Shape domain() const override { return terms_.front()->domain(); }
-  Device device() const override { return terms_.front()->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
-
- private:
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
-  mutable Array<Complex<T>> term_;
-};
-
 /// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences;
 /// `point_spread(weights)` makes the kernel of q_l for real weights [sample] on the device. coils_at_once: see
 /// make_toeplitz_normal.
-template <class T, class PointSpread>
-std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(const PointSpread& point_spread,
-                                                                      const Array<Complex<T>>& maps,
-                                                                      const Array<float>& field_map,
-                                                                      const TimeSegments& differences,
-                                                                      std::int64_t coils_at_once = 0) {
-  const std::int64_t samples = differences.weights.extent(1);
-  std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
-  for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
-    Array<double> weights(Shape{samples});
-    for (std::int64_t m = 0; m < samples; ++m)
-      weights[m] = differences.weights[static_cast<std::int64_t>(l) * samples + m].re;
-    terms.push_back(make_toeplitz_normal<T>(
-        point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l]), coils_at_once));
-  }
-  return std::make_shared<SumOfOperators<T>>(std::move(terms));
-}
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
+    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,
+    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once = 0);
+
+/// The off-resonance encoding with so many time segments, from sizes alone: its bytes are beside those of the
+/// SenseEncoding that it shares.
+OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,
+                                std::int64_t coils, std::int64_t coils_at_once, int segments);
 
 }  // namespace fhd

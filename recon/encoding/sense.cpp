@@ -1,18 +1,22 @@
 #include "recon/encoding/sense.hpp"
 
+#include <algorithm>
+
 #include "recon/encoding/functors.hpp"
 
 namespace fhd {
 namespace {
 
+/// S, once the arrays fit together.
 template <class T>
-void require_coil_images(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
-                         const Array<Complex<T>>& coil_images) {
+MapValues<T> map_values(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
+                        const Array<Complex<T>>& coil_images) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   require_shape(coil_images, maps.shape(), "coil images");
   require_shape(image, {maps.extent(1), maps.extent(2), maps.extent(3)}, "image");
   if (image.device() != maps.device() || coil_images.device() != maps.device())
     throw Error("sensitivity maps", "arrays on one device", "arrays on two");
+  return {maps.data(), nullptr, maps.size(), image.size()};
 }
 
 /// The samples of coils from `coil` on.
@@ -25,31 +29,32 @@ Array<Complex<T>> part_of(const Array<Complex<T>>& samples, std::int64_t coil, s
 
 }  // namespace
 
+double image_bytes(const TransformSizes& sizes) {
+  auto bytes = static_cast<double>(bytes_of_complex(sizes.precision));
+  for (const double n : sizes.matrix_size) bytes *= n;
+  return bytes;
+}
+
 template <class T>
 void apply_maps(const Array<Complex<T>>& image, const Array<Complex<T>>& maps,
                 Array<Complex<T>>& coil_images) {
-  require_coil_images(image, maps, coil_images);
-  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
-  for_each_index(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()},
-                 worth_threads_with_coils);
+  const auto s = map_values(image, maps, coil_images);
+  for_each_with_coils(image.device(), s.voxels, ApplyMaps<T>{s, image.data(), coil_images.data()});
 }
 
 template <class T>
 void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                    Array<Complex<T>>& image) {
-  require_coil_images(image, maps, coil_images);
-  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
-  for_each_index(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false},
-                 worth_threads_with_coils);
+  const auto s = map_values(image, maps, coil_images);
+  for_each_with_coils(image.device(), s.voxels, CombineCoils<T>{s, coil_images.data(), image.data(), false});
 }
 
 template <class T>
 void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                               Array<Complex<T>>& image) {
-  require_coil_images(image, maps, coil_images);
-  const MapValues<T> s{maps.data(), nullptr, maps.size(), image.size()};
-  for_each_index(image.device(), s.voxels, CombineCoilsNormalized<T>{s, coil_images.data(), image.data()},
-                 worth_threads_with_coils);
+  const auto s = map_values(image, maps, coil_images);
+  for_each_with_coils(image.device(), s.voxels,
+                      CombineCoilsNormalized<T>{s, coil_images.data(), image.data()});
 }
 
 template <class T>
@@ -58,9 +63,9 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
     throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
   Array<Complex<T>> image(Shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)},
                           coil_images.device());
-  for_each_index(image.device(), image.size(),
-                 RootSumOfSquares<T>{coil_images.data(), coil_images.size(), image.size(), image.data()},
-                 worth_threads_with_coils);
+  for_each_with_coils(
+      image.device(), image.size(),
+      RootSumOfSquares<T>{coil_images.data(), coil_images.size(), image.size(), image.data()});
   return image;
 }
 
@@ -86,8 +91,7 @@ void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, cons
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
-    for_each_index(device(), voxels, ApplyMaps<T>{s, image.data(), coil_images_.data()},
-                   worth_threads_with_coils);
+    for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image.data(), coil_images_.data()});
     auto part = part_of(samples, coil, coils_at_once_);
     transform.forward(coil_images_, part);
   }
@@ -101,8 +105,8 @@ void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Co
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images_);
     const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
-    for_each_index(device(), voxels, CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0},
-                   worth_threads_with_coils);
+    for_each_with_coils(device(), voxels,
+                        CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0});
   }
 }
 
@@ -122,6 +126,20 @@ template <class T>
 void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
   encoding_->forward(in, samples_);
   encoding_->adjoint(samples_, out);
+}
+
+OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
+                        std::int64_t coils_at_once) {
+  const std::int64_t together = coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
+  const double parts = static_cast<double>(coils / together),
+               images = image_bytes(sizes) * static_cast<double>(together);
+  OperatorCost cost;
+  cost.making = Work(WorkUnit::touched_byte, images);
+  cost.forward = parts * (written_pass(images) + transform.forward(together));
+  cost.adjoint = parts * (transform.adjoint(together) + written_pass(images));
+  cost.bytes = whole_bytes(images);
+  cost.scratch_bytes = transform.scratch_bytes(together);
+  return cost;
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/work.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {
@@ -28,6 +29,11 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 template <class T>
 class Encoding : public LinearOperator<T> {
  public:
+  /// Its own.
+  virtual const FourierTransform<T>& transform() const = 0;
+  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const final {
+    forward_through(transform(), image, samples);
+  }
   /// forward with another transform of the same trajectory, matrix and device in the place of its own.
   virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                                Array<Complex<T>>& samples) const = 0;
@@ -45,11 +51,7 @@ class SenseEncoding final : public Encoding<T> {
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Device device() const override { return transform_->device(); }
   const Array<Complex<T>>& maps() const { return maps_; }
-  const FourierTransform<T>& transform() const { return *transform_; }
-  std::int64_t coils_at_once() const { return coils_at_once_; }
-  void forward(const Array<Complex<T>>& image, Array<Complex<T>>& samples) const override {
-    forward_through(*transform_, image, samples);
-  }
+  const FourierTransform<T>& transform() const override { return *transform_; }
   void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                        Array<Complex<T>>& samples) const override {
     forward_turned(transform, nullptr, image, samples);
@@ -72,6 +74,16 @@ class SenseEncoding final : public Encoding<T> {
   std::int64_t coils_at_once_;
   mutable Array<Complex<T>> coil_images_;  ///< of the coils that are transformed together
 };
+
+/// One pointwise loop that writes, or sums up, so many bytes.
+inline Work written_pass(double bytes) {
+  return Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 1);
+}
+/// Of one image.
+double image_bytes(const TransformSizes& sizes);
+/// SenseEncoding, from sizes alone: its bytes are beside its maps and its transform, whose scratch is the scratch.
+OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
+                        std::int64_t coils_at_once = 0);
 
 /// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
 template <class T>

@@ -3,7 +3,7 @@
 // normal operator of a share of the coils; images are summed. Of a group of one: the operators themselves.
 #include <memory>
 
-#include "recon/array/process_group.hpp"
+#include "recon/array/execution.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 

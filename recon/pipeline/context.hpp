@@ -1,11 +1,64 @@
 #pragma once
-// What every step of a reconstruction is given beside its values.
+// What every step of a reconstruction is given beside its values, and what is told of it while it runs.
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
 #include "recon/array/execution.hpp"
+#include "recon/domain/report.hpp"
 #include "recon/domain/settings.hpp"
-#include "recon/pipeline/journal.hpp"
 #include "recon/pipeline/services.hpp"
 
 namespace fhd {
+
+/// Stages with their times, notes, progress.
+class Journal {
+ public:
+  Journal(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
+
+  Report report;
+  DiagnosticImages diagnostic_images;
+
+  /// Does the work and adds its time to the stage of that name.
+  template <class Work>
+  void stage(const std::string& name, const Work& work) {
+    if (progress_) progress_({name, 0, 1, -1});
+    const auto begin = Clock::now();
+    work();
+    device::synchronize(device_);
+    const double seconds = since(begin);
+    const auto known = std::find_if(report.stages.begin(), report.stages.end(),
+                                    [&](const Stage& s) { return s.name == name; });
+    if (known != report.stages.end())
+      known->seconds += seconds;
+    else
+      report.stages.push_back({name, seconds});
+    if (progress_) progress_({name, 1, 1, -1});
+  }
+  void note(std::string sentence) { report.notes.push_back(std::move(sentence)); }
+  void setting(std::string name, std::string value) {
+    report.settings.emplace_back(std::move(name), std::move(value));
+  }
+  /// A product of the trajectory is used: counts as a hit where it was there before this reconstruction.
+  void use_product(const std::string& name, bool was_there) {
+    if (products_.insert(name).second && was_there) ++report.trajectory_hits;
+  }
+  const ProgressCallback& progress() const { return progress_; }
+  double elapsed_s() const { return since(begin_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  Device device_;
+  ProgressCallback progress_;
+  Clock::time_point begin_ = Clock::now();
+  std::set<std::string> products_;  ///< used so far
+};
 
 struct Context {
   const Settings& settings;

@@ -1,7 +1,4 @@
-#include "recon/pipeline/conventional.hpp"
-
-#include "recon/encoding/sense.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -17,6 +14,9 @@ Array<Complex<T>> combined(Array<Complex<T>> coil_images, const Array<Complex<T>
   return image;
 }
 
+namespace {
+
+/// Multiplies the samples, in host memory, by the density compensation.
 template <class T>
 void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context) {
   const Array<double>& weights = operators.density(context.journal);
@@ -27,54 +27,49 @@ void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators
       data.samples.data()[coil * sample_count + m] *= static_cast<T>(weights.data()[m]);
 }
 
-template <class T>
-Array<Complex<T>> gridded_image(const Measurements<T>& data, const Array<Complex<T>>& maps,
-                                TrajectoryOperators<T>& operators, const Context& context) {
-  const auto& transform = operators.transform();
-  Array<Complex<T>> images(transform->images_shape(data.samples.extent(0)), context.device());
-  context.journal.stage("gridded adjoint", [&] { transform->adjoint(data.samples, images); });
-  operators.release_transforms();  // density compensation is what is worth keeping
-  verify_first_image(images, data, &operators.density(context.journal), operators.promised_accuracy(),
-                     context);
-  return combined(std::move(images), maps);
-}
+}  // namespace
 
 template <class T>
-Array<Complex<T>> fft_image(const Measurements<T>& data, const Array<Complex<T>>& maps,
-                            TrajectoryOperators<T>& operators, const Context& context) {
-  const auto& matrix_size = operators.matrix_size();
+Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context) {
+  Journal& journal = context.journal;
+  const bool gridded = is_method<ConventionalGridding>(context.settings),
+             adjoint = is_method<PlainAdjoint>(context.settings);
+  planned_coils_at_once(data.scan, operators.settings(), {}, context);
+  if (gridded) compensate_density(data, operators, context);
+  copy_to_device(data.samples, context);
+  const ScaledMaps<T> maps = maps_of<T>(data.scan, context);
+
   Array<Complex<T>> images;
-  context.journal.stage(
-      "inverse FFT", [&] { images = inverse_fft_images(operators.trajectory(), matrix_size, data.samples); });
-  if (context.services.verifier) {
-    const Array<double> weights = cartesian_weights(operators.trajectory(), matrix_size);
-    verify_first_image(images, data, &weights, operators.promised_accuracy(), context);
+  Array<double> of_positions;
+  const Array<double>* weights = nullptr;  // w of F^H (w d), [sample]
+  if (gridded || adjoint) {
+    const auto& transform = operators.transform();
+    images = Array<Complex<T>>(transform->images_shape(data.samples.extent(0)), context.device());
+    journal.stage(gridded ? "gridded adjoint" : "FhD", [&] { transform->adjoint(data.samples, images); });
+  } else {
+    const Trajectory& trajectory = operators.trajectory();
+    const auto& matrix_size = operators.matrix_size();
+    journal.stage("inverse FFT", [&] { images = inverse_fft_images(trajectory, matrix_size, data.samples); });
+    if (context.services.verifier) of_positions = cartesian_weights(trajectory, matrix_size);
+    weights = &of_positions;
   }
-  return combined(std::move(images), maps);
-}
+  if (gridded) {
+    operators.release_transforms();  // density compensation is what is worth keeping
+    weights = &operators.density(journal);
+  }
+  verify_first_image(images, data, weights, operators.promised_accuracy(), context);
 
-template <class T>
-Array<Complex<T>> adjoint_image(const Measurements<T>& data, const Array<Complex<T>>& maps,
-                                TrajectoryOperators<T>& operators, const Context& context) {
-  const auto& transform = operators.transform();
-  Array<Complex<T>> images(transform->images_shape(data.samples.extent(0)), context.device());
-  context.journal.stage("FhD", [&] { transform->adjoint(data.samples, images); });
-  verify_first_image(images, data, nullptr, operators.promised_accuracy(), context);
-  if (maps.empty()) return combined(std::move(images), {});
+  const double unit = data.unit == 0 ? 1 : data.unit;
+  if (!adjoint || maps.values.empty())
+    return finished_image(combined(std::move(images), maps.values), unit / maps.unit, data.scan, context);
   Array<Complex<T>> image(Shape{images.extent(1), images.extent(2), images.extent(3)}, context.device());
-  combine_coils(images, maps, image);
-  return image;
+  combine_coils(images, maps.values, image);
+  return finished_image(std::move(image), unit * maps.unit, data.scan, context);
 }
 
-#define FHD_INSTANTIATE(T)                                                                        \
-  template Array<Complex<T>> combined<T>(Array<Complex<T>>, const Array<Complex<T>>&);            \
-  template void compensate_density<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&); \
-  template Array<Complex<T>> gridded_image<T>(const Measurements<T>&, const Array<Complex<T>>&,   \
-                                              TrajectoryOperators<T>&, const Context&);           \
-  template Array<Complex<T>> fft_image<T>(const Measurements<T>&, const Array<Complex<T>>&,       \
-                                          TrajectoryOperators<T>&, const Context&);               \
-  template Array<Complex<T>> adjoint_image<T>(const Measurements<T>&, const Array<Complex<T>>&,   \
-                                              TrajectoryOperators<T>&, const Context&);
+#define FHD_INSTANTIATE(T)                                                             \
+  template Array<Complex<T>> combined<T>(Array<Complex<T>>, const Array<Complex<T>>&); \
+  template Image conventional_image<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -7,11 +7,6 @@
 #include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
-namespace {
-
-double voxel_count(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
-
-}  // namespace
 
 CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   const CoilSettings& coils = settings.coils;
@@ -56,21 +51,20 @@ std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int
 
 double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
                     const SampleCount& samples, std::int64_t coils) {
-  const double all = static_cast<double>(samples.all) * voxel_count(matrix_size) * static_cast<double>(coils);
+  const double voxels = static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2],
+               all = samples.all * voxels * coils;
   const auto* solved = least_squares(settings);
   if (solved && solved->normal == NormalKind::explicit_product) return 2 * all * solved->iterations;
   const bool shared = device.is_cpu() && samples.x < samples.all;
   const auto adjoint = [&](double points, double nx) {
-    if (!shared) return static_cast<double>(samples.all) * points;
+    if (!shared) return samples.all * points;
     constexpr double pairs_of_a_row = 16;  // what the factor of a row costs
-    return points / nx *
-           (nx * static_cast<double>(samples.x) + pairs_of_a_row * static_cast<double>(samples.xy));
+    return points / nx * (nx * samples.x + pairs_of_a_row * samples.xy);
   };
-  const double image = adjoint(voxel_count(matrix_size), matrix_size[0]) * static_cast<double>(coils);
+  const double image = adjoint(voxels, matrix_size[0]) * coils;
   if (!solved) return image;
-  double difference_points = 1;  // without the overflow of int at sizes that no machine holds
-  for (const int n : matrix_size) difference_points *= n == 1 ? 1 : 2.0 * n;
-  const double q = adjoint(difference_points, matrix_size[0] == 1 ? 1 : 2.0 * matrix_size[0]) / 2;
+  const double q =
+      adjoint(difference_points(matrix_size), matrix_size[0] == 1 ? 1 : 2.0 * matrix_size[0]) / 2;
   return image + q + (predicts_by_gridding(settings, TransformKind::direct) ? 0 : all);
 }
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "recon/domain/settings.hpp"
-#include "recon/transform/transform_cost.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 
@@ -42,6 +42,13 @@ inline double affordable_pairs(Device device) { return device.is_cpu() ? 1e12 : 
 /// those of samples that share positions count as the work that is left of them.
 double direct_pairs(const Settings& settings, Device device, const std::array<int, 3>& matrix_size,
                     const SampleCount& samples, std::int64_t coils);
+
+/// Of the periodic difference grid of Q, without the overflow of int at sizes that no machine holds.
+inline double difference_points(const std::array<int, 3>& matrix_size) {
+  double points = 1;
+  for (const int n : matrix_size) points *= n == 1 ? 1 : 2.0 * n;
+  return points;
+}
 
 struct TransformDecision {
   TransformKind kind = TransformKind::direct;  ///< not automatic

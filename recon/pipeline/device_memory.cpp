@@ -1,6 +1,6 @@
-#include "recon/pipeline/device_memory.hpp"
-
-#include "recon/domain/text.hpp"
+#include "recon/array/memory.hpp"
+#include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {

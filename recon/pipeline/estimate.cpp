@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "recon/coils/calibration.hpp"
-#include "recon/coils/maps_cost.hpp"
+#include "recon/coils/maps.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/encoding/encoding_cost.hpp"
+#include "recon/encoding/off_resonance.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
@@ -34,15 +34,8 @@ int chebyshev_iterations(double largest_over_lambda, double tolerance) {
 class Walk {
  public:
   Walk(const ScanSizes& scan, const EstimateSettings& how, bool is_companion = false)
-      : scan_(scan),
-        how_(how),
-        is_companion_(is_companion),
-        device_(device_for(how.settings, how.device)),
-        gpu_(device_.is_cuda()),
-        element_(static_cast<double>(bytes_of_complex(how.settings.precision))),
-        voxels_(scan.voxels()),
-        samples_(static_cast<double>(scan.samples.all)) {
-    if (scan_.samples.x == 0) scan_.samples = {scan.samples.all, scan.samples.all, scan.samples.all};
+      : scan_(scan), how_(how), is_companion_(is_companion) {
+    if (scan_.samples.x == 0) scan_.samples.x = scan_.samples.xy = scan_.samples.all;
   }
 
   Estimate operator()() {
@@ -50,13 +43,13 @@ class Walk {
     prepare();
     decide();
     take_measurements();
-    if (least_squares(how_.settings))
-      solve(*least_squares(how_.settings));
+    if (const auto* method = least_squares(how_.settings))
+      solve(*method);
     else
       make_conventional_image();
     stage("copy from the device", {WorkUnit::transferred_byte, gpu_ ? voxels_ * element_ : 0});
     companion();
-    const double arrays = static_cast<double>(out_.host.peak_bytes()) - program_bytes;
+    const double arrays = out_.host.peak_bytes() - program_bytes;
     // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
     // % of the arrays of 2D scans, and no more of larger ones.
     if (!gpu_ && !is_companion_)
@@ -76,12 +69,15 @@ class Walk {
   TransformSizes transform_sizes() const {
     return {scan_.matrix_size, scan_.samples, how_.settings.precision, device_};
   }
-  double coils() const { return static_cast<double>(out_.coils); }
+  double coils() const { return out_.coils; }
+  void copy_to_device() {
+    const double values = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils();
+    stage("copy to the device", {WorkUnit::transferred_byte, values * element_});
+  }
   /// Solved together.
-  double channels() const { return out_.coil_decision.uses_maps() ? coils() : 1; }
+  std::int64_t channels() const { return out_.coil_decision.uses_maps() ? out_.coils : 1; }
   std::int64_t together() const {
-    const auto all = static_cast<std::int64_t>(channels());
-    return how_.coils_at_once == 0 ? all : std::min(all, how_.coils_at_once);
+    return how_.coils_at_once == 0 ? channels() : std::min(channels(), how_.coils_at_once);
   }
 
   void read();
@@ -106,9 +102,10 @@ class Walk {
   ScanSizes scan_;
   const EstimateSettings& how_;
   bool is_companion_;
-  Device device_;
-  bool gpu_;
-  double element_, voxels_, samples_;
+  Device device_ = device_for(how_.settings, how_.device);
+  bool gpu_ = device_.is_cuda();
+  double element_ = bytes_of_complex(how_.settings.precision), voxels_ = scan_.voxels(),
+         samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
   int segments_ = 0, differences_ = 0;
   std::size_t kept_ = 0;  ///< mark of what the model keeps after the solution
   TransformSettings transform_{};
@@ -117,25 +114,23 @@ class Walk {
 
 void Walk::read() {
   MemoryLedger& host = out_.host;
-  const double all = static_cast<double>(scan_.coils);
+  const double all = scan_.coils;
   // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
   // FFTW and NIfTI.
   host.hold("program and libraries", program_bytes);
   host.hold("k-space data as read", samples_ * all * 8);
   host.hold("trajectory as read", samples_ * 24);
   if (scan_.has_maps) host.hold("sensitivity maps as read", voxels_ * all * 8);
-  host.hold("noise readouts", static_cast<double>(scan_.noise_samples) * all * 8);
+  host.hold("noise readouts", scan_.noise_samples * all * 8);
   if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
   if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
-  const auto mark = host.mark();
-  host.hold("trajectory in the order of the file", samples_ * 24);
-  host.release(mark);
+  host.hold_briefly("trajectory in the order of the file", samples_ * 24);
 }
 
 void Walk::prepare() {
   MemoryLedger& host = out_.host;
   const Settings& settings = how_.settings;
-  const double all = static_cast<double>(scan_.coils), noise = static_cast<double>(scan_.noise_samples);
+  const double all = scan_.coils, noise = scan_.noise_samples;
   const CoilDecision& decision = out_.coil_decision =
       decide_coils({scan_.coils, scan_.coils, scan_.has_maps, scan_.noise_samples > 0}, settings);
   out_.coils = scan_.coils;
@@ -153,10 +148,8 @@ void Walk::prepare() {
     const double kept_maps = decision.maps_from_scan ? voxels_ : 0;
     host.hold("scan after the preparation of its coils",
               samples_ * (coils() * 8 + 24) + (kept_maps + noise) * coils() * 8);
-    const auto mark = host.mark();
     if (decision.whitens || decision.compresses)
-      host.hold("coils before mixing", (samples_ + kept_maps) * all * 8);
-    host.release(mark);
+      host.hold_briefly("coils before mixing", (samples_ + kept_maps) * all * 8);
   }
   const Work mixing = mixing_work(scan_.coils, scan_.samples.all);
   if (decision.whitens) stage("whitening", mixing, 0, true);
@@ -166,17 +159,13 @@ void Walk::prepare() {
   const MapsCost maps =
       maps_cost(scan_.matrix_size, scan_.samples.all, out_.coils, map_method(settings.coils.maps),
                 scan_.calibration_sampled, settings.coils.estimation);
-  const auto mark = host.mark();
-  host.hold("calibration", static_cast<double>(maps.scratch_bytes));
-  host.release(mark);
+  host.hold_briefly("calibration", maps.scratch_bytes);
   stage("sensitivity maps", maps.work, 0, true);
 }
 
 void Walk::decide() {
-  const SampleCount samples =
-      gpu_ ? SampleCount{scan_.samples.all, scan_.samples.all, scan_.samples.all} : scan_.samples;
-  scan_.samples = samples;
-  out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, samples, out_.coils);
+  if (gpu_) scan_.samples.x = scan_.samples.xy = scan_.samples.all;  // no sums are shared there
+  out_.transform = decide_transform(how_.settings, device_, scan_.matrix_size, scan_.samples, out_.coils);
   transform_ = transform_settings(how_.settings);
   transform_.kind = out_.transform.kind;
   const auto* method = least_squares(how_.settings);
@@ -219,15 +208,13 @@ void Walk::take_measurements() {
 
 void Walk::make_conventional_image() {
   const auto transform = cost_of(transform_, transform_sizes());
-  const double moved = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils() * element_;
-  const Work transfer(WorkUnit::transferred_byte, moved);
   const bool fft = is_method<CartesianFft>(how_.settings);
   arrays().hold("coil images", voxels_ * coils() * element_ * (fft ? 2 : 1));
   arrays().hold("image", voxels_ * (element_ + 8));
   if (fft) {
     double operations = 0;
     for (const int n : scan_.matrix_size)
-      if (n > 1) operations += 5 * std::log2(static_cast<double>(n)) * voxels_;
+      if (n > 1) operations += 5 * std::log2(n) * voxels_;
     stage("inverse FFT", coils() * (Work(scan_.matrix_size[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d,
                                          operations, how_.settings.precision) +
                                     copied(6 * voxels_ * element_)));
@@ -236,34 +223,31 @@ void Walk::make_conventional_image() {
   if (is_method<ConventionalGridding>(how_.settings)) {
     const DensityCost density = density_cost(transform_sizes());
     out_.host.hold("density compensation", samples_ * 8);
-    const auto mark = arrays().mark();
-    arrays().hold("density compensation in the making", static_cast<double>(density.bytes));
-    arrays().release(mark);
+    arrays().hold_briefly("density compensation in the making", density.bytes);
     stage("density compensation", density.work);
   }
-  arrays().hold("transform", static_cast<double>(transform->bytes()));
-  arrays().hold("sums of the transform", static_cast<double>(transform->scratch_bytes(out_.coils)));
+  arrays().hold("transform", transform->bytes());
+  arrays().hold("sums of the transform", transform->scratch_bytes(out_.coils));
   out_.between.work += transform->making();
-  stage("copy to the device", transfer);
+  copy_to_device();
   stage(is_method<PlainAdjoint>(how_.settings) ? "FhD" : "gridded adjoint",
-        transform->adjoint(out_.coils) + touched(static_cast<double>(transform->scratch_bytes(out_.coils)) +
-                                                 voxels_ * coils() * element_));
+        transform->adjoint(out_.coils) +
+            touched(transform->scratch_bytes(out_.coils) + voxels_ * coils() * element_));
   verify(false);
 }
 
 void Walk::solve(const LeastSquares& method) {
   const auto transform = cost_of(transform_, transform_sizes());
   out_.between.work += transform->making();
-  const double moved = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils() * element_;
-  stage("copy to the device", {WorkUnit::transferred_byte, moved});
-  arrays().hold("transform", static_cast<double>(transform->bytes()));
+  copy_to_device();
+  arrays().hold("transform", transform->bytes());
   if (!out_.coil_decision.uses_maps()) {
     arrays().hold("ones in the place of maps", voxels_ * element_);
     arrays().hold("images of all coils", voxels_ * coils() * element_);
     arrays().hold("samples of a coil", samples_ * element_);
   }
   const Work normal = model(method, *transform);
-  arrays().hold("sums of the transform", static_cast<double>(transform->scratch_bytes(together())));
+  arrays().hold("sums of the transform", transform->scratch_bytes(together()));
   kept_ = arrays().mark();
   iterate(method, *transform, normal);
   predict_samples(*transform);
@@ -272,26 +256,19 @@ void Walk::solve(const LeastSquares& method) {
 
 /// Work of a product with E^H E.
 Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
-  const OperatorCost sense =
-      sense_cost(transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once);
-  arrays().hold("coil images", static_cast<double>(sense.bytes));
+  const OperatorCost sense = sense_cost(transform, transform_sizes(), channels(), how_.coils_at_once);
+  arrays().hold("coil images", sense.bytes);
   if (method.normal == NormalKind::toeplitz) {
-    const OperatorCost toeplitz = toeplitz_cost(scan_.matrix_size, static_cast<std::int64_t>(channels()),
-                                                how_.settings.precision, device_, how_.coils_at_once);
+    const OperatorCost toeplitz =
+        toeplitz_cost(scan_.matrix_size, channels(), how_.settings.precision, device_, how_.coils_at_once);
     if (segments_ > 0) return segmented_model(method, transform, toeplitz);
-    double points = 1;
-    for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
-    arrays().hold("Q", points * element_);
-    auto mark = arrays().mark();
-    arrays().hold("Q in the making", static_cast<double>(transform.point_spread_scratch_bytes()));
-    arrays().release(mark);
+    arrays().hold("Q", difference_points(scan_.matrix_size) * element_);
+    arrays().hold_briefly("Q in the making", transform.point_spread_scratch_bytes());
     stage("Q", transform.point_spread());
-    arrays().hold("Toeplitz operator", static_cast<double>(toeplitz.bytes));
-    mark = arrays().mark();
-    arrays().hold("transfer function in the making", static_cast<double>(toeplitz.making_bytes));
-    arrays().release(mark);
+    arrays().hold("Toeplitz operator", toeplitz.bytes);
+    arrays().hold_briefly("transfer function in the making", toeplitz.making_bytes);
     stage("transfer function", toeplitz.making);
-    arrays().hold("grids of the Toeplitz operator", static_cast<double>(toeplitz.scratch_bytes));
+    arrays().hold("grids of the Toeplitz operator", toeplitz.scratch_bytes);
     return toeplitz.forward;
   }
   if (segments_ > 0) return segmented_model(method, transform, {});
@@ -303,17 +280,15 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
 Work Walk::segmented_model(const LeastSquares& method, const TransformCost& transform,
                            const OperatorCost& toeplitz) {
   // Least squares of every distinct sample time with 1, 2, ... segments over 256 frequencies, or 512 differences.
-  const double times =
-      scan_.readout_length > 0 ? static_cast<double>(scan_.readout_length) : std::min(samples_, 4096.0);
+  const double times = scan_.readout_length > 0 ? scan_.readout_length : std::min(samples_, 4096.0);
   constexpr double phasor_s = 2e-8;
-  const double threads = std::max(1, omp_get_max_threads());
   const auto fit_s = [&](double count, double frequencies) {
-    return times * frequencies * count * (count + 1) * phasor_s / threads;
+    return times * frequencies * count * (count + 1) * phasor_s / threads_;
   };
   stage("time segments", {}, fit_s(segments_, 256) + (differences_ > 0 ? fit_s(differences_, 512) : 0), true);
-  const OperatorCost encoding = off_resonance_cost(
-      transform, transform_sizes(), static_cast<std::int64_t>(channels()), how_.coils_at_once, segments_);
-  arrays().hold("time segments of the encoding", static_cast<double>(encoding.bytes));
+  const OperatorCost encoding =
+      off_resonance_cost(transform, transform_sizes(), channels(), how_.coils_at_once, segments_);
+  arrays().hold("time segments of the encoding", encoding.bytes);
   out_.host.hold("weights of the time segments", (segments_ + differences_) * samples_ * 16.0);
   if (method.normal == NormalKind::explicit_product) {
     arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
@@ -321,16 +296,12 @@ Work Walk::segmented_model(const LeastSquares& method, const TransformCost& tran
   }
   arrays().hold(
       "Toeplitz operators of the time segments",
-      differences_ * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) + voxels_ * element_);
-  double points = 1;
-  for (const int n : scan_.matrix_size) points *= n == 1 ? 1 : 2.0 * n;
-  const auto mark = arrays().mark();
-  arrays().hold("Q in the making", (points + voxels_ * channels()) * element_ +
-                                       static_cast<double>(std::max(transform.point_spread_scratch_bytes(),
-                                                                    toeplitz.making_bytes)));
-  arrays().release(mark);
-  stage("Q", static_cast<double>(differences_) * (transform.point_spread() + toeplitz.making));
-  return static_cast<double>(differences_) * toeplitz.forward;
+      static_cast<double>(differences_) * (toeplitz.bytes + toeplitz.scratch_bytes) + voxels_ * element_);
+  arrays().hold_briefly("Q in the making",
+                        (difference_points(scan_.matrix_size) + voxels_ * channels()) * element_ +
+                            std::max(transform.point_spread_scratch_bytes(), toeplitz.making_bytes));
+  stage("Q", differences_ * (transform.point_spread() + toeplitz.making));
+  return differences_ * toeplitz.forward;
 }
 
 void Walk::iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal) {
@@ -340,26 +311,23 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior) {
     arrays().hold("weights of the prior", 1.5 * image);
-    out_.host.hold("prior image",
-                   static_cast<double>(roughness->prior->image.values.size()) * 4 + voxels_ * 4);
-    const double threads = std::max(1, omp_get_max_threads());
-    stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads + 3e-8), true);
+    out_.host.hold("prior image", roughness->prior->image.values.size() * 4 + voxels_ * 4);
+    stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads_ + 3e-8), true);
   }
   arrays().hold("image, right-hand side and a norm", 2 * image + sizeof(double));
-  const auto scratch = static_cast<double>(transform.scratch_bytes(together()));
+  const auto scratch = transform.scratch_bytes(together());
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();
-  arrays().hold("vectors of the solver",
-                conjugate_gradient_bytes(voxels_, {.iterations = method.iterations}, how_.settings.precision,
-                                         device_));
+  arrays().hold("vectors of the solver", conjugate_gradient_bytes(voxels_, {.iterations = method.iterations},
+                                                                  how_.settings.precision, device_));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);
 
-  const double coils_of_a_solve = channels(), before = std::min<double>(out_.iterations, kept);
-  const Work adjoint = segments * (transform.adjoint(static_cast<std::int64_t>(coils_of_a_solve)) +
-                                   copied(segments_ > 0 ? 4 * samples_ * coils_of_a_solve * element_ : 0));
-  stage("FhD", out_.solves * adjoint + touched(scratch + voxels_ * coils_of_a_solve * element_));
+  const double before = std::min<double>(out_.iterations, kept);
+  const Work adjoint = segments * (transform.adjoint(channels()) +
+                                   copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
+  stage("FhD", out_.solves * adjoint + touched(scratch + voxels_ * channels() * element_));
   const Work solve = out_.iterations * (normal + vectors(0)) + normal +
                      vectors(before * before / 2 + (out_.iterations - before) * kept) +
                      touched((kept + 4) * image);
@@ -372,14 +340,12 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
 void Walk::predict_samples(const TransformCost& transform) {
   const double values = samples_ * channels() * element_, segments = std::max(1, segments_);
   arrays().hold("predicted data", values);
-  const auto count = static_cast<std::int64_t>(channels());
-  Work prediction = transform.forward(count);
+  Work prediction = transform.forward(channels());
   if (predicts_by_gridding(how_.settings, transform_.kind)) {
     const GriddedCost best(transform_sizes(), prediction_accuracy);
-    const auto bytes = static_cast<double>(best.bytes()),
-               scratch = static_cast<double>(best.scratch_bytes(together()));
+    const double bytes = best.bytes(), scratch = best.scratch_bytes(together());
     arrays().hold("gridding of the data residual", bytes + scratch);
-    prediction = best.forward(count) + (1 / segments) * (best.making() + touched(bytes + scratch));
+    prediction = best.forward(channels()) + (1 / segments) * (best.making() + touched(bytes + scratch));
   }
   const Work weighting = copied(segments_ > 0 ? 4 * values : 0);
   stage("data residual",
@@ -407,11 +373,10 @@ void Walk::companion() {
   out_.stages.push_back({"gridded image", {}, 0, false});
   for (const auto& stage : made.stages) out_.stages.back().work += stage.work;
   out_.between.work += made.between.work;
-  MemoryLedger& ledger = gpu_ ? out_.device : out_.host;
-  ledger.hold("gridded image", static_cast<double>((gpu_ ? made.device : made.host).peak_bytes()) -
-                                   (gpu_ ? 0
-                                         : program_bytes + samples_ * (coils() * 8 + 24) +
-                                               (same_coils.has_maps ? voxels_ * coils() * 8 : 0)));
+  arrays().hold("gridded image", (gpu_ ? made.device : made.host).peak_bytes() -
+                                     (gpu_ ? 0
+                                           : program_bytes + samples_ * (coils() * 8 + 24) +
+                                                 (same_coils.has_maps ? voxels_ * coils() * 8 : 0)));
 }
 
 }  // namespace

@@ -2,18 +2,19 @@
 // How long a reconstruction takes and how much memory, known before it starts: a walk through its steps with
 // the same decisions, in which every operator says what it costs and holds. Multiplied with the rates of a
 // machine it is a prediction.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/machine_rates.hpp"
-#include "recon/pipeline/memory_ledger.hpp"
-#include "recon/pipeline/verifier.hpp"
+#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 
@@ -42,6 +43,46 @@ struct EstimateSettings {
   std::int64_t coils_at_once = 0;       ///< 0: all
 };
 
+/// Arrays that the walk meets: what is held now, and at most together.
+class MemoryLedger {
+ public:
+  struct Item {
+    std::string what;
+    std::size_t bytes = 0;
+  };
+
+  /// Until release(mark()) of a mark taken before. Sizes beyond 2^63 count as that.
+  void hold(std::string what, double bytes) {
+    if (!(bytes >= 1)) return;
+    items_.push_back({std::move(what), static_cast<std::size_t>(std::min(bytes, 0x1p63))});
+    held_.push_back(items_.back().bytes);
+    now_ = std::min(now_ + static_cast<double>(items_.back().bytes), 0x1p63);
+    peak_ = std::max(peak_, now_);
+  }
+  std::size_t mark() const { return held_.size(); }
+  void release(std::size_t mark) {
+    for (; held_.size() > mark; held_.pop_back()) now_ -= static_cast<double>(held_.back());
+  }
+  void hold_briefly(std::string what, double bytes) {
+    const auto before = mark();
+    hold(std::move(what), bytes);
+    release(before);
+  }
+  /// Held whenever the most is.
+  void hold_beside_peak(std::string what, double bytes) {
+    if (!(bytes >= 1)) return;
+    items_.push_back({std::move(what), static_cast<std::size_t>(bytes)});
+    peak_ = std::min(peak_ + bytes, 0x1p63);
+  }
+  const std::vector<Item>& items() const { return items_; }
+  std::size_t peak_bytes() const { return static_cast<std::size_t>(peak_); }
+
+ private:
+  std::vector<Item> items_;
+  std::vector<std::size_t> held_;
+  double now_ = 0, peak_ = 0;
+};
+
 struct EstimatedStage {
   std::string name;  ///< as in Report::stages
   Work work;
@@ -66,6 +107,10 @@ struct Estimate {
 
 /// Throws Error when the settings ask for what the scan does not have.
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);
+
+/// The arrays on the device with the most coils at once that fit into `available_bytes`, which `how` is given (0:
+/// all of them). Throws DeviceError with the figure needed when not even one coil at a time fits.
+MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes);
 
 struct Prediction {
   std::vector<Stage> stages;

@@ -1,10 +1,9 @@
-#include "recon/pipeline/finish.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {
@@ -88,7 +87,26 @@ Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps) {
   return slice;
 }
 
-template Image finished_image<float>(Array<Complex<float>>, double, const Scan&, const Context&);
-template Image finished_image<double>(Array<Complex<double>>, double, const Scan&, const Context&);
+template <class T>
+Array<float> central_plane(const Array<Complex<T>>& point_spread) {
+  const std::int64_t ny = point_spread.extent(1), nx = point_spread.extent(2);
+  Array<Complex<T>> plane(Shape{ny, nx}, point_spread.device());
+  copy_range(point_spread, 0, plane, 0, plane.size());
+  plane = plane.to(Device::cpu());
+  Array<float> centred(Shape{ny, nx});
+  const double largest = abs(plane[0]);  // |q(0)| is the largest
+  for (std::int64_t y = 0; y < ny; ++y)
+    for (std::int64_t x = 0; x < nx; ++x)
+      centred[(y + ny / 2) % ny * nx + (x + nx / 2) % nx] =
+          largest == 0 ? 0.0F : static_cast<float>(abs(plane[y * nx + x]) / largest);
+  return centred;
+}
+
+#define FHD_INSTANTIATE(T)                                                                  \
+  template Image finished_image<T>(Array<Complex<T>>, double, const Scan&, const Context&); \
+  template Array<float> central_plane<T>(const Array<Complex<T>>&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
 
 }  // namespace fhd

@@ -1,22 +1,14 @@
-#include "recon/pipeline/lambda.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/discrepancy.hpp"
 
 namespace fhd {
 namespace {
-
-template <class T>
-void set_lambda(Model<T>& model, double lambda, Report& report) {
-  model.problem.terms.front().weight = lambda;
-  report.lambda = lambda * model.map_unit * model.map_unit;
-}
 
 /// Norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the samples:
 /// from the noise readouts, else from the edge of k-space.
@@ -38,43 +30,48 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& j
   return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit;
 }
 
-/// The data residual and the penalty of the solution with lambda; each solution starts from the one before.
+/// The data residual of the solution with lambda, which is sought from `image` on and left there; a point of the
+/// curve in the report.
 template <class T>
-class LambdaCurve {
- public:
-  LambdaCurve(const Model<T>& model, const Array<Complex<T>>& fhd, double data_norm, const Context& context)
-      : model_(model),
-        fhd_(fhd),
-        data_norm_(data_norm),
-        context_(context),
-        image_(fhd.shape(), fhd.device()),
-        product_(fhd.shape(), fhd.device()) {}
+double residual_at(double lambda, const Model<T>& model, const Array<Complex<T>>& fhd, double data_norm,
+                   Array<Complex<T>>& image, Array<Complex<T>>& product, const Context& context) {
+  Problem<T> problem = model.problem;
+  problem.terms.front().weight = lambda;
+  const LeastSquares& method = *least_squares(context.settings);
+  conjugate_gradient(problem.system(), fhd, image, {method.iterations, method.tolerance}, {});
+  problem.normal->forward(image, product);
+  // |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
+  const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + real_dot(image, product);
+  const double residual = std::sqrt(std::max(square, 0.0)) / data_norm;
+  auto& curve = context.journal.report.lambda_curve;
+  curve.push_back({lambda / model.largest_eigenvalue, residual,
+                   std::sqrt(std::max(problem.terms.front().term->value(image), 0.0))});
+  if (const auto& progress = context.journal.progress())
+    progress({"search of lambda", static_cast<std::int64_t>(curve.size()), 12, residual});
+  return residual;
+}
 
-  /// |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
-  double residual_at(double lambda) {
-    Problem<T> problem = model_.problem;
-    problem.terms.front().weight = lambda;
-    const LeastSquares& method = *least_squares(context_.settings);
-    conjugate_gradient(problem.system(), fhd_, image_, {method.iterations, method.tolerance}, {});
-    problem.normal->forward(image_, product_);
-    const double square = data_norm_ * data_norm_ - 2 * real_dot(image_, fhd_) + real_dot(image_, product_);
-    const double residual = std::sqrt(std::max(square, 0.0)) / data_norm_;
-    auto& curve = context_.journal.report.lambda_curve;
-    curve.push_back({lambda / model_.largest_eigenvalue, residual,
-                     std::sqrt(std::max(problem.terms.front().term->value(image_), 0.0))});
-    if (context_.journal.progress())
-      context_.journal.progress()(
-          {"search of lambda", static_cast<std::int64_t>(curve.size()), 12, residual});
-    return residual;
-  }
-
- private:
-  const Model<T>& model_;
-  const Array<Complex<T>>& fhd_;
-  double data_norm_;
-  const Context& context_;
-  Array<Complex<T>> image_, product_;
+struct Discrepancy {
+  std::optional<double> lambda;  ///< empty when no lambda tried brackets the noise
+  bool stays_above = false;      ///< then: the residual was above the noise for all of them, or below
 };
+
+/// lambda by the discrepancy principle: the one whose data residual, which grows with lambda, is the noise, `aim`.
+/// The search goes from `start` in factors of ten until it has the noise between two lambdas, then halves their
+/// distance on a logarithmic axis, down to a factor of 1.3. Source: Morozov, Soviet Math. Dokl. 7:414 (1966).
+template <class ResidualAt>
+Discrepancy find_lambda(double start, double lowest, double highest, double aim, const ResidualAt& residual) {
+  double below = 0, above = 0;  // lambdas with a residual below and above the noise; 0: not yet
+  const auto try_lambda = [&](double lambda) { (residual(lambda) < aim ? below : above) = lambda; };
+  for (double next = start; next >= lowest && next <= highest;) {
+    try_lambda(next);
+    if (below > 0 && above > 0) break;
+    next = below > 0 ? next * 10 : next / 10;
+  }
+  if (below == 0 || above == 0) return {std::nullopt, above > 0};
+  while (above / below > 1.3) try_lambda(std::sqrt(below * above));
+  return {std::sqrt(below * above), false};
+}
 
 /// Where no lambda within 1e-5 ... 1e2 of the mean eigenvalue has the residual of the noise, the default stays.
 template <class T>
@@ -89,11 +86,12 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
     journal.note("settings.lambda = auto: there is no noise to go by, the default lambda is used");
     return start;
   }
-  LambdaCurve<T> curve(model, fhd, data_norm, context);
-  DiscrepancyResult found;
+  Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
+  Discrepancy found;
   journal.stage("search of lambda", [&] {
-    found = find_lambda({start, 1e-5 * model.mean_eigenvalue, 1e2 * model.mean_eigenvalue, aim},
-                        [&](double lambda) { return curve.residual_at(lambda); });
+    found = find_lambda(
+        start, 1e-5 * model.mean_eigenvalue, 1e2 * model.mean_eigenvalue, aim,
+        [&](double lambda) { return residual_at(lambda, model, fhd, data_norm, image, product, context); });
   });
   auto& points = journal.report.lambda_curve;
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.lambda < b.lambda; });
@@ -105,12 +103,13 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
                  " of the data");
     return *found.lambda;
   }
-  journal.note(found.stays_above
-                   ? "settings.lambda = auto: the data residual stays above the noise (" + short_number(aim) +
-                         ") whatever lambda is: something other than noise (maps, motion, off-resonance, a "
-                         "small matrix) dominates, and the default lambda is used"
-                   : "settings.lambda = auto: the data residual stays below the noise (" + short_number(aim) +
-                         ") whatever lambda is, and the default lambda is used");
+  journal.note(
+      std::string("settings.lambda = auto: the data residual stays ") +
+      (found.stays_above ? "above" : "below") + " the noise (" + short_number(aim) + ") whatever lambda is" +
+      (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
+                           "dominates"
+                         : "") +
+      ", and the default lambda is used");
   return start;
 }
 
@@ -136,7 +135,8 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
     lambda = of_largest->share * model.largest_eigenvalue;
   else
     lambda = searched_lambda(model, data, samples, fhd, context);
-  set_lambda(model, lambda, context.journal.report);
+  model.problem.terms.front().weight = lambda;
+  context.journal.report.lambda = lambda * model.map_unit * model.map_unit;
 }
 
 #define FHD_INSTANTIATE(T)                                                                    \

@@ -1,5 +1,3 @@
-#include "recon/pipeline/model.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -7,9 +5,8 @@
 #include "recon/domain/text.hpp"
 #include "recon/encoding/shared.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "recon/solve/lanczos.hpp"
-#include "recon/solve/terms/anatomical_prior.hpp"
 #include "recon/solve/terms/terms.hpp"
 
 namespace fhd {
@@ -28,6 +25,7 @@ template <class T>
 void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
                   TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
   const auto& [segments, differences] = off_resonance;
+  model.corrects_off_resonance = true;
   model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
   std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";
   if (differences.time_s.empty()) {
@@ -46,8 +44,8 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
 }
 
 template <class T>
-std::shared_ptr<const QuadraticTerm<T>> make_term(const Regularizer& regularizer, const Scan& scan,
-                                                  const Context& context) {
+std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const Scan& scan,
+                                         const Context& context) {
   const auto* roughness = std::get_if<RoughnessPenalty>(&regularizer);
   if (roughness == nullptr) return identity_term<T>();
   if (!roughness->prior) return roughness_term<T>();
@@ -140,26 +138,10 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   return model;
 }
 
-template <class T>
-Array<float> central_plane(const Array<Complex<T>>& point_spread) {
-  const std::int64_t ny = point_spread.extent(1), nx = point_spread.extent(2);
-  Array<Complex<T>> plane(Shape{ny, nx}, point_spread.device());
-  copy_range(point_spread, 0, plane, 0, plane.size());
-  plane = plane.to(Device::cpu());
-  Array<float> centred(Shape{ny, nx});
-  const double largest = abs(plane[0]);  // |q(0)| is the largest
-  for (std::int64_t y = 0; y < ny; ++y)
-    for (std::int64_t x = 0; x < nx; ++x)
-      centred[(y + ny / 2) % ny * nx + (x + nx / 2) % nx] =
-          largest == 0 ? 0.0F : static_cast<float>(abs(plane[y * nx + x]) / largest);
-  return centred;
-}
-
 #define FHD_INSTANTIATE(T)                                                                       \
   template bool model_fits<T>(const Model<T>&, const Scan&, bool);                               \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t, \
-                                  TrajectoryOperators<T>&, const Context&);                      \
-  template Array<float> central_plane<T>(const Array<Complex<T>>&);
+                                  TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

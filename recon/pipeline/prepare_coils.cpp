@@ -7,7 +7,7 @@
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {
@@ -73,10 +73,11 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
   const MapMethod method = map_method(settings.maps);
   MapEstimate estimate = estimate_maps(scan, method, settings.estimation, journal.progress());
   scan.sensitivity_maps = std::move(estimate.maps);
-  journal.setting("coils", name_of(method).option);
+  const bool adaptive = method == MapMethod::adaptive;
+  journal.setting("coils", adaptive ? "adaptive" : "espirit");
   const auto& radius = estimate.calibration_radius;
   journal.note(
-      std::string("sensitivity maps are found by ") + name_of(method).in_words +
+      std::string("sensitivity maps are found by ") + (adaptive ? "adaptive combination" : "ESPIRiT") +
       " from the centre of k-space, radius " +
       std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
       (estimate.calibration_sampled
@@ -87,7 +88,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
 void select_coils(const std::vector<std::int64_t>& live, Scan& scan) {
   const std::int64_t all = scan.kspace.coil_count(), used = static_cast<std::int64_t>(live.size());
   Array<Complex<double>> selection({used, all});
-  for (std::int64_t i = 0; i < used; ++i) selection[i * all + live[static_cast<std::size_t>(i)]] = 1;
+  for (std::int64_t i = 0; i < used; ++i) selection[i * all + live[i]] = 1;
   mix(selection, scan);
 }
 

@@ -2,13 +2,8 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/device_memory.hpp"
-#include "recon/pipeline/finish.hpp"
-#include "recon/pipeline/model.hpp"
-#include "recon/pipeline/prepare.hpp"
-#include "recon/pipeline/solve.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
@@ -90,44 +85,22 @@ void note_openness(const Scan& scan, const Context& context) {
 
 /// The image of least squares, in the unit of the scan; models are kept from scan to scan.
 template <class T>
-Image least_squares_image(Measurements<T>& data, const TransformSettings& transform, const Context& context,
-                          Kept<T>& kept) {
+Image least_squares_image(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
+                          TrajectoryOperators<T>& operators, const Context& context, Kept<T>& kept) {
   const Scan& scan = data.scan;
-  auto off_resonance = off_resonance_of(scan, context);
-  auto& operators = operators_of(scan, transform, context, kept);
   if (kept.model && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
-  const std::int64_t coils_at_once = planned_coils_at_once(scan, transform, off_resonance, context);
+  const std::int64_t coils_at_once =
+      planned_coils_at_once(scan, operators.settings(), off_resonance, context);
   copy_to_device(data.samples, context);
   if (!kept.model) kept.model = make_model(scan, off_resonance, coils_at_once, operators, context);
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
     context.journal.diagnostic_images.point_spread = central_plane(operators.point_spread(context.journal));
-  auto image = solve(*kept.model, data, off_resonance.has_value(), operators, context);
+  auto image = solve(*kept.model, data, operators, context);
   const double unit = data.unit / kept.model->map_unit;
   operators.release_other_transform();
   if (!kept.model->fits_scans_alike) kept.model.reset();
   return finished_image(std::move(image), data.unit == 0 ? 1 : unit, scan, context);
-}
-
-/// The image of a method without a system to solve.
-template <class T>
-Image conventional_image(Measurements<T>& data, const TransformSettings& transform, const Context& context,
-                         Kept<T>& kept) {
-  const Scan& scan = data.scan;
-  const Method& method = context.settings.method;
-  off_resonance_of(scan, context);  // says that it is not corrected
-  auto& operators = operators_of(scan, transform, context, kept);
-  planned_coils_at_once(scan, transform, {}, context);
-  if (is_method<ConventionalGridding>(context.settings)) compensate_density(data, operators, context);
-  copy_to_device(data.samples, context);
-  const ScaledMaps<T> maps = maps_of<T>(scan, context);
-  const bool adjoint = std::holds_alternative<PlainAdjoint>(method);
-  auto image = adjoint ? adjoint_image(data, maps.values, operators, context)
-               : std::holds_alternative<CartesianFft>(method)
-                   ? fft_image(data, maps.values, operators, context)
-                   : gridded_image(data, maps.values, operators, context);
-  const double unit = data.unit == 0 ? 1 : data.unit;
-  return finished_image(std::move(image), adjoint ? unit * maps.unit : unit / maps.unit, scan, context);
 }
 
 template <class T>
@@ -143,8 +116,11 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   note_openness(scan, context);
   if (scan.sensitivity_maps)
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
-  result.image = least_squares(context.settings) ? least_squares_image(data, transform, context, kept)
-                                                 : conventional_image(data, transform, context, kept);
+  auto off_resonance = off_resonance_of(scan, context);
+  auto& operators = operators_of(scan, transform, context, kept);
+  result.image = least_squares(context.settings)
+                     ? least_squares_image(data, off_resonance, operators, context, kept)
+                     : conventional_image(data, operators, context);
   journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
   journal.report.seconds = journal.elapsed_s();
   result.report = std::move(journal.report);

@@ -1,11 +1,60 @@
 #pragma once
-// What helps or watches a reconstruction, and changes nothing in its image.
+// What helps or watches a reconstruction, and changes nothing in its image: a cache, and a check that shares no
+// code with it (validation/certificate).
+#include <array>
 #include <memory>
 
+#include "recon/domain/report.hpp"
 #include "recon/domain/trajectory_cache.hpp"
-#include "recon/pipeline/verifier.hpp"
 
 namespace fhd {
+
+/// What a reconstruction used and found: host arrays, borrowed for the duration of a call. The linear system is
+/// that of one image:
+///
+///     E = F S,    samples d,    (E^H E + lambda W^H W) rho = E^H d.
+///
+/// Results of the operators (T) belong to samples and maps multiplied by sample_scale and map_scale, powers
+/// of two. Empty arrays: the method has no such quantity.
+template <class T>
+struct VerifierInput {
+  const Trajectory& trajectory;
+  std::array<int, 3> matrix_size;
+  const Complex<float>* samples;  ///< [coil][sample]
+  double sample_scale = 1;
+  const Complex<float>* maps;  ///< [coil][z][y][x]; null: ones
+  double map_scale = 1;
+  std::int64_t coil_count = 1;
+  const Array<float>* field_map = nullptr;       ///< rad/s, [z][y][x]; null where it is not part of E
+  const Array<double>* sample_time_s = nullptr;  ///< s, [sample]
+  const Array<double>* weights = nullptr;        ///< [sample], that multiply the samples of E^H d; null: 1
+
+  Array<Complex<T>> image{};        ///< rho, [z][y][x]
+  Array<Complex<T>> predicted{};    ///< E rho, [coil][sample]
+  Array<Complex<T>> adjoint{};      ///< E^H d, [z][y][x]
+  Array<Complex<T>> normal{};       ///< E^H E rho as the solver applies it, [z][y][x]
+  Array<Complex<T>> regularized{};  ///< (E^H E + lambda W^H W) rho, [z][y][x]
+  double solver_residual = -1;      ///< |E^H d - (E^H E + lambda W^H W) rho| / |E^H d| as the solver says
+  double requested = 0;             ///< relative error that the transforms promise
+  double elapsed_s = 0;             ///< the reconstruction took so far
+};
+
+/// What decides how long a verifier takes.
+struct VerifierSizes {
+  double samples = 0, voxels = 0, coils = 1;
+  bool solved = false;   ///< there is a system, and not F^H d alone
+  double elapsed_s = 0;  ///< the reconstruction took so far
+  double threads = 1;    ///< how many times faster than one thread
+};
+
+/// Judges a reconstruction from its input.
+class Verifier {
+ public:
+  virtual ~Verifier() = default;
+  virtual Certificate verify(const VerifierInput<float>& input) const = 0;
+  virtual Certificate verify(const VerifierInput<double>& input) const = 0;
+  virtual double expected_seconds(const VerifierSizes&) const { return 0; }
+};
 
 struct Services {
   /// Null: what depends on the trajectory lives as long as the Reconstructor.

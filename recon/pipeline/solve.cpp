@@ -1,12 +1,8 @@
-#include "recon/pipeline/solve.hpp"
-
 #include <algorithm>
 
 #include "recon/array/vector_math.hpp"
-#include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/lambda.hpp"
-#include "recon/pipeline/verify.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
@@ -43,8 +39,7 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
 template <class T>
 Array<Complex<T>> solve_samples(Model<T>& model, const Measurements<T>& data,
                                 const Array<Complex<T>>& samples, std::optional<std::int64_t> coil,
-                                bool is_first, bool corrects_off_resonance, TrajectoryOperators<T>& operators,
-                                const Context& context) {
+                                bool is_first, TrajectoryOperators<T>& operators, const Context& context) {
   const Shape image = model.encoding->domain();
   Solution<T> solution{Array<Complex<T>>(image, context.device()),
                        Array<Complex<T>>(image, context.device())};
@@ -53,8 +48,7 @@ Array<Complex<T>> solve_samples(Model<T>& model, const Measurements<T>& data,
   run_solver(model.problem, solution, context);
   predict_samples(model, operators, solution, context);
   if (is_first && context.services.verifier)
-    verify_solution(solution, model, data, coil, corrects_off_resonance, operators.promised_accuracy(),
-                    context);
+    verify_solution(solution, model, data, coil, operators.promised_accuracy(), context);
   auto& residual = solution.predicted;
   add_scaled(residual, T(-1), samples);
   const double d = norm_of_all(samples, context.processes());
@@ -64,7 +58,7 @@ Array<Complex<T>> solve_samples(Model<T>& model, const Measurements<T>& data,
 
 /// One coil at a time, the strongest first. The report keeps the residuals of the coil that converged least.
 template <class T>
-Array<Complex<T>> solve_each_coil(Model<T>& model, const Measurements<T>& data, bool corrects_off_resonance,
+Array<Complex<T>> solve_each_coil(Model<T>& model, const Measurements<T>& data,
                                   TrajectoryOperators<T>& operators, const Context& context) {
   const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);
   Array<Complex<T>> images(operators.transform()->images_shape(coils), context.device());
@@ -74,8 +68,7 @@ Array<Complex<T>> solve_each_coil(Model<T>& model, const Measurements<T>& data, 
   for (std::int64_t i = 0; i < coils; ++i) {
     const std::int64_t coil = i == 0 ? strongest : i <= strongest ? i - 1 : i;
     copy_range(data.samples, coil * sample_count, samples, 0, sample_count);
-    const auto image =
-        solve_samples(model, data, samples, coil, i == 0, corrects_off_resonance, operators, context);
+    const auto image = solve_samples(model, data, samples, coil, i == 0, operators, context);
     copy_range(image, 0, images, coil * image.size(), image.size());
     if (i == 0 || report.relative_residuals.back() > slowest.relative_residuals.back()) {
       slowest.relative_residuals = report.relative_residuals;
@@ -92,16 +85,16 @@ Array<Complex<T>> solve_each_coil(Model<T>& model, const Measurements<T>& data, 
 }  // namespace
 
 template <class T>
-Array<Complex<T>> solve(Model<T>& model, const Measurements<T>& data, bool corrects_off_resonance,
-                        TrajectoryOperators<T>& operators, const Context& context) {
+Array<Complex<T>> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                        const Context& context) {
   context.journal.report.largest_eigenvalue = model.largest_eigenvalue * model.map_unit * model.map_unit;
-  if (!model.has_maps) return solve_each_coil(model, data, corrects_off_resonance, operators, context);
-  return solve_samples(model, data, data.samples, {}, true, corrects_off_resonance, operators, context);
+  if (!model.has_maps) return solve_each_coil(model, data, operators, context);
+  return solve_samples(model, data, data.samples, {}, true, operators, context);
 }
 
-template Array<Complex<float>> solve<float>(Model<float>&, const Measurements<float>&, bool,
+template Array<Complex<float>> solve<float>(Model<float>&, const Measurements<float>&,
                                             TrajectoryOperators<float>&, const Context&);
-template Array<Complex<double>> solve<double>(Model<double>&, const Measurements<double>&, bool,
+template Array<Complex<double>> solve<double>(Model<double>&, const Measurements<double>&,
                                               TrajectoryOperators<double>&, const Context&);
 
 }  // namespace fhd

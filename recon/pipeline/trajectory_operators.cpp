@@ -14,10 +14,6 @@
 namespace fhd {
 namespace {
 
-bool are_same(const TransformSettings& a, const TransformSettings& b) {
-  return a.kind == b.kind && a.accuracy == b.accuracy && a.sin_cos == b.sin_cos;
-}
-
 template <class T>
 std::shared_ptr<const FourierTransform<T>> make_transform(const Trajectory& trajectory,
                                                           const std::array<int, 3>& matrix_size,
@@ -59,7 +55,7 @@ RandomDifferences random_differences(const std::array<int, 3>& matrix_size, std:
       const int difference = index < size ? index : index - (2 * size - 1);
       index = difference < 0 ? difference + 2 * size : difference;
       result.at[axis * count + i] = static_cast<double>(difference) / size;
-      auto& flat = result.index[static_cast<std::size_t>(i)];
+      auto& flat = result.index[i];
       flat = flat * n[axis] + index;
     }
   return result;
@@ -86,7 +82,7 @@ TrajectoryOperators<T>::TrajectoryOperators(const Trajectory& trajectory,
 template <class T>
 bool TrajectoryOperators<T>::are_of(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                                     const TransformSettings& transform) const {
-  if (matrix_size_ != matrix_size || !are_same(settings_, transform)) return false;
+  if (matrix_size_ != matrix_size || settings_ != transform) return false;
   const Share share = share_of(trajectory.sample_count(), *execution_.processes);
   if (share.size() != trajectory_.sample_count()) return false;
   for (int axis = 0; axis < 3; ++axis) {
@@ -98,16 +94,16 @@ bool TrajectoryOperators<T>::are_of(const Trajectory& trajectory, const std::arr
 
 template <class T>
 double TrajectoryOperators<T>::promised_accuracy() const {
-  const double direct = precision_of<T>() == Precision::single_precision ? 3e-5 : 1e-12;
+  const double direct = direct_accuracy(precision_of<T>());
   return settings_.kind == TransformKind::gridded ? std::max(settings_.accuracy, direct) : direct;
 }
 
 template <class T>
 const std::shared_ptr<const FourierTransform<T>>& TrajectoryOperators<T>::transform_of(
     const TransformSettings& settings) {
-  const bool own = are_same(settings, settings_);
+  const bool own = settings == settings_;
   auto& made = own ? transform_ : other_;
-  if (!own && !are_same(settings, other_settings_)) other_.reset(), other_settings_ = settings;
+  if (!own && settings != other_settings_) other_.reset(), other_settings_ = settings;
   if (!made) made = make_transform<T>(trajectory_, matrix_size_, settings, execution_.device);
   return made;
 }
@@ -193,7 +189,7 @@ bool TrajectoryOperators<T>::is_point_spread(const Array<Complex<T>>& q) const {
   const double largest = abs(expected[0]);
   double worst = 0;
   for (std::int64_t i = 0; i < checked; ++i) {
-    const auto found = Complex<double>(q[differences.index[static_cast<std::size_t>(i)]]);
+    const auto found = Complex<double>(q[differences.index[i]]);
     if (!std::isfinite(found.re) || !std::isfinite(found.im)) return false;
     worst = std::max(worst, abs(found - expected[i]));
   }

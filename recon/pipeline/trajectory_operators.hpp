@@ -4,11 +4,8 @@
 // `are_of` says they fit.
 #include <memory>
 
-#include "recon/array/execution.hpp"
 #include "recon/domain/scan.hpp"
-#include "recon/domain/settings.hpp"
-#include "recon/domain/trajectory_cache.hpp"
-#include "recon/pipeline/journal.hpp"
+#include "recon/pipeline/context.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {

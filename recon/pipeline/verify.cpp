@@ -1,9 +1,8 @@
-#include "recon/pipeline/verify.hpp"
-
 #include <algorithm>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {
@@ -35,15 +34,14 @@ void verify(VerifierInput<T>& input, const Context& context) {
 
 template <class T>
 void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, bool corrects_off_resonance, double promised_accuracy,
-                     const Context& context) {
+                     std::optional<std::int64_t> coil, double promised_accuracy, const Context& context) {
   const Scan& scan = data.scan;
   auto input = input_of(data, coil, promised_accuracy);
   if (!coil && scan.sensitivity_maps) {
     input.maps = scan.sensitivity_maps->values.data();
     input.map_scale = 1 / model.map_unit;
   }
-  if (corrects_off_resonance) {
+  if (model.corrects_off_resonance) {
     input.field_map = &*scan.field_map;
     input.sample_time_s = &*scan.sample_time_s;
     input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
@@ -75,7 +73,7 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
 
 #define FHD_INSTANTIATE(T)                                                                      \
   template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&, \
-                                   std::optional<std::int64_t>, bool, double, const Context&);  \
+                                   std::optional<std::int64_t>, double, const Context&);        \
   template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,         \
                                       const Array<double>*, double, const Context&);
 FHD_INSTANTIATE(float)

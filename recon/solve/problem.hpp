@@ -1,13 +1,14 @@
 #pragma once
 // What a solver solves: the normal operator of an encoding, data, and terms,
 //
-//     rho = argmin |E rho - d|^2 + sum_i weight_i R_i(rho).
+//     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2.
 //
-// A quadratic term R(rho) = |W rho|^2 says what it adds to the normal operator E^H E.
+// A term says what it adds to the normal operator E^H E.
 #include <memory>
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/vector_math.hpp"
 
 namespace fhd {
 
@@ -15,22 +16,19 @@ template <class T>
 class Term {
  public:
   virtual ~Term() = default;
-  /// R(image).
-  virtual double value(const Array<Complex<T>>& image) const = 0;
-};
-
-template <class T>
-class QuadraticTerm : public Term<T> {
- public:
-  /// |W image|^2 = Re <image, W^H W image>.
-  double value(const Array<Complex<T>>& image) const final;
   /// out += factor W^H W in; images [z][y][x] on one device.
   virtual void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const = 0;
+  /// |W image|^2 = Re <image, W^H W image>.
+  double value(const Array<Complex<T>>& image) const {
+    Array<Complex<T>> product(image.shape(), image.device());
+    add_normal(image, T(1), product);
+    return real_dot(image, product);
+  }
 };
 
 template <class T>
 struct WeightedTerm {
-  std::shared_ptr<const QuadraticTerm<T>> term;
+  std::shared_ptr<const Term<T>> term;
   double weight = 0;
 };
 
@@ -42,7 +40,11 @@ class RegularizedNormal final : public HermitianOperator<T> {
       : normal_(std::move(normal)), terms_(std::move(terms)) {}
   Shape domain() const override { return normal_->domain(); }
   Device device() const override { return normal_->device(); }
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override;
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    normal_->forward(in, out);
+    for (const auto& [term, weight] : terms_)
+      if (weight != 0) term->add_normal(in, static_cast<T>(weight), out);
+  }
 
  private:
   std::shared_ptr<const HermitianOperator<T>> normal_;

@@ -24,7 +24,8 @@ ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Devi
 
 template <class T>
 double ResidualBasis<T>::bytes(double elements, double capacity, Device device) {
-  const double scratch = device.is_cuda() ? device::residual_basis_blocks + 1 : std::ceil(elements / block) + 1;
+  const double scratch =
+      device.is_cuda() ? device::residual_basis_blocks + 1 : std::ceil(elements / block) + 1;
   return capacity * (elements * sizeof(Complex<T>) + sizeof(double) + scratch * sizeof(Complex<double>));
 }
 

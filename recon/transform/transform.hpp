@@ -7,14 +7,50 @@
 // with k in cycles/FOV and r_p = (n - floor(N/2)) / N per axis. No hidden scale: the adjoint is the exact
 // conjugate transpose. Every coil (or image of a batch) c is transformed on its own.
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "recon/array/array.hpp"
+#include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
-#include "recon/transform/transform_cost.hpp"
 
 namespace fhd {
+
+/// Samples of a trajectory, and how many of their positions along x, and along x and y, differ: the direct
+/// adjoint on the CPU takes those that agree together (direct/sample_groups.hpp). Not known: all differ.
+struct SampleCount {
+  std::int64_t all = 0, x = 0, xy = 0;
+};
+
+struct TransformSizes {
+  std::array<int, 3> matrix_size{1, 1, 1};
+  SampleCount samples;
+  Precision precision = Precision::single_precision;
+  Device device;
+};
+
+/// What a transform costs, holds and promises, said by the transform itself and known from sizes alone, so that a
+/// plan asks the same rule as the transform that is made later. Bytes are those of the arrays on its device.
+class TransformCost {
+ public:
+  virtual ~TransformCost() = default;
+  /// Of the constructor, and of one call for so many coils.
+  virtual Work making() const = 0;
+  virtual Work forward(std::int64_t coils) const = 0;
+  virtual Work adjoint(std::int64_t coils) const = 0;
+  /// Held as long as the transform lives, before the first call.
+  virtual std::size_t bytes() const = 0;
+  /// Taken beside by a call for so many coils, the larger of forward and adjoint.
+  virtual std::size_t scratch_bytes(std::int64_t coils) const = 0;
+  /// Relative l2 error that is promised.
+  virtual double accuracy() const = 0;
+  /// Of the point-spread kernel q on the periodic difference grid with the same kind of sums, and what it
+  /// takes in the making beside its result.
+  virtual Work point_spread() const = 0;
+  virtual std::size_t point_spread_scratch_bytes() const = 0;
+};
 
 /// T is float or double. Arrays live on the device of the transform; anything else throws Error.
 template <class T>
@@ -58,6 +94,12 @@ class FourierTransform {
   std::int64_t sample_count_;
   Device device_;
 };
+
+/// Throws unless there are samples at positions.
+inline void require_trajectory(const Trajectory& trajectory) {
+  if (trajectory.k.shape().rank() != 2 || trajectory.k.extent(0) != 3 || trajectory.sample_count() < 1)
+    throw Error("trajectory", "[3][sample] with at least one sample", trajectory.k.shape().text());
+}
 
 /// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
 /// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.

@@ -9,8 +9,7 @@
 #include <random>
 
 #include "recon/transform/direct/direct.hpp"
-#include "recon/transform/direct/direct_cpu.hpp"
-#include "recon/transform/toeplitz/toeplitz_cpu.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 #include "recon/transform/transform.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
@@ -107,13 +106,12 @@ class CpuBench {
 
   void toeplitz(const Problem& p, int threads) {
     const auto q = point_spread_direct<float>(p.trajectory, p.matrix_size, nullptr, Device::cpu());
-    const ToeplitzNormalCpu<float> normal(q, p.images);  // any maps do
-    Array<Complex<float>> in(normal.domain()), out(normal.domain());
+    const auto normal = make_toeplitz_normal(q, p.images);  // any maps do
+    Array<Complex<float>> in(normal->domain()), out(normal->domain());
     std::copy_n(p.images.data(), in.size(), in.data());
     const std::string name = "Toeplitz F^H F, " + p.text();
-    const double seconds = timed(name, quick_ ? 3 : 11, [&] { normal.forward(in, out); });
-    rows.push_back(
-        {name, instruction_set(), threads, seconds, 0, normal.fft_seconds() / normal.thread_seconds(), -1});
+    const double seconds = timed(name, quick_ ? 3 : 11, [&] { normal->forward(in, out); });
+    rows.push_back({name, instruction_set(), threads, seconds, 0, fft_share_of_toeplitz_cpu(*normal), -1});
   }
 
   void gridded(const Problem& p, int threads, double accuracy) {

@@ -9,7 +9,7 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
-#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
 namespace {

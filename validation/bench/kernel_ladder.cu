@@ -6,7 +6,7 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device.hpp"
-#include "recon/transform/direct/direct_cuda.hpp"
+#include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/pair_arithmetic.hpp"
 #include "validation/bench/kernel_ladder.hpp"
 #include "validation/metrics.hpp"
@@ -296,8 +296,8 @@ class Climber {
   }
 
   void production(const std::string& name, SinCos sin_cos, int coils, bool forward) {
-    const auto transform = make_direct_transform<float>(problem_.trajectory, problem_.matrix_size,
-                                                        Device::cuda(), sin_cos);
+    const auto transform =
+        make_direct_transform<float>(problem_.trajectory, problem_.matrix_size, Device::cuda(), sin_cos);
     const auto first_coils = [coils](const Array<Complex<float>>& all, Shape shape) {
       Array<Complex<float>> some(shape, Device::cuda());
       check(

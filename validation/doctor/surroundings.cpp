@@ -5,7 +5,7 @@
 
 #include "recon/error.hpp"
 #include "recon/pipeline/estimate.hpp"
-#include "recon/solve/terms/anatomical_prior.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {

@@ -4,8 +4,8 @@
 
 namespace fhd {
 
-/// sum over axes of w(p) (rho(p) - rho(p+1)) + w(p-1) (rho(p) - rho(p-1)), neighbours outside the image left
-/// out. `weights` is [axis][z][y][x], or null for w = 1.
+/// (W^H W rho)(p) = sum over axes of w(p) (rho(p) - rho(p+1)) + w(p-1) (rho(p) - rho(p-1)), neighbours outside the
+/// image left out. `weights` is [axis][z][y][x], or null for w = 1.
 template <class T>
 FHD_HOST_DEVICE inline Complex<T> roughness_at(const Complex<T>* rho, const T* weights,
                                                const std::int64_t n[3], std::int64_t p) {

@@ -1,15 +1,14 @@
 #include "recon/transform/direct/direct.hpp"
 
-#include "recon/transform/direct/direct_cpu.hpp"
-#include "recon/transform/direct/direct_cuda.hpp"
-#include "recon/transform/transform.hpp"
+#include <algorithm>
+
+#include "recon/transform/direct/direct_backends.hpp"
 
 namespace fhd {
 namespace {
 
-void require_trajectory(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
-  if (trajectory.k.shape().rank() != 2 || trajectory.k.extent(0) != 3 || trajectory.sample_count() < 1)
-    throw Error("trajectory", "[3][sample] with at least one sample", trajectory.k.shape().text());
+void require_sizes(const Trajectory& trajectory, std::array<int, 3> matrix_size) {
+  require_trajectory(trajectory);
   for (int n : matrix_size)
     if (n < 1) throw Error("matrix size", "at least 1 voxel per axis", std::to_string(n));
 }
@@ -25,7 +24,7 @@ template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
                                                            std::array<int, 3> matrix_size, Device device,
                                                            SinCos sin_cos) {
-  require_trajectory(trajectory, matrix_size);
+  require_sizes(trajectory, matrix_size);
   if (device.is_cpu()) return make_direct_transform_cpu<T>(trajectory, matrix_size);
   if constexpr (built_with_cuda)
     return make_direct_transform_cuda<T>(trajectory, matrix_size, device, sin_cos);
@@ -35,18 +34,32 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& tra
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<double>* weights, Device device, SinCos sin_cos) {
-  require_trajectory(trajectory, matrix_size);
+  require_sizes(trajectory, matrix_size);
+  if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
   if (device.is_cpu()) return point_spread_direct_cpu<T>(trajectory, matrix_size, weights);
   if constexpr (built_with_cuda)
     return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, device, sin_cos);
   refuse_cuda();
 }
 
-#define FHD_INSTANTIATE(T)                                                                 \
-  template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                  \
-      const Trajectory&, std::array<int, 3>, Device, SinCos);                              \
-  template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>, \
-                                                    const Array<double>*, Device, SinCos);
+template <class T>
+Array<Complex<T>> periodic_point_spread(const Array<Complex<T>>& values, const VoxelGrid& part,
+                                        std::array<int, 3> matrix_size) {
+  const auto grid = difference_grid(matrix_size);
+  Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]}, values.device());
+  UnfoldPointSpread<T> unfold{q.data(), values.data(), part, {}};
+  std::copy(matrix_size.begin(), matrix_size.end(), unfold.matrix_size);
+  for_each_index(q.device(), q.size(), unfold);
+  return q;
+}
+
+#define FHD_INSTANTIATE(T)                                                                        \
+  template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                         \
+      const Trajectory&, std::array<int, 3>, Device, SinCos);                                     \
+  template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>,        \
+                                                    const Array<double>*, Device, SinCos);        \
+  template Array<Complex<T>> periodic_point_spread<T>(const Array<Complex<T>>&, const VoxelGrid&, \
+                                                      std::array<int, 3>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -1,5 +1,7 @@
 #pragma once
 // Exact sums over all pairs of voxels and samples. See transform.hpp for the transform itself.
+#include <string>
+
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/transform/transform.hpp"
@@ -31,5 +33,12 @@ Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<i
 template <class T>
 Array<Complex<double>> general_sum(const Array<double>& sources, const Array<double>& targets, double sign,
                                    const Array<Complex<T>>& values);
+
+/// The instruction set that the CPU transforms use on this processor: "avx512", "avx2" or "sse2".
+std::string instruction_set();
+/// Keeps the CPU transforms from using instruction sets above `limit` ("avx512": no limit), so that each can
+/// be tested and measured on one machine. Throws Error for another name. Not to be called while a transform
+/// runs.
+void limit_instruction_set(const std::string& limit);
 
 }  // namespace fhd

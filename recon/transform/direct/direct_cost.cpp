@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "recon/array/operator_cost.hpp"
-#include "recon/transform/direct/direct_cuda.hpp"
 #include "recon/transform/direct/direct_kernels_cpu.hpp"
 #include "recon/transform/direct/sample_groups.hpp"
 #include "recon/transform/direct/tiles.hpp"
@@ -147,7 +145,5 @@ std::size_t DirectCost::point_spread_scratch_bytes() const {
   const double sums = sums_bytes(gx, gz == 1 ? gy / 2 : gy, std::ceil(gz / 2), rows, 1, false);
   return whole_bytes(gx * rows * element_ + std::max(groups_bytes() + sums - grid, 0.0));
 }
-
-double DirectCost::accuracy() const { return sizes_.precision == Precision::single_precision ? 3e-5 : 1e-12; }
 
 }  // namespace fhd

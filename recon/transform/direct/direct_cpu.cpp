@@ -1,5 +1,3 @@
-#include "recon/transform/direct/direct_cpu.hpp"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -9,30 +7,18 @@
 #include <vector>
 
 #include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/direct/direct_kernels_cpu.hpp"
 #include "recon/transform/direct/sample_groups.hpp"
 
 namespace fhd {
+
+using namespace direct_cpu;
+
 namespace {
 
-using direct_cpu::Axis;
-using direct_cpu::Kernels;
-using direct_cpu::Positions;
-using direct_cpu::positions_of;
-using direct_cpu::RowFactors;
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Memory of at least `size` elements with any contents, made at the first call and kept for the next.
-template <class T>
-T* memory_for(Array<T>& array, std::int64_t size) {
-  if (array.size() < size) {
-    array = {};  // first free what there is
-    array = Array<T>(Shape{size});
-  }
-  return array.data();
-}
 
 /// Rows (z, y) of the image on the grid of `axes`; a row is z * axes[1].count + y.
 struct Rows {
@@ -79,7 +65,7 @@ class AdjointSums {
   static constexpr int block = SampleGroups::block_size;
   static constexpr int most_slots = SampleGroups::most_slots;
   static constexpr std::size_t most_blocks = 4;
-  static_assert(block == direct_cpu::adjoint_block);
+  static_assert(block == adjoint_block);
 
   /// Blocks, or parts of the slots of one, that are tabled together.
   struct Step {
@@ -135,7 +121,7 @@ class AdjointSums {
 
   /// This thread's memory and tiles; it meets the same tiles in accumulate().
   void prepare(Thread& own) {
-    memory_for(own.a, std::int64_t{4} * kernels_->tile_rows * direct_cpu::adjoint_stride);
+    memory_for(own.a, std::int64_t{4} * kernels_->tile_rows * adjoint_stride);
     memory_for(own.z_real, planes_ * unit), memory_for(own.z_imag, planes_ * unit);
     memory_for(own.d_real, coils_ * unit), memory_for(own.d_imag, coils_ * unit);
 #pragma omp for schedule(static) nowait
@@ -231,7 +217,7 @@ class AdjointSums {
             static_cast<int>(std::min<std::int64_t>(kernels_->tile_rows, row_count_ - first));
         for (int r = 0; r < tile_rows; ++r)
           kernels_->form_row_factor(factors(first + r, slot), part.single, part.slots, part.groups,
-                                    own.a.data() + std::int64_t{4} * r * direct_cpu::adjoint_stride);
+                                    own.a.data() + std::int64_t{4} * r * adjoint_stride);
         kernels_->accumulate_adjoint_tile(own.a.data(), part.single, tile_rows,
                                           panel_.data() + static_cast<std::int64_t>(b) * panel_size_, block,
                                           part.groups, chunks_, sums_ + first * row_size_);
@@ -293,7 +279,7 @@ class ForwardSums {
 
   /// out[coil][m] from images[coil][z][y][x]; `memory` is for the packed images.
   void run(int coils, const Complex<T>* images, Complex<T>* out, Array<T>& memory) {
-    kernels_ = &direct_cpu::kernels<T>();
+    kernels_ = &kernels<T>();
     coils_ = coils;
     half_ = axes_[0].half_count();
     group_ = 2 * kernels_->lanes;
@@ -473,7 +459,6 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory&
 template <class T>
 Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                           const Array<double>* weights) {
-  if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
   const auto grid = difference_grid(matrix_size);
   // Of the centred grid n = -N ... N-1 the rows from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
   const int centre_y = grid[1] / 2, centre_z = grid[2] / 2;
@@ -489,20 +474,7 @@ Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::arr
             [&](int, std::int64_t m) { return Complex<T>(weights ? static_cast<T>((*weights)[m]) : T(1)); },
             half.data(), memory);
   }
-
-  Array<Complex<T>> q(Shape{grid[2], grid[1], grid[0]});
-  const auto wrap = [&](int n, int axis) { return n < 0 ? n + grid[axis] : n; };
-  const auto reach = [&](int axis) { return matrix_size[axis] - 1; };
-#pragma omp parallel for schedule(static)
-  for (int z = 0; z <= reach(2); ++z)
-    for (int y = z == 0 ? 0 : -reach(1); y <= reach(1); ++y)
-      for (int x = -reach(0); x <= reach(0); ++x) {
-        const Complex<T> value = half[(std::int64_t{z} * grid[1] + y) * grid[0] + x + grid[0] / 2];
-        q[(std::int64_t{z} * grid[1] + wrap(y, 1)) * grid[0] + wrap(x, 0)] = value;
-        if (z > 0 || y > 0)
-          q[(std::int64_t{wrap(-z, 2)} * grid[1] + wrap(-y, 1)) * grid[0] + wrap(-x, 0)] = conj(value);
-      }
-  return q;
+  return periodic_point_spread(half, {{grid[0], grid[1], grid[2]}, {-2 * (grid[0] / 2), 0, 0}}, matrix_size);
 }
 
 template <class T>
@@ -533,9 +505,8 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
       for (std::int64_t first = 0; first < source_count; first += block) {
         std::array<const double*, 8> at{};
         for (int axis = 0; axis < axes; ++axis) at[axis] = source_axes[axis] + first;
-        direct_cpu::kernels<T>().general_sum(at.data(), axes, target.data(), sign, values.data() + first,
-                                             source_count, static_cast<int>(coils),
-                                             std::min(block, source_count - first), sum.data());
+        kernels<T>().general_sum(at.data(), axes, target.data(), sign, values.data() + first, source_count,
+                                 static_cast<int>(coils), std::min(block, source_count - first), sum.data());
       }
       for (std::int64_t coil = 0; coil < coils; ++coil) out[coil * target_count + t] = sum[coil];
     }

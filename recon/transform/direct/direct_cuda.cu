@@ -14,11 +14,9 @@
 #include <array>
 #include <mutex>
 
-#include "recon/array/cuda_check.hpp"
-#include "recon/array/device.hpp"
-#include "recon/transform/direct/direct.hpp"
+#include "recon/array/pointwise_cuda.cuh"
+#include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
-#include "recon/transform/direct/direct_cuda.hpp"
 #include "recon/transform/direct/tiles.hpp"
 
 namespace fhd {
@@ -257,36 +255,6 @@ __global__ void add_parts_kernel(const Complex<T>* parts, int part_count, std::i
   out[i] = sum;
 }
 
-// q on the periodic grid from its half: half holds q at the differences n with n >= 0 along `half_axis` and
-// |n| <= N - 1 along the others (differences along x, y, z, row-major [z][y][x]). q(-n) = conj q(n); n = -N
-// is zero. One thread per element of the periodic grid.
-template <class T>
-__global__ void unfold_point_spread_kernel(VoxelGrid half, int half_axis, int nx, int ny, int nz,
-                                           const Complex<T>* values, Complex<T>* q) {
-  const int matrix_size[3] = {nx, ny, nz};
-  std::int64_t rest = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::int64_t element = rest;
-  int difference[3];
-  bool reached = true;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = matrix_size[axis], size = n == 1 ? 1 : 2 * n;
-    const int index = static_cast<int>(rest % size);
-    rest /= size;
-    difference[axis] = index < n ? index : index - size;
-    reached = reached && difference[axis] > -n;
-  }
-  if (rest > 0) return;
-  Complex<T> value;
-  if (reached) {
-    const int sign = difference[half_axis] < 0 ? -1 : 1;
-    std::int64_t index = 0;
-    for (int axis = 2; axis >= 0; --axis)
-      index = index * half.extent[axis] + sign * difference[axis] - half.first[axis] / 2;
-    value = sign < 0 ? conj(values[index]) : values[index];
-  }
-  q[element] = value;
-}
-
 unsigned blocks_for(std::int64_t threads, int size = small_block) {
   return static_cast<unsigned>((threads + size - 1) / size);
 }
@@ -501,12 +469,7 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
   const VoxelGrid grid = half_difference_grid(matrix_size);
   Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, device);
   DirectSums<T>(trajectory, matrix_size, grid, device, sin_cos).adjoint(values.data(), 1, half.data());
-  const auto size = difference_grid(matrix_size);
-  Array<Complex<T>> q({size[2], size[1], size[0]}, device);
-  unfold_point_spread_kernel<T><<<blocks_for(q.size()), small_block>>>(
-      grid, half_axis_of(matrix_size), matrix_size[0], matrix_size[1], matrix_size[2], half.data(), q.data());
-  device::check_launch("unfold_point_spread_kernel");
-  return q;
+  return periodic_point_spread(half, grid, matrix_size);
 }
 
 #define FHD_INSTANTIATE(T)                                                                      \
@@ -519,3 +482,6 @@ FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE
 
 }  // namespace fhd
+
+FHD_POINTWISE_KERNEL(fhd::UnfoldPointSpread<float>)
+FHD_POINTWISE_KERNEL(fhd::UnfoldPointSpread<double>)

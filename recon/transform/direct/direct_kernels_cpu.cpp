@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "recon/transform/direct/direct.hpp"
+
 // Baseline (SSE2), AVX2 and AVX-512 are enough: the sets between them differ by nothing that is used here.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
@@ -181,37 +183,21 @@ HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT pan
   }
 }
 
-// Chunks [begin, end), `wide` at a time, which divides their number.
-template <int wide, bool single, int rows, class T>
-void multiply_row_tile(const T* a, const T* panel, int block, int groups, int begin, int end, int chunks,
-                       T* accumulators) {
+// Up to tile_rows / wide rows, of which `count` is tried next; chunks [begin, end), `wide` at a time, which divides
+// their number.
+template <int wide, bool single, int count = 1, class T>
+void multiply_rows(const T* a, int rows, const T* panel, int block, int groups, int begin, int end,
+                   int chunks, T* accumulators) {
+  if constexpr (count < tile_rows / wide) {
+    if (rows > count)
+      return multiply_rows<wide, single, count + 1>(a, rows, panel, block, groups, begin, end, chunks,
+                                                    accumulators);
+  }
   const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<T>()));
   const std::int64_t chunk_stride = std::int64_t{block} * 2 * lanes;
   for (int chunk = begin; chunk < end; chunk += wide)
-    multiply_tile<rows, wide, single>(a, panel + chunk * chunk_stride, chunk_stride, groups,
-                                      accumulators + chunk * 4 * lanes, std::int64_t{chunks} * 4 * lanes);
-}
-
-template <int wide, bool single, class T>
-void multiply_rows(const T* a, int rows, const T* panel, int block, int groups, int begin, int end,
-                   int chunks, T* accumulators) {
-  const auto multiply = [&]<int count>() {
-    multiply_row_tile<wide, single, count>(a, panel, block, groups, begin, end, chunks, accumulators);
-  };
-  switch (rows) {
-    case 1:
-      return multiply.template operator()<1>();
-    case 2:
-      return multiply.template operator()<2>();
-    case 3:
-      return multiply.template operator()<3>();
-    case 4:
-      return multiply.template operator()<std::min(4, tile_rows / wide)>();
-    case 5:
-      return multiply.template operator()<std::min(5, tile_rows / wide)>();
-    default:
-      return multiply.template operator()<tile_rows / wide>();
-  }
+    multiply_tile<count, wide, single>(a, panel + chunk * chunk_stride, chunk_stride, groups,
+                                       accumulators + chunk * 4 * lanes, std::int64_t{chunks} * 4 * lanes);
 }
 
 template <class T>
@@ -358,24 +344,24 @@ void general_sum(const double* const* k, int axes, const double* r, double sign,
 }
 
 template <class T>
-const Kernels<T>& kernels_of() {
-  static const Kernels<T> table{hwy::TargetName(HWY_TARGET),
-                                static_cast<int>(hn::Lanes(hn::ScalableTag<T>())),
-                                tile_rows,
-                                fill_axis_table<T>,
-                                fill_adjoint_panel<T>,
-                                fill_forward_panel<T>,
-                                accumulate_adjoint_tile<T>,
-                                forward_tile<T>,
-                                form_row_factor<T>,
-                                add_product<T>,
-                                add_conjugate_product<T>,
-                                general_sum<T>};
-  return table;
+Kernels<T> kernels_of() {
+  return {hwy::TargetName(HWY_TARGET),
+          static_cast<int>(hn::Lanes(hn::ScalableTag<T>())),
+          tile_rows,
+          fill_axis_table<T>,
+          fill_adjoint_panel<T>,
+          fill_forward_panel<T>,
+          accumulate_adjoint_tile<T>,
+          forward_tile<T>,
+          form_row_factor<T>,
+          add_product<T>,
+          add_conjugate_product<T>,
+          general_sum<T>};
 }
-// The dispatcher takes functions, not templates.
-const Kernels<float>& float_kernels() { return kernels_of<float>(); }
-const Kernels<double>& double_kernels() { return kernels_of<double>(); }
+const AllKernels& kernels_of_target() {
+  static const AllKernels all{kernels_of<float>(), kernels_of<double>()};
+  return all;
+}
 
 }  // namespace fhd::direct_cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -383,17 +369,30 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fhd::direct_cpu {
 
-HWY_EXPORT(float_kernels);
-HWY_EXPORT(double_kernels);
-
-template <>
-const Kernels<float>& kernels<float>() {
-  return HWY_DYNAMIC_DISPATCH(float_kernels)();
-}
-template <>
-const Kernels<double>& kernels<double>() {
-  return HWY_DYNAMIC_DISPATCH(double_kernels)();
-}
+HWY_EXPORT(kernels_of_target);
+const AllKernels& all_kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
 
 }  // namespace fhd::direct_cpu
+
+namespace fhd {
+
+std::string instruction_set() {
+  const std::string name = direct_cpu::kernels<float>().instruction_set;
+  return name.starts_with("AVX3") ? "avx512" : name.starts_with("AVX2") ? "avx2" : "sse2";
+}
+
+void limit_instruction_set(const std::string& limit) {
+  constexpr auto avx512 = HWY_AVX3 | HWY_AVX3_DL, avx2 = HWY_AVX2;
+  if (limit == "avx512")
+    hwy::DisableTargets(0);
+  else if (limit == "avx2")
+    hwy::DisableTargets(avx512);
+  else if (limit == "sse2")
+    hwy::DisableTargets(avx512 | avx2);
+  else
+    throw Error("instruction set", "avx512, avx2 or sse2", limit);
+  hwy::GetChosenTarget().DeInit();  // the next call of a kernel chooses anew
+}
+
+}  // namespace fhd
 #endif  // HWY_ONCE

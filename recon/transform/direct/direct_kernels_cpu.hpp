@@ -30,6 +30,7 @@
 // Sin and cos are taken in double, once per sample and axis; the other factors follow by rotation in double
 // (error <= N 2^-52), so that in single precision only the rounding of factors and sums remains.
 #include <cstdint>
+#include <tuple>
 
 #include "recon/array/array.hpp"
 
@@ -111,7 +112,11 @@ struct Kernels {
 };
 
 /// The kernels for the processor that the program runs on.
+using AllKernels = std::tuple<Kernels<float>, Kernels<double>>;
+const AllKernels& all_kernels();
 template <class T>
-const Kernels<T>& kernels();
+const Kernels<T>& kernels() {
+  return std::get<Kernels<T>>(all_kernels());
+}
 
 }  // namespace fhd::direct_cpu

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recon/domain/scan.hpp"
-#include "recon/transform/transform_cost.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 

@@ -1,15 +1,221 @@
-#include "recon/transform/gridded/gridded_cpu.hpp"
-
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
 #include <vector>
 
 #include "recon/array/fft.hpp"
-#include "recon/transform/gridded/sample_grid_cpu.hpp"
+#include "recon/transform/gridded/gridded_backends.hpp"
+#include "recon/transform/gridded/gridded_kernels_cpu.hpp"
 
 namespace fhd {
 namespace {
+
+/// Sorted samples on the oversampled grid: spreading and interpolation without Fourier transforms.
+///
+/// The grid is cut into tiles. The kernel of a tile's samples reaches at most one kernel width beyond its
+/// upper edges, and tiles of one colour (parity of the tile's index along each axis) do not touch each other:
+/// threads take the tiles of one colour, colour after colour. No two threads write one point, and the sums do
+/// not depend on the number of threads. One call at a time: the threads' buffers are kept.
+template <class T>
+class SampleGridCpu {
+ public:
+  SampleGridCpu(const Trajectory& trajectory, const GriddedCost& cost)
+      : sample_count_(trajectory.sample_count()), tiles_(cost.gridding()), points_(cost.gridding().points) {
+    if (sample_count_ >= std::int64_t{1} << 31)
+      throw Error("trajectory", "fewer than 2^31 samples", std::to_string(sample_count_));
+    const KaiserBessel& kernel = cost.gridding().kernel;
+    table_.width = kernel.width;
+    table_.degree = static_cast<int>(kernel.coefficients.size()) - 1;
+    for (int power = 0; power <= table_.degree; ++power)
+      for (int i = 0; i < kernel.width; ++i)
+        table_.coefficients[power][i] = static_cast<T>(kernel.coefficients[power][i]);
+    Positions positions;
+    const auto tile_of = locate(trajectory, cost.gridding().matrix_size, positions);
+    list_tiles(sort(tile_of, positions));
+  }
+
+  /// grids[coil][z][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride`
+  /// between coils.
+  void spread(const Complex<T>* values, std::int64_t value_stride, std::int64_t coils,
+              Complex<T>* grids) const {
+    const auto& size = tiles_.grid;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t row = 0; row < coils * size[2] * size[1]; ++row)
+      std::fill_n(grids + row * size[0], size[0], Complex<T>());
+    for_each_tile(
+        coils, true, [&](const Tile& tile, std::int64_t first, std::int64_t used, Complex<T>* part) {
+          std::fill_n(part, used * tile.shape.volume(), Complex<T>());
+          gridded_cpu::kernels<T>().spread(table_, samples_of(tile), tile.shape, static_cast<int>(used),
+                                           values + first * value_stride, value_stride, part);
+          for_each_run(tile, first, used, [&](std::int64_t at, std::int64_t count) {
+            for (std::int64_t j = 0; j < count; ++j) grids[at + j] += part[j];
+            part += count;
+          });
+        });
+  }
+
+  /// values[coil][sample] = sum of the grid points times the kernel around the sample.
+  void interpolate(const Complex<T>* grids, std::int64_t coils, Complex<T>* values,
+                   std::int64_t value_stride) const {
+    for_each_tile(
+        coils, false, [&](const Tile& tile, std::int64_t first, std::int64_t used, Complex<T>* part) {
+          Complex<T>* to = part;
+          for_each_run(tile, first, used, [&](std::int64_t at, std::int64_t count) {
+            std::copy_n(grids + at, count, to);
+            to += count;
+          });
+          gridded_cpu::kernels<T>().interpolate(table_, samples_of(tile), tile.shape, static_cast<int>(used),
+                                                part, values + first * value_stride, value_stride);
+        });
+  }
+
+ private:
+  struct Tile {
+    std::int64_t corner[3];        ///< its first grid point
+    gridded_cpu::TileShape shape;  ///< with the margin at its upper edges
+    std::int64_t begin, count;     ///< its samples, in sorted order
+  };
+  /// Where samples lie, in their order: first grid point of the kernel, counted from the corner of its tile,
+  /// and offset z in [-1, 1), per axis.
+  struct Positions {
+    std::array<std::vector<std::int32_t>, 3> first;
+    std::array<std::vector<T>, 3> offset;
+    void resize(std::int64_t samples) {
+      for (int axis = 0; axis < 3; ++axis) first[axis].resize(samples), offset[axis].resize(samples);
+    }
+  };
+
+  /// Positions of the samples, and their tiles.
+  std::vector<std::int32_t> locate(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                                   Positions& positions) const {
+    std::vector<std::int32_t> tile_of(sample_count_);
+    positions.resize(sample_count_);
+    const auto &size = tiles_.grid, &count = tiles_.count;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t m = 0; m < sample_count_; ++m) {
+      std::int64_t tile = 0;
+      for (int axis = 2; axis >= 0; --axis) {
+        std::int64_t index = 0, point = 0;
+        if (points_[axis] > 1) {
+          const double u =
+              trajectory.k[axis * sample_count_ + m] * static_cast<double>(size[axis]) / matrix_size[axis];
+          const double begin = u - table_.width / 2.0, up = std::ceil(begin);
+          positions.offset[axis][m] = static_cast<T>(2 * (up - begin) - 1);
+          point = static_cast<std::int64_t>(up) % size[axis];
+          if (point < 0) point += size[axis];
+          // The last tile that begins at or before the point.
+          index = ((point + 1) * count[axis] - 1) / size[axis];
+        }
+        positions.first[axis][m] = static_cast<std::int32_t>(point - tiles_.corner(axis, index));
+        tile = tile * count[axis] + index;
+      }
+      tile_of[m] = static_cast<std::int32_t>(tile);
+    }
+    return tile_of;
+  }
+
+  /// Counting sort by tile; samples of one tile stay in their order. Returns where each tile begins.
+  std::vector<std::int64_t> sort(const std::vector<std::int32_t>& tile_of, const Positions& positions) {
+    std::vector<std::int64_t> begin(tiles_.all() + 1);
+    for (auto tile : tile_of) ++begin[tile + 1];
+    for (std::int64_t tile = 0; tile < tiles_.all(); ++tile) begin[tile + 1] += begin[tile];
+    order_.resize(sample_count_);
+    auto next = begin;
+    for (std::int64_t m = 0; m < sample_count_; ++m)
+      order_[next[tile_of[m]]++] = static_cast<std::int32_t>(m);
+    sorted_.resize(sample_count_);
+    for (int axis = 0; axis < 3; ++axis) {
+#pragma omp parallel for schedule(static)
+      for (std::int64_t i = 0; i < sample_count_; ++i) {
+        sorted_.first[axis][i] = positions.first[axis][order_[i]];
+        sorted_.offset[axis][i] = positions.offset[axis][order_[i]];
+      }
+    }
+    return begin;
+  }
+
+  void list_tiles(const std::vector<std::int64_t>& begin) {
+    const auto& count = tiles_.count;
+    for (std::int64_t index = 0; index < tiles_.all(); ++index) {
+      if (begin[index + 1] == begin[index]) continue;
+      const std::int64_t at[3] = {index % count[0], index / count[0] % count[1],
+                                  index / (count[0] * count[1])};
+      Tile tile{};
+      int colour = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        tile.corner[axis] = tiles_.corner(axis, at[axis]);
+        tile.shape.points[axis] = points_[axis];
+        tile.shape.size[axis] = tiles_.corner(axis, at[axis] + 1) - tile.corner[axis] + tiles_.margin[axis];
+        colour |= static_cast<int>(at[axis] % 2) << axis;
+      }
+      tile.begin = begin[index];
+      tile.count = begin[index + 1] - begin[index];
+      colours_[colour].push_back(tile);
+    }
+    // Long tiles first, so that no thread is left with one at the end.
+    for (auto& list : colours_)
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Tile& a, const Tile& b) { return a.count > b.count; });
+  }
+
+  /// work(tile, first coil, coils, memory for their tiles), in parallel; the tiles of one colour after those of
+  /// another where they write to the grid.
+  template <class Work>
+  void for_each_tile(std::int64_t coils, bool writes, const Work& work) const {
+    const std::int64_t at_once = tiles_.coils_in_cache(coils, sizeof(Complex<T>)),
+                       part = at_once * tiles_.largest_volume;
+    memory_for(buffers_, omp_get_max_threads() * part);
+#pragma omp parallel
+    for (const auto& tiles : colours_) {
+#pragma omp for schedule(dynamic) nowait
+      for (const Tile& tile : tiles)
+        for (std::int64_t first = 0; first < coils; first += at_once)
+          work(tile, first, std::min(at_once, coils - first), buffers_.data() + omp_get_thread_num() * part);
+      if (writes) {
+#pragma omp barrier
+      }
+    }
+  }
+
+  gridded_cpu::TileSamples<T> samples_of(const Tile& tile) const {
+    gridded_cpu::TileSamples<T> samples{order_.data() + tile.begin, {}, {}, tile.count};
+    for (int axis = 0; axis < 3; ++axis) {
+      samples.first[axis] = sorted_.first[axis].data() + tile.begin;
+      samples.offset[axis] = sorted_.offset[axis].data() + tile.begin;
+    }
+    return samples;
+  }
+
+  /// body(grid offset, count) for the runs of consecutive grid points of a tile, coil by coil, periodic.
+  template <class Body>
+  void for_each_run(const Tile& tile, std::int64_t first_coil, std::int64_t coils, Body body) const {
+    const auto& size = tiles_.grid;
+    for (std::int64_t coil = first_coil; coil < first_coil + coils; ++coil)
+      for (std::int64_t z = 0; z < tile.shape.size[2]; ++z)
+        for (std::int64_t y = 0; y < tile.shape.size[1]; ++y) {
+          const std::int64_t grid_z = (tile.corner[2] + z) % size[2], grid_y = (tile.corner[1] + y) % size[1];
+          const std::int64_t line = ((coil * size[2] + grid_z) * size[1] + grid_y) * size[0];
+          std::int64_t x = tile.corner[0];
+          for (std::int64_t left = tile.shape.size[0]; left > 0; x = 0) {
+            const std::int64_t count = std::min(left, size[0] - x);
+            body(line + x, count);
+            left -= count;
+          }
+        }
+  }
+
+  std::int64_t sample_count_;
+  GridTiles tiles_;
+  std::array<int, 3> points_;  ///< of the kernel, 1 on an axis without extent
+  gridded_cpu::KernelTable<T> table_;
+  std::vector<std::int32_t> order_;  ///< sorted -> sample
+  Positions sorted_;
+  std::array<std::vector<Tile>, 8> colours_;
+  mutable Array<Complex<T>> buffers_;  ///< [thread][coil][point of a tile]
+};
 
 /// forward: image / phi^, zero-padded, FFT, interpolated; adjoint: the transpose of each step in reverse.
 /// Lines of voxels that are zero, or not wanted, are left out of the FFTs. One call at a time: grids and
@@ -27,13 +233,9 @@ class GriddedTransformCpu final : public FourierTransform<T> {
     const Gridding& gridding = cost.gridding();
     for (int axis = 0; axis < 3; ++axis) {
       const int n = gridding.matrix_size[axis], g = static_cast<int>(size_[axis]);
-      for (int i = 0; i < n; ++i) {
-        const int from_centre = i - n / 2;
-        place_[axis].push_back(from_centre < 0 ? from_centre + g : from_centre);
-        deapodisation_[axis].push_back(
-            n == 1 ? T(1)
-                   : static_cast<T>(1 / gridding.kernel.transform(static_cast<double>(from_centre) / g)));
-      }
+      for (int i = 0; i < n; ++i) place_[axis].push_back((i - n / 2 + g) % g);
+      const auto factors = gridding.deapodisation(axis);
+      deapodisation_[axis].assign(factors.begin(), factors.end());
       for (int i = 0; i < g; ++i) every_[axis].push_back(i);
     }
   }
@@ -68,47 +270,32 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   template <class Body>
   void for_each_group(std::int64_t coils, Body body) const {
     const std::int64_t group = cost_.coils_together(coils), buffers = omp_get_max_threads() * buffer_size();
-    if (grids_.size() < group * points()) grids_ = Array<Complex<T>>(Shape{group * points()});
-    if (buffers_.size() < buffers) buffers_ = Array<Complex<T>>(Shape{buffers});
+    memory_for(grids_, group * points());
+    memory_for(buffers_, buffers);
     for (std::int64_t first = 0; first < coils; first += group) body(first, std::min(group, coils - first));
   }
   std::int64_t buffer_size() const { return cost_.fft_elements(); }
   /// Of the calling thread.
   Complex<T>* buffer() const { return buffers_.data() + omp_get_thread_num() * buffer_size(); }
 
-  /// FFTs of `wide` columns of the grid: the rows `from` are read (the others are zero), the rows `to` are
-  /// written.
-  void transform_columns(const Fft1d<T>& fft, int sign, Complex<T>* at, std::int64_t stride,
-                         std::int64_t used, const std::vector<int>& from, const std::vector<int>& to) const {
+  /// FFTs along y in the planes of the image, or along z of all columns, `wide` columns at a time: of the grid, what
+  /// lies at voxels is read (the rest is zero) and all is written, or the reverse.
+  void transform_columns(int axis, int sign, Complex<T>* grid) const {
+    if (size_[axis] == 1) return;
+    const std::int64_t stride = axis == 1 ? size_[0] : size_[1] * size_[0],
+                       planes = axis == 1 ? static_cast<std::int64_t>(place_[2].size()) : 1,
+                       chunks = (stride + wide - 1) / wide;
+    const auto &from = sign < 0 ? place_[axis] : every_[axis], &to = sign < 0 ? every_[axis] : place_[axis];
     Complex<T>* rows = buffer();
-    std::fill_n(rows, fft.size() * wide, Complex<T>());
-    for (int i : from) std::copy_n(at + i * stride, used, rows + i * wide);
-    sign < 0 ? fft.forward(rows) : fft.backward(rows);
-    for (int i : to) std::copy_n(rows + i * wide, used, at + i * stride);
-  }
-
-  void pass_y(int sign, Complex<T>* grid) const {
-    const auto [gx, gy, gz] = size_;
-    if (gy == 1) return;
-    const std::int64_t chunks = (gx + wide - 1) / wide;
 #pragma omp for schedule(static)
-    for (std::int64_t unit = 0; unit < static_cast<std::int64_t>(place_[2].size()) * chunks; ++unit) {
-      const std::int64_t first = unit % chunks * wide;
-      transform_columns(fft_[1], sign, grid + place_[2][unit / chunks] * gy * gx + first, gx,
-                        std::min(wide, gx - first), sign < 0 ? place_[1] : every_[1],
-                        sign < 0 ? every_[1] : place_[1]);
-    }
-  }
-  void pass_z(int sign, Complex<T>* grid) const {
-    const auto [gx, gy, gz] = size_;
-    if (gz == 1) return;
-    const std::int64_t columns_in_plane = gy * gx, chunks = (columns_in_plane + wide - 1) / wide;
-#pragma omp for schedule(static)
-    for (std::int64_t unit = 0; unit < chunks; ++unit) {
-      const std::int64_t first = unit * wide;
-      transform_columns(fft_[2], sign, grid + first, columns_in_plane,
-                        std::min(wide, columns_in_plane - first), sign < 0 ? place_[2] : every_[2],
-                        sign < 0 ? every_[2] : place_[2]);
+    for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
+      const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
+      const std::int64_t plane = axis == 1 ? place_[2][unit / chunks] : 0;
+      Complex<T>* at = grid + plane * size_[1] * size_[0] + first;
+      std::fill_n(rows, size_[axis] * wide, Complex<T>());
+      for (int i : from) std::copy_n(at + i * stride, used, rows + i * wide);
+      sign < 0 ? fft_[axis].forward(rows) : fft_[axis].backward(rows);
+      for (int i : to) std::copy_n(rows + i * wide, used, at + i * stride);
     }
   }
 
@@ -128,8 +315,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
         fft_[0].forward(line);
         std::copy_n(line, gx, grid + (place_[2][z] * gy + place_[1][y]) * gx);
       }
-      pass_y(-1, grid);
-      pass_z(-1, grid);
+      transform_columns(1, -1, grid);
+      transform_columns(2, -1, grid);
     }
   }
 
@@ -139,8 +326,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
 #pragma omp parallel
     {
       Complex<T>* line = buffer();
-      pass_z(+1, grid);
-      pass_y(+1, grid);
+      transform_columns(2, +1, grid);
+      transform_columns(1, +1, grid);
 #pragma omp for schedule(static)
       for (int row = 0; row < nz * ny; ++row) {
         const int y = row % ny, z = row / ny;
@@ -176,21 +363,13 @@ template std::unique_ptr<FourierTransform<float>> make_gridded_transform_cpu<flo
 template std::unique_ptr<FourierTransform<double>> make_gridded_transform_cpu<double>(const Trajectory&,
                                                                                       const GriddedCost&);
 
-Array<float> density_fixed_point_cpu(const Trajectory& trajectory, const GriddedCost& cost, int iterations) {
-  const SampleGridCpu<float> grid(trajectory, cost);
-  const std::int64_t samples = trajectory.sample_count();
-  Array<Complex<float>> weights(Shape{samples}), blurred(Shape{samples}),
-      points(Shape{cost.gridding().grid_points()});
-  for (auto& w : weights) w = 1.0f;
-  for (int iteration = 0; iteration < iterations; ++iteration) {
-    grid.spread(weights.data(), samples, 1, points.data());
-    grid.interpolate(points.data(), 1, blurred.data(), samples);
-    for (std::int64_t m = 0; m < samples; ++m)
-      weights[m].re /= blurred[m].re;  // > 0: every sample blurs onto itself
-  }
-  Array<float> result(Shape{samples});
-  for (std::int64_t m = 0; m < samples; ++m) result[m] = weights[m].re;
-  return result;
+Blur make_blur_cpu(const Trajectory& trajectory, const GriddedCost& cost) {
+  auto grid = std::make_shared<const SampleGridCpu<float>>(trajectory, cost);
+  auto points = std::make_shared<Array<Complex<float>>>(Shape{cost.gridding().grid_points()});
+  return [=](const Array<Complex<float>>& in, Array<Complex<float>>& out) {
+    grid->spread(in.data(), in.size(), 1, points->data());
+    grid->interpolate(points->data(), 1, out.data(), out.size());
+  };
 }
 
 }  // namespace fhd

@@ -1,11 +1,12 @@
-// The gridded transform, density compensation and point spread on the device: what stands around the sweeps
+// The gridded transform and the sums of density compensation on the device: what stands around the sweeps
 // of sample_grid_cuda.cuh.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "recon/array/cufft_plan.hpp"
-#include "recon/transform/gridded/gridded_cuda.hpp"
+#include "recon/array/cufft.hpp"
+#include "recon/array/pointwise_cuda.cuh"
+#include "recon/transform/gridded/gridded_backends.hpp"
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
 
 namespace fhd {
@@ -67,34 +68,6 @@ __global__ void pad_images_kernel(MatrixSize matrix, GridShape shape, Deapodisat
         inside && x >= 0 ? (factor * deapodisation.factors[0][x]) * images[image_line * matrix.n[0] + x]
                          : Complex<T>{};
   }
-}
-
-// w(m) /= (C w)(m), or w = 1 without C w. One thread per sample.
-__global__ void update_weights_kernel(std::int64_t samples, const Complex<float>* blurred,
-                                      Complex<float>* weights) {
-  const std::int64_t m = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (m >= samples) return;
-  weights[m] = blurred == nullptr ? Complex<float>(1) : Complex<float>(weights[m].re / blurred[m].re);
-}
-
-// q(n mod 2N) = centred(n + floor(2N / 2)) for |n| < N, else 0. One thread per element of q.
-template <class T>
-__global__ void shift_point_spread_kernel(MatrixSize matrix, MatrixSize grid, const Complex<T>* centred,
-                                          Complex<T>* q) {
-  std::int64_t rest = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::int64_t element = rest;
-  int from[3];
-  bool reached = true;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int size = grid.n[axis], index = static_cast<int>(rest % size);
-    rest /= size;
-    const int n = index < matrix.n[axis] ? index : index - size;
-    reached = reached && n > -matrix.n[axis];
-    from[axis] = n + size / 2;
-  }
-  if (rest > 0) return;
-  q[element] =
-      reached ? centred[(std::int64_t{from[2]} * grid.n[1] + from[1]) * grid.n[0] + from[0]] : Complex<T>{};
 }
 
 // --- Fourier transforms of the grid ---
@@ -173,14 +146,9 @@ class GriddedTransformCuda final : public FourierTransform<T> {
         grid_(trajectory, cost) {
     const Gridding& gridding = cost.gridding();
     for (int axis = 0; axis < 3; ++axis) {
-      const int n = gridding.matrix_size[axis];
-      matrix_.n[axis] = n;
-      std::vector<T> factors(n, T(1));
-      if (n > 1)
-        for (int i = 0; i < n; ++i)
-          factors[i] = static_cast<T>(
-              1 / gridding.kernel.transform(static_cast<double>(i - n / 2) / gridding.grid[axis]));
-      deapodisation_[axis] = on_device(factors, this->device());
+      matrix_.n[axis] = gridding.matrix_size[axis];
+      const auto factors = gridding.deapodisation(axis);
+      deapodisation_[axis] = on_device(std::vector<T>(factors.begin(), factors.end()), this->device());
     }
   }
 
@@ -226,8 +194,8 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   void for_each_group(std::int64_t coils, Body body) const {
     const CurrentDevice guard(this->device());
     const std::int64_t together = cost_.coils_together(coils), groups = (coils + together - 1) / together;
-    grow(points_, cost_.gridding().grid_points() * together);
-    grow(scratch_, cost_.row_elements(together));
+    memory_for(points_, cost_.gridding().grid_points() * together, this->device());
+    memory_for(scratch_, cost_.row_elements(together), this->device());
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = coils * group / groups, used = coils * (group + 1) / groups - first;
       body(first, static_cast<int>(used), fft_of(static_cast<int>(used)));
@@ -241,14 +209,10 @@ class GriddedTransformCuda final : public FourierTransform<T> {
       ffts_.emplace_back(coils, GridFft<T>(grid_.shape(), this->matrix_size(), coils, this->device()));
       found = std::prev(ffts_.end());
       // Room enough as a rule: the rows take several times as much as the grids.
-      grow(scratch_, static_cast<std::int64_t>(found->second.work_bytes() / sizeof(Complex<T>)) + 1);
+      memory_for(scratch_, static_cast<std::int64_t>(found->second.work_bytes() / sizeof(Complex<T>)) + 1,
+                 this->device());
     }
     return found->second;
-  }
-  void grow(Array<Complex<T>>& array, std::int64_t size) const {
-    if (array.size() >= size) return;
-    array = Array<Complex<T>>();  // not both at once
-    array = Array<Complex<T>>({size}, this->device());
   }
 
   GriddedCost cost_;
@@ -269,50 +233,24 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajector
   return std::make_unique<GriddedTransformCuda<T>>(trajectory, cost);
 }
 
-Array<float> density_fixed_point_cuda(const Trajectory& trajectory, const GriddedCost& cost, int iterations) {
+Blur make_blur_cuda(const Trajectory& trajectory, const GriddedCost& cost) {
   const Device device = cost.sizes().device;
   const CurrentDevice guard(device);
-  const std::int64_t samples = trajectory.sample_count();
-  const SampleGridCuda<float> grid(trajectory, cost);
-  Array<Complex<float>> weights({samples}, device), blurred({samples}, device),
-      points({cost.gridding().grid_points()}, device), rows({cost.row_elements(1)}, device);
-  const auto update = [&](const Complex<float>* by) {
-    update_weights_kernel<<<blocks_for(samples), small_block>>>(samples, by, weights.data());
-    device::check_launch("update_weights_kernel");
+  auto grid = std::make_shared<const SampleGridCuda<float>>(trajectory, cost);
+  auto points = std::make_shared<Array<Complex<float>>>(Shape{cost.gridding().grid_points()}, device),
+       rows = std::make_shared<Array<Complex<float>>>(Shape{cost.row_elements(1)}, device);
+  return [=](const Array<Complex<float>>& in, Array<Complex<float>>& out) {
+    const CurrentDevice current(device);
+    grid->spread(in.data(), in.size(), 1, rows->data(), rows->size(), points->data());
+    grid->interpolate(points->data(), 1, out.data(), out.size());
   };
-  update(nullptr);
-  for (int iteration = 0; iteration < iterations; ++iteration) {
-    grid.spread(weights.data(), samples, 1, rows.data(), rows.size(), points.data());
-    grid.interpolate(points.data(), 1, blurred.data(), samples);
-    update(blurred.data());
-  }
-  const Array<Complex<float>> host = weights.to(Device::cpu());
-  Array<float> result({samples});
-  for (std::int64_t m = 0; m < samples; ++m) result[m] = host[m].re;
-  return result;
 }
 
-template <class T>
-Array<Complex<T>> periodic_point_spread_cuda(const Array<Complex<T>>& centred,
-                                             std::array<int, 3> matrix_size) {
-  const CurrentDevice guard(centred.device());
-  MatrixSize matrix, size;
-  for (int axis = 0; axis < 3; ++axis) {
-    matrix.n[axis] = matrix_size[axis];
-    size.n[axis] = static_cast<int>(centred.extent(3 - axis));
-  }
-  Array<Complex<T>> q({size.n[2], size.n[1], size.n[0]}, centred.device());
-  shift_point_spread_kernel<T><<<blocks_for(q.size()), small_block>>>(matrix, size, centred.data(), q.data());
-  device::check_launch("shift_point_spread_kernel");
-  return q;
-}
-
-#define FHD_INSTANTIATE(T)                                                                          \
-  template std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda<T>(const Trajectory&,   \
-                                                                               const GriddedCost&); \
-  template Array<Complex<T>> periodic_point_spread_cuda<T>(const Array<Complex<T>>&, std::array<int, 3>);
-FHD_INSTANTIATE(float)
-FHD_INSTANTIATE(double)
-#undef FHD_INSTANTIATE
+template std::unique_ptr<FourierTransform<float>> make_gridded_transform_cuda<float>(const Trajectory&,
+                                                                                     const GriddedCost&);
+template std::unique_ptr<FourierTransform<double>> make_gridded_transform_cuda<double>(const Trajectory&,
+                                                                                       const GriddedCost&);
 
 }  // namespace fhd
+
+FHD_POINTWISE_KERNEL(fhd::UpdateWeights)

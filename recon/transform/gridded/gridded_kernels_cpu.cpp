@@ -118,13 +118,9 @@ void interpolate(const KernelTable<T>& kernel, const TileSamples<T>& samples, co
   });
 }
 
-const Kernels<float>& float_kernels() {
-  static const Kernels<float> table{spread<float>, interpolate<float>};
-  return table;
-}
-const Kernels<double>& double_kernels() {
-  static const Kernels<double> table{spread<double>, interpolate<double>};
-  return table;
+const AllKernels& kernels_of_target() {
+  static const AllKernels all{{spread<float>, interpolate<float>}, {spread<double>, interpolate<double>}};
+  return all;
 }
 
 }  // namespace fhd::gridded_cpu::HWY_NAMESPACE
@@ -133,17 +129,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fhd::gridded_cpu {
 
-HWY_EXPORT(float_kernels);
-HWY_EXPORT(double_kernels);
-
-template <>
-const Kernels<float>& kernels<float>() {
-  return HWY_DYNAMIC_DISPATCH(float_kernels)();
-}
-template <>
-const Kernels<double>& kernels<double>() {
-  return HWY_DYNAMIC_DISPATCH(double_kernels)();
-}
+HWY_EXPORT(kernels_of_target);
+const AllKernels& all_kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
 
 }  // namespace fhd::gridded_cpu
 #endif  // HWY_ONCE

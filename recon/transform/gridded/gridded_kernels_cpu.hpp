@@ -1,9 +1,9 @@
 #pragma once
 // The inner loops of gridding, compiled once per instruction set and chosen at run time.
 #include <cstdint>
+#include <tuple>
 
-#include "recon/array/complex.hpp"
-#include "recon/transform/gridded/kaiser_bessel.hpp"
+#include "recon/transform/gridded/gridding.hpp"
 
 namespace fhd::gridded_cpu {
 
@@ -41,7 +41,12 @@ struct Kernels {
                       int coils, const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride);
 };
 
+/// The kernels for the processor that the program runs on.
+using AllKernels = std::tuple<Kernels<float>, Kernels<double>>;
+const AllKernels& all_kernels();
 template <class T>
-const Kernels<T>& kernels();
+const Kernels<T>& kernels() {
+  return std::get<Kernels<T>>(all_kernels());
+}
 
 }  // namespace fhd::gridded_cpu

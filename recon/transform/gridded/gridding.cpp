@@ -9,12 +9,87 @@
 #include <string>
 #include <utility>
 
+#include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 
 namespace fhd {
-namespace {
 
 using std::numbers::pi;
+
+double bessel_i0(double x) {
+  const double quarter = x * x / 4;
+  double term = 1, sum = 1;
+  for (int j = 1; term > 1e-17 * sum; ++j) {
+    term *= quarter / (static_cast<double>(j) * j);
+    sum += term;
+  }
+  return sum;
+}
+
+KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversampling(oversampling_factor) {
+  if (!(accuracy > 0 && accuracy <= 0.1))
+    throw Error("accuracy of the gridded transform", "a relative error in (0, 0.1]",
+                std::to_string(accuracy));
+  width = static_cast<int>(std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling))));
+  if (width > largest_width)
+    throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
+                std::to_string(accuracy), "use settings.transform = direct");
+  const double ratio = width / oversampling * (oversampling - 0.5);
+  beta = pi * std::sqrt(ratio * ratio - 0.8);
+
+  // Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire
+  // but for its ends, where its slope is bounded.
+  const int degree = width + extra_degree;
+  coefficients.assign(degree + 1, {});
+  for (int i = 0; i < width; ++i) {
+    std::vector<double> chebyshev(degree + 1);
+    for (int j = 0; j <= degree; ++j) {
+      double sum = 0;
+      for (int node = 0; node <= degree; ++node) {
+        const double angle = pi * (node + 0.5) / (degree + 1);
+        sum += value(-width / 2.0 + i + (std::cos(angle) + 1) / 2) * std::cos(j * angle);
+      }
+      chebyshev[j] = (j == 0 ? 1.0 : 2.0) / (degree + 1) * sum;
+    }
+    // T_{j+1} = 2 z T_j - T_{j-1}
+    std::vector<double> previous(degree + 1), current(degree + 1);
+    previous[0] = 1;
+    current[1] = 1;
+    for (int power = 0; power <= degree; ++power) coefficients[power][i] = chebyshev[0] * previous[power];
+    for (int j = 1; j <= degree; ++j) {
+      for (int power = 0; power <= degree; ++power) coefficients[power][i] += chebyshev[j] * current[power];
+      std::vector<double> next(degree + 1);
+      for (int power = 0; power <= degree; ++power)
+        next[power] = (power > 0 ? 2 * current[power - 1] : 0) - previous[power];
+      previous = current;
+      current = next;
+    }
+  }
+}
+
+double KaiserBessel::value(double u) const {
+  const double t = 2 * u / width;
+  return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / bessel_i0(beta) : 0)
+                    : bessel_i0(beta * std::sqrt(1 - t * t)) / bessel_i0(beta);
+}
+
+double KaiserBessel::transform(double xi) const {
+  const double a = pi * width * xi;
+  const double square = beta * beta - a * a, s = std::sqrt(std::abs(square));
+  const double ratio = s < 1e-8 ? 1 : (square > 0 ? std::sinh(s) / s : std::sin(s) / s);
+  return width / bessel_i0(beta) * ratio;
+}
+
+std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_size) const {
+  std::array<std::int64_t, 3> size{1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis)
+    if (matrix_size[axis] > 1)
+      size[axis] = good_fft_size(
+          std::max(static_cast<int>(std::min(1e8, std::ceil(oversampling * matrix_size[axis]))), 2 * width));
+  return size;
+}
+
+namespace {
 
 /// 1 / phi^ amplifies rounding errors, the more, the smaller the grid and the wider the kernel: with 1.25, a
 /// request of 1e-4 on 162^3 voxels is met (1.6e-5, single precision), one of 1e-5 is not (4e-5).
@@ -48,14 +123,14 @@ double amplification_of(const Gridding& gridding) {
 }
 
 /// The smallest grid on which a kernel of `width` points keeps aliasing below `bound` exp(...), see
-/// kaiser_bessel.hpp; nothing where there is none.
+/// gridding.hpp; nothing where there is none.
 std::optional<KaiserBessel> kernel_of_width(int width, double bound, double accuracy) {
   constexpr double smallest_oversampling = 1.2, largest_oversampling = 2.2;
   const double share = std::log(bound / accuracy) / (pi * width);
   if (share >= 1) return {};
   const double oversampling = std::max(1 / (1 - share * share), smallest_oversampling);
   if (oversampling > largest_oversampling) return {};
-  // The accuracy for which kaiser_bessel.hpp takes exactly this width, with room for rounding.
+  // The accuracy for which KaiserBessel takes exactly this width, with room for rounding.
   const double reached = 10 * std::exp(-pi * width * std::sqrt(1 - 1 / oversampling)) * (1 + 1e-9);
   const KaiserBessel kernel(std::min(reached, 0.1), oversampling);
   if (kernel.width != width) return {};
@@ -70,7 +145,7 @@ Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
   // Measured on an H100 (validation/results): of a multiply-add, and of a grid point with its rows and FFT.
   constexpr double multiply_add_ns = 5.5e-5, point_ns = 0.04;
   const auto& n = sizes.matrix_size;
-  // The bound of kaiser_bessel.hpp. In a matrix of few voxels all of them lie near the edge, where aliasing
+  // The bound of gridding.hpp. In a matrix of few voxels all of them lie near the edge, where aliasing
   // is largest (measured for 2 x 2 x 2: 11).
   const double bound = std::any_of(n.begin(), n.end(), [](int m) { return m > 1 && m < 8; }) ? 15 : 10;
   const bool single = sizes.precision == Precision::single_precision;
@@ -99,6 +174,14 @@ Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
 Gridding::Gridding(std::array<int, 3> size, KaiserBessel of_kernel)
     : matrix_size(size), kernel(std::move(of_kernel)), grid(kernel.grid_size(size)) {
   for (int axis = 0; axis < 3; ++axis) points[axis] = size[axis] == 1 ? 1 : kernel.width;
+}
+
+std::vector<double> Gridding::deapodisation(int axis) const {
+  const int n = matrix_size[axis];
+  std::vector<double> factors(static_cast<std::size_t>(n), 1);
+  for (int i = 0; n > 1 && i < n; ++i)
+    factors[i] = 1 / kernel.transform(static_cast<double>(i - n / 2) / static_cast<double>(grid[axis]));
+  return factors;
 }
 
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy) {

@@ -1,7 +1,7 @@
 // Interpolation on the device, the sweep of spread_cuda.cu backwards. The picture is in sample_grid_cuda.cuh.
 #include <algorithm>
 
-#include "recon/transform/gridded/kernel_weights.cuh"
+#include "recon/transform/gridded/sample_grid_cuda.cuh"
 
 namespace fhd {
 

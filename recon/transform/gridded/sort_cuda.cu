@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "recon/transform/gridded/gridded_cuda.hpp"
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
 
 namespace fhd {

@@ -2,7 +2,7 @@
 // picture is in sample_grid_cuda.cuh.
 #include <algorithm>
 
-#include "recon/transform/gridded/kernel_weights.cuh"
+#include "recon/transform/gridded/sample_grid_cuda.cuh"
 
 namespace fhd {
 

@@ -6,9 +6,7 @@
 #include <cmath>
 
 #include "recon/array/fft.hpp"
-#include "recon/array/fft_work.hpp"
-#include "recon/transform/toeplitz/toeplitz_cpu.hpp"
-#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
 
@@ -41,7 +39,7 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>&
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   if (maps.device() != point_spread.device())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
-  if (maps.device().is_cpu()) return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, maps);
+  if (maps.device().is_cpu()) return make_toeplitz_normal_cpu(point_spread, maps);
   if constexpr (built_with_cuda) return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once);
   refuse_cuda();
 }

@@ -12,7 +12,7 @@
 
 #include "recon/array/array.hpp"
 #include "recon/array/linear_operator.hpp"
-#include "recon/array/operator_cost.hpp"
+#include "recon/array/work.hpp"
 
 namespace fhd {
 

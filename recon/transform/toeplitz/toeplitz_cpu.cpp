@@ -1,8 +1,10 @@
-#include "recon/transform/toeplitz/toeplitz_cpu.hpp"
-
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+
+#include "recon/array/fft.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
 
@@ -40,29 +42,6 @@ Array<T> packed_transfer(const Array<Complex<T>>& point_spread) {
   return packed;
 }
 
-}  // namespace
-
-template <class T>
-ToeplitzNormalCpu<T>::ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
-    : ToeplitzNormal<T>(point_spread, std::move(maps), 0),
-      matrix_{maps_.extent(3), maps_.extent(2), maps_.extent(1)},
-      grid_{point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
-      transfer_(packed_transfer(point_spread)),
-      fft_x_(static_cast<int>(grid_[0]), 1),
-      fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
-      fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
-  // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache
-  // set.
-  constexpr std::int64_t line = 64 / sizeof(Complex<T>);
-  pitch_ = (grid_[0] + line - 1) / line * line + line;
-  rows_ = grid_[2] > 1 ? grid_[1] : matrix_[1];
-  work_ = Array<Complex<T>>(Shape{matrix_[2], rows_, pitch_});
-  const std::int64_t buffer = std::max({grid_[0], grid_[1] * Fft1d<T>::wide, grid_[2] * Fft1d<T>::wide});
-  buffers_ = Array<Complex<T>>(Shape{omp_get_max_threads(), (buffer + line - 1) / line * line + line});
-}
-
-namespace {
-
 template <class Transform>
 void timed(double& seconds, const Transform& transform) {
   const double start = omp_get_wtime();
@@ -70,115 +49,171 @@ void timed(double& seconds, const Transform& transform) {
   seconds += omp_get_wtime() - start;
 }
 
+/// The CPU operator. Passes along x, y and z run over short FFTs in cache-sized buffers; rows of zeros are
+/// never transformed, rows outside the image are never transformed back, and the pass along the last axis
+/// multiplies by the transfer function between its two FFTs. Floor: the FFTs themselves, about 2 (1/4 + 1/2 +
+/// 1) 5 (2N)^3 log2(2N) operations per coil in 3D.
+template <class T>
+class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
+ public:
+  ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
+      : ToeplitzNormal<T>(point_spread, std::move(maps), 0),
+        matrix_{maps_.extent(3), maps_.extent(2), maps_.extent(1)},
+        grid_{point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
+        transfer_(packed_transfer(point_spread)),
+        fft_x_(static_cast<int>(grid_[0]), 1),
+        fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
+        fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
+    // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache
+    // set.
+    constexpr std::int64_t line = 64 / sizeof(Complex<T>);
+    pitch_ = (grid_[0] + line - 1) / line * line + line;
+    rows_ = grid_[2] > 1 ? grid_[1] : matrix_[1];
+    work_ = Array<Complex<T>>(Shape{matrix_[2], rows_, pitch_});
+    const std::int64_t buffer = std::max({grid_[0], grid_[1] * Fft1d<T>::wide, grid_[2] * Fft1d<T>::wide});
+    buffers_ = Array<Complex<T>>(Shape{omp_get_max_threads(), (buffer + line - 1) / line * line + line});
+  }
+
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    this->check_images(in, out);
+    const auto [nx, ny, nz] = matrix_;
+    const auto [gx, gy, gz] = grid_;
+    const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
+    const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
+    double fft_seconds = 0, thread_seconds = 0;
+#pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0))) reduction(+ : fft_seconds, thread_seconds)
+    {
+      const double began = omp_get_wtime();
+      Thread own{buffers_.data() + omp_get_thread_num() * buffers_.extent(1)};
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        const Complex<T>* map = maps_.data() + coil * in.size();
+        pad_rows(in.data(), map, own);
+        if (gz > 1) {
+          if (gy > 1)
+            for_columns(y, ny, gy, own,
+                        [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.forward(own.buffer); }); });
+          for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
+          if (gy > 1)
+            for_columns(y, gy, ny, own,
+                        [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.backward(own.buffer); }); });
+        } else if (gy > 1) {
+          for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
+        }
+        combine_rows(map, coil == 0, out.data(), own);
+      }
+      fft_seconds += own.fft_seconds;
+      thread_seconds += omp_get_wtime() - began;
+    }
+    fft_seconds_ += fft_seconds;
+    thread_seconds_ += thread_seconds;
+  }
+
+  /// Of the seconds of all threads in forward().
+  double fft_share() const { return fft_seconds_ / thread_seconds_; }
+
+ private:
+  /// One thread's buffer and its seconds in FFTW.
+  struct Thread {
+    Complex<T>* buffer;
+    double fft_seconds = 0;
+  };
+  /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
+  struct Columns {
+    const Fft1d<T>& fft;
+    std::int64_t slices, slice_stride, stride;
+  };
+  // The passes of one coil; each is called by all threads.
+
+  /// S rho, zero-padded, FFT along x.
+  void pad_rows(const Complex<T>* image, const Complex<T>* map, Thread& own) const {
+    const auto [nx, ny, nz] = matrix_;
+    const std::int64_t gx = grid_[0];
+    const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
+#pragma omp for schedule(static)
+    for (std::int64_t row = 0; row < nz * ny; ++row) {
+      Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
+      for (std::int64_t x = 0; x < nx; ++x) at[x] = map[row * nx + x] * image[row * nx + x];
+      std::fill(at + nx, at + gx, Complex<T>());
+      timed(own.fft_seconds, [&] { fft_x_.forward(at); });
+      if (along_x_only)
+        for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
+    }
+  }
+
+  /// Columns [n][wide] of the buffer, `loaded` elements and zeros, transformed; the first `stored` go back.
+  template <class Transform>
+  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, Thread& own,
+                   const Transform& transform) const {
+    constexpr std::int64_t wide = Fft1d<T>::wide;
+    const std::int64_t gx = grid_[0], chunks = (gx + wide - 1) / wide, stride = columns.stride;
+    Complex<T>* const buffer = own.buffer;
+#pragma omp for schedule(static)
+    for (std::int64_t unit = 0; unit < columns.slices * chunks; ++unit) {
+      const std::int64_t first = unit % chunks * wide, used = std::min(wide, gx - first);
+      Complex<T>* at = work_.data() + unit / chunks * columns.slice_stride + first;
+      for (std::int64_t i = 0; i < loaded; ++i) {
+        std::copy_n(at + i * stride, used, buffer + i * wide);
+        std::fill(buffer + i * wide + used, buffer + (i + 1) * wide, Complex<T>());
+      }
+      std::fill(buffer + loaded * wide, buffer + columns.fft.size() * wide, Complex<T>());
+      transform(unit);
+      for (std::int64_t i = 0; i < stored; ++i) std::copy_n(buffer + i * wide, used, at + i * stride);
+    }
+  }
+
+  /// FFT, transfer function, inverse FFT.
+  void convolve(const Fft1d<T>& fft, std::int64_t unit, Thread& own) const {
+    Complex<T>* const buffer = own.buffer;
+    timed(own.fft_seconds, [&] { fft.forward(buffer); });
+    const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
+    const T* transfer = transfer_.data() + unit * size;
+    for (std::int64_t i = 0; i < size; ++i) buffer[i] *= transfer[i];
+    timed(own.fft_seconds, [&] { fft.backward(buffer); });
+  }
+
+  /// Inverse FFT along x, crop, sum of conj(S) over the coils.
+  void combine_rows(const Complex<T>* map, bool first, Complex<T>* image, Thread& own) const {
+    const auto [nx, ny, nz] = matrix_;
+    // Same rows, same threads as in pad_rows: the next coil may start without waiting.
+#pragma omp for schedule(static) nowait
+    for (std::int64_t row = 0; row < nz * ny; ++row) {
+      Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
+      timed(own.fft_seconds, [&] { fft_x_.backward(at); });
+      Complex<T>* sum = image + row * nx;
+      const Complex<T>* s = map + row * nx;
+      if (first)
+        for (std::int64_t x = 0; x < nx; ++x) sum[x] = conj(s[x]) * at[x];
+      else
+        for (std::int64_t x = 0; x < nx; ++x) sum[x] += conj(s[x]) * at[x];
+    }
+  }
+
+  using ToeplitzNormal<T>::maps_;
+  std::array<std::int64_t, 3> matrix_, grid_;  // x, y, z
+  Array<T> transfer_;                          // in the order of use, see packed_transfer
+  Fft1d<T> fft_x_, fft_y_, fft_z_;
+  std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
+  mutable Array<Complex<T>> work_;     // one coil
+  mutable Array<Complex<T>> buffers_;  // [thread][...]
+  mutable double fft_seconds_ = 0, thread_seconds_ = 0;
+};
+
 }  // namespace
 
-/// S rho, zero-padded, FFT along x.
 template <class T>
-void ToeplitzNormalCpu<T>::pad_rows(const Complex<T>* image, const Complex<T>* map, Thread& own) const {
-  const auto [nx, ny, nz] = matrix_;
-  const std::int64_t gx = grid_[0];
-  const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
-#pragma omp for schedule(static)
-  for (std::int64_t row = 0; row < nz * ny; ++row) {
-    Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
-    for (std::int64_t x = 0; x < nx; ++x) at[x] = map[row * nx + x] * image[row * nx + x];
-    std::fill(at + nx, at + gx, Complex<T>());
-    timed(own.fft_seconds, [&] { fft_x_.forward(at); });
-    if (along_x_only)
-      for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
-  }
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
+                                                            const Array<Complex<T>>& maps) {
+  return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, maps);
 }
 
-/// Columns [n][wide] of the buffer, `loaded` elements and zeros, transformed; the first `stored` go back.
-template <class T>
-template <class Transform>
-void ToeplitzNormalCpu<T>::for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored,
-                                       Thread& own, const Transform& transform) const {
-  constexpr std::int64_t wide = Fft1d<T>::wide;
-  const std::int64_t gx = grid_[0], chunks = (gx + wide - 1) / wide, stride = columns.stride;
-  Complex<T>* const buffer = own.buffer;
-#pragma omp for schedule(static)
-  for (std::int64_t unit = 0; unit < columns.slices * chunks; ++unit) {
-    const std::int64_t first = unit % chunks * wide, used = std::min(wide, gx - first);
-    Complex<T>* at = work_.data() + unit / chunks * columns.slice_stride + first;
-    for (std::int64_t i = 0; i < loaded; ++i) {
-      std::copy_n(at + i * stride, used, buffer + i * wide);
-      std::fill(buffer + i * wide + used, buffer + (i + 1) * wide, Complex<T>());
-    }
-    std::fill(buffer + loaded * wide, buffer + columns.fft.size() * wide, Complex<T>());
-    transform(unit);
-    for (std::int64_t i = 0; i < stored; ++i) std::copy_n(buffer + i * wide, used, at + i * stride);
-  }
+double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz) {
+  return dynamic_cast<const ToeplitzNormalCpu<float>&>(toeplitz).fft_share();
 }
 
-/// FFT, transfer function, inverse FFT.
-template <class T>
-void ToeplitzNormalCpu<T>::convolve(const Fft1d<T>& fft, std::int64_t unit, Thread& own) const {
-  Complex<T>* const buffer = own.buffer;
-  timed(own.fft_seconds, [&] { fft.forward(buffer); });
-  const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
-  const T* transfer = transfer_.data() + unit * size;
-  for (std::int64_t i = 0; i < size; ++i) buffer[i] *= transfer[i];
-  timed(own.fft_seconds, [&] { fft.backward(buffer); });
-}
-
-/// Inverse FFT along x, crop, sum of conj(S) over the coils.
-template <class T>
-void ToeplitzNormalCpu<T>::combine_rows(const Complex<T>* map, bool first, Complex<T>* image,
-                                        Thread& own) const {
-  const auto [nx, ny, nz] = matrix_;
-  // Same rows, same threads as in pad_rows: the next coil may start without waiting.
-#pragma omp for schedule(static) nowait
-  for (std::int64_t row = 0; row < nz * ny; ++row) {
-    Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
-    timed(own.fft_seconds, [&] { fft_x_.backward(at); });
-    Complex<T>* sum = image + row * nx;
-    const Complex<T>* s = map + row * nx;
-    if (first)
-      for (std::int64_t x = 0; x < nx; ++x) sum[x] = conj(s[x]) * at[x];
-    else
-      for (std::int64_t x = 0; x < nx; ++x) sum[x] += conj(s[x]) * at[x];
-  }
-}
-
-template <class T>
-void ToeplitzNormalCpu<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-  this->check_images(in, out);
-  const auto [nx, ny, nz] = matrix_;
-  const auto [gx, gy, gz] = grid_;
-  const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
-  const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
-  double fft_seconds = 0, thread_seconds = 0;
-#pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0))) reduction(+ : fft_seconds, thread_seconds)
-  {
-    const double began = omp_get_wtime();
-    Thread own{buffers_.data() + omp_get_thread_num() * buffers_.extent(1)};
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
-      const Complex<T>* map = maps_.data() + coil * in.size();
-      pad_rows(in.data(), map, own);
-      if (gz > 1) {
-        if (gy > 1)
-          for_columns(y, ny, gy, own,
-                      [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.forward(own.buffer); }); });
-        for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
-        if (gy > 1)
-          for_columns(y, gy, ny, own,
-                      [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.backward(own.buffer); }); });
-      } else if (gy > 1) {
-        for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
-      }
-      combine_rows(map, coil == 0, out.data(), own);
-    }
-    fft_seconds += own.fft_seconds;
-    thread_seconds += omp_get_wtime() - began;
-  }
-  fft_seconds_ += fft_seconds;
-  thread_seconds_ += thread_seconds;
-}
-
-#define FHD_INSTANTIATE(T)             \
-  template class ToeplitzNormalCpu<T>; \
-  template Array<T> transfer_function<T>(const Array<Complex<T>>&);
+#define FHD_INSTANTIATE(T)                                                                          \
+  template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                 \
+  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu<T>(const Array<Complex<T>>&, \
+                                                                          const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -19,9 +19,8 @@
 #include <vector>
 
 #include "recon/array/cuda_check.hpp"
-#include "recon/array/cufft_plan.hpp"
-#include "recon/array/device.hpp"
-#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
+#include "recon/array/cufft.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
 namespace {

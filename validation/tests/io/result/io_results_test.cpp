@@ -10,11 +10,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "io/result/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/result/atomic_file.hpp"
 #include "io/result/nifti.hpp"
-#include "io/result/montage.hpp"
-#include "io/result/png.hpp"
+#include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "recon/array/vector_functors.hpp"
 #include "recon/array/vector_math.hpp"
 
 namespace fhd {

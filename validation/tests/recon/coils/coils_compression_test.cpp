@@ -6,8 +6,8 @@
 #include "data/simulate.hpp"
 #include "recon/coils/compression.hpp"
 #include "recon/coils/noise.hpp"
-#include "recon/pipeline/prepare.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "recon/pipeline/steps.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/problems.hpp"
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "recon/error.hpp"
-#include "recon/pipeline/device_memory.hpp"
 
 namespace {
 

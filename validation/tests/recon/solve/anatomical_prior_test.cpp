@@ -1,12 +1,11 @@
 // Resampling of a prior image by the affine maps, and the weights of its edges.
-#include "recon/solve/terms/anatomical_prior.hpp"
-
-#include "recon/domain/geometry.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "recon/domain/geometry.hpp"
+#include "recon/solve/terms/terms.hpp"
 
 namespace fhd {
 namespace {

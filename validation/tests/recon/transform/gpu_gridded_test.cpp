@@ -9,7 +9,7 @@
 #include "recon/array/device.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"
-#include "recon/transform/gridded/gridded_cuda.hpp"
+#include "recon/transform/gridded/gridded_backends.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
 #include "validation/tests/recon/transform/gridded_problems.hpp"

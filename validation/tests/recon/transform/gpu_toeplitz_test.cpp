@@ -5,7 +5,7 @@
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
-#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/problems.hpp"

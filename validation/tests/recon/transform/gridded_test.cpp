@@ -222,7 +222,7 @@ TEST(Gridding, of_a_gpu_is_a_compiled_width_that_keeps_the_accuracy) {
         EXPECT_TRUE(precision == Precision::single_precision
                         ? std::count(single.begin(), single.end(), g.kernel.width)
                         : std::count(wide.begin(), wide.end(), g.kernel.width));
-        // kaiser_bessel.hpp: the bound of the aliasing error.
+        // gridding.hpp: the bound of the aliasing error.
         const double share = std::sqrt(1 - 1 / g.kernel.oversampling);
         EXPECT_LE(10 * std::exp(-std::numbers::pi * g.kernel.width * share), accuracy * (1 + 1e-6));
       }

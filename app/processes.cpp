@@ -1,5 +1,6 @@
-#include "app/batch/ranks.hpp"
+#include "app/processes.hpp"
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,10 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
+#include <type_traits>
 
 #include "recon/array/device.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
@@ -36,8 +40,8 @@ int gpu_count() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-}  // namespace
-
+/// The first of these environment variables that holds a number >= 0. Slurm writes "4(x2)" for 4 tasks on each
+/// of 2 nodes.
 std::optional<int> number_in_environment(std::initializer_list<const char*> variables) {
   for (const char* variable : variables)
     if (const char* text = std::getenv(variable)) {
@@ -48,15 +52,19 @@ std::optional<int> number_in_environment(std::initializer_list<const char*> vari
   return {};
 }
 
+std::optional<int> local_rank_in_environment() {
+  return number_in_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"});
+}
+
+}  // namespace
+
 Ranks Ranks::of_environment() {
   Ranks ranks;
   ranks.count_ = std::max(
       1, number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1));
   if (ranks.count_ == 1) return ranks;  // also one task of a Slurm array
   ranks.rank_ = number_in_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
-  ranks.local_rank_ =
-      number_in_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-          .value_or(ranks.rank_);
+  ranks.local_rank_ = local_rank_in_environment().value_or(ranks.rank_);
   ranks.here_ = std::clamp(
       number_in_environment({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
           .value_or(ranks.count_),
@@ -70,6 +78,42 @@ std::string Ranks::choose_device(const std::string& asked) {
   gpu_in_use_ = gpus > 0;
   if (gpus == 0 || count_ == 1 || (asked != "auto" && asked != "cuda")) return {};
   return "cuda:" + std::to_string(local_rank_ % gpus);
+}
+
+MpiTeam::MpiTeam() {
+  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fhd_mpi.so";
+  // Open MPI looks its own parts up among global symbols.
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    throw Error("mpirun fhd recon", path.string() + ", which a build with MPI makes", dlerror(),
+                "install libopenmpi-dev and build again, or run one process");
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (!function) throw Error("fhd_mpi.so", name, "none", "build fhd again");
+  };
+  find("fhd_mpi_begin", begin_);
+  find("fhd_mpi_sum_float", sum_float_);
+  find("fhd_mpi_sum_double", sum_double_);
+  find("fhd_mpi_end", end_);
+  find("fhd_mpi_abort", abort_);
+  require(begin_(&rank_, &size_));
+}
+
+void MpiTeam::require(int error) {
+  if (error != 0) throw Error("MPI", "success", "error " + std::to_string(error));
+}
+
+int MpiTeam::local_rank() const { return local_rank_in_environment().value_or(rank_); }
+
+int MpiTeam::local_size() const {
+  const auto local =
+      number_in_environment({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"});
+  return std::max(1, local.value_or(size_));
+}
+
+std::shared_ptr<MpiTeam> join_team() {
+  if (number_in_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1) <= 1) return nullptr;
+  return std::make_shared<MpiTeam>();
 }
 
 }  // namespace fhd::app

@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA side of toeplitz.hpp (toeplitz_cuda.cu; not in a build without CUDA), and the sizes that its memory
-// follows from.
+// The CPU and the CUDA side of toeplitz.hpp (the latter not in a build without CUDA), and the sizes that the memory of
+// the GPU follows from.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -9,6 +9,9 @@
 
 namespace fhd {
 
+template <class T>
+std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
+                                                            const Array<Complex<T>>& maps);
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              const Array<Complex<T>>& maps,
@@ -67,6 +70,8 @@ inline bool cufft_needs_work(std::int64_t length) {
   return length > 1;
 }
 
+/// The share of FFTW in the time of all threads in forward() so far, of an operator of make_toeplitz_normal_cpu.
+double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz);
 /// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its cuFFT passes
 /// alone.
 struct ToeplitzTiming {

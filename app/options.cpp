@@ -1,19 +1,27 @@
-#include "app/recon_options.hpp"
+#include "app/options.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 
+#include "app/console.hpp"
+#include "app/option_names.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
+#include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
-#include "recon/transform/direct/direct_cpu.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
+
+// --- How to reconstruct
+
 namespace {
 
 template <class Choice>
@@ -27,8 +35,7 @@ CompressionChoice compression_of(const std::string& text) {
   if (text == "auto") return AutomaticCompression{};
   if (text == "off") return NoCompression{};
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  const bool is_number = parse_number(text, value);
   if (is_number && value > 0 && value < 1) return KeptEnergy{value};
   if (is_number && value >= 1 && value <= 65535 && value == std::floor(value))
     return VirtualCoils{static_cast<std::int64_t>(value)};
@@ -116,8 +123,7 @@ LambdaChoice ReconOptions::lambda() const {
   if (lambda_.empty()) return OfMeanEigenvalue{};
   if (lambda_ == "auto") return FromNoise{};
   double value = 0;
-  const auto [end, error] = std::from_chars(lambda_.data(), lambda_.data() + lambda_.size(), value);
-  if (error != std::errc() || end != lambda_.data() + lambda_.size())
+  if (!parse_number(lambda_, value))
     throw Error("--lambda", "auto, or a number >= 0 relative to the largest eigenvalue of F^H F",
                 "'" + lambda_ + "'");
   return OfLargestEigenvalue{value};
@@ -180,7 +186,70 @@ std::shared_ptr<TrajectoryCache> ReconOptions::trajectory_cache() const {
   return std::make_shared<io::DiskTrajectoryCache>(cache, program_version);
 }
 
-std::vector<std::pair<std::string, std::string>> ReconOptions::environment() {
+// --- Where to compute
+
+namespace {
+
+constexpr std::string_view numbered = "cuda:";
+
+/// N of "cuda:N"; -1 where there is none.
+int ordinal_of(const std::string& text) {
+  int ordinal = -1;
+  if (!text.starts_with(numbered)) return -1;
+  const char *begin = text.data() + numbered.size(), *end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(begin, end, ordinal);
+  return status == std::errc() && stop == end ? ordinal : -1;
+}
+
+ChosenDevice gpu(Device device) {
+  const auto description = device::start(device);
+  return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
+}
+
+/// A GPU where there is one that works.
+ChosenDevice choose_any(int preferred) {
+  const auto inventory = device::inventory();
+  ChosenDevice chosen;
+  try {
+    if (inventory.devices.empty()) throw Error(inventory.reason, "", "");
+    chosen = gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
+  } catch (const Error& error) {
+    chosen.text = "CPU, because " + in_words_of_options(error.what());
+  }
+  chosen.automatic = true;
+  return chosen;
+}
+
+}  // namespace
+
+void DeviceOption::add_to(CLI::App& app) {
+  app.add_option("--device", device_,
+                 "auto: a GPU where there is one, else the CPU; cpu; cuda; or cuda:N, the GPU of that number")
+      ->check([](const std::string& text) {
+        const bool known = text == "auto" || text == "cpu" || text == "cuda" || ordinal_of(text) >= 0;
+        return known ? "" : "expected auto, cpu, cuda or cuda:N, found '" + text + "'";
+      })
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  app.add_option("--device-memory-mib", memory_mib_, "pretend that the GPU has no more memory than this")
+      ->group("");
+}
+
+ChosenDevice DeviceOption::choose(int preferred) const {
+  ChosenDevice chosen;
+  if (device_ == "cuda") {
+    const auto count = static_cast<int>(device::inventory().devices.size());
+    chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
+  } else if (device_ == "auto") {
+    chosen = choose_any(preferred);
+  } else if (device_ != "cpu") {
+    chosen = gpu(Device::cuda(ordinal_of(device_)));
+  }
+  if (memory_mib_ > 0) device::limit_memory(chosen.device, memory_mib_ << 20);
+  return chosen;
+}
+
+std::vector<std::pair<std::string, std::string>> host_environment() {
   std::string processor = "unknown", line;
   std::ifstream cpuinfo("/proc/cpuinfo");
   while (std::getline(cpuinfo, line))
@@ -191,6 +260,132 @@ std::vector<std::pair<std::string, std::string>> ReconOptions::environment() {
   return {{"processor", processor},
           {"threads", std::to_string(omp_get_max_threads())},
           {"instruction set", instruction_set()}};
+}
+
+std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
+  auto environment = host_environment();
+  const auto& d = description;
+  environment.emplace_back("device",
+                           device.is_cpu() ? text : fmt::format("GPU {}: {}", device.number(), d.name));
+  if (device.is_cpu()) return environment;
+  environment.insert(environment.end(),
+                     {{"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
+                      {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
+                      {"CUDA of the driver", device::version_text(d.driver_version)},
+                      {"CUDA runtime", device::version_text(d.runtime_version)}});
+  return environment;
+}
+
+void print_fallback(const std::string& reason) { print_error("the GPU failed, the CPU goes on: " + reason); }
+
+// --- What a scan file leaves out
+
+namespace {
+
+/// X, "X,Y" or "X,Y,Z", also with 'x' for ','; without Y it is X, without Z it is `z`. Throws Error unless all
+/// are `accepted`.
+template <class Accepted>
+std::array<double, 3> parse_axes(const std::string& text, const char* option, const char* expected, double z,
+                                 Accepted accepted) {
+  std::array<double, 3> numbers{0, 0, z};
+  const char* position = text.data();
+  const char* const end = text.data() + text.size();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto [next, status] = std::from_chars(position, end, numbers[axis]);
+    if (status != std::errc{} || !accepted(numbers[axis])) break;
+    if (axis == 0) numbers[1] = numbers[0];
+    if (next == end) return numbers;
+    if (*next != ',' && *next != 'x') break;
+    position = next + 1;
+  }
+  throw Error(option, expected, "'" + text + "'");
+}
+
+/// Lets CLI11 report a bad value as a usage error.
+template <class Parse>
+void add_parsed(CLI::App& app, const std::string& name, const std::string& help, const std::string& type,
+                Parse parse) {
+  const auto checked = [parse](const std::string& text) {
+    try {
+      parse(text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(error.what());
+    }
+  };
+  app.add_option_function<std::string>(name, checked, help)->type_name(type);
+}
+
+}  // namespace
+
+std::array<int, 3> parse_matrix_size(const std::string& text) {
+  const auto n =
+      parse_axes(text, "--matrix", "one to three whole numbers from 1 to 4096, e.g. 64 or 64,64,16", 1,
+                 [](double number) { return number == std::floor(number) && number >= 1 && number <= 4096; });
+  return {static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2])};
+}
+
+std::array<double, 3> parse_fov_mm(const std::string& text) {
+  return parse_axes(text, "--fov-mm", "one to three lengths in mm from 0 to 10000, e.g. 220 or 220,220,64", 0,
+                    [](double number) { return number >= 0 && number <= 10000; });
+}
+
+bool parse_number(const std::string& text, double& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+void add_read_options(CLI::App& app, io::ReadOptions& options) {
+  add_parsed(app, "--matrix", "voxels of the image: N, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
+             [&options](const std::string& text) { options.matrix_size = parse_matrix_size(text); });
+  add_parsed(app, "--fov-mm", "field of view in mm: F, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
+             [&options](const std::string& text) { options.fov_mm = parse_fov_mm(text); });
+  add_parsed(app, "--trajectory-unit",
+             "unit of k-space positions: auto, cycles/FOV, cycles/voxel, radians/voxel or 1/m [auto]", "UNIT",
+             [&options](const std::string& text) {
+               options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+             });
+}
+
+// --- Which volumes
+
+void VolumeSelection::add_to(CLI::App& app) {
+  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
+  app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")
+      ->capture_default_str();
+}
+
+std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
+                                          const std::string& option) {
+  std::vector<std::int64_t> selected;
+  if (text == "all") {
+    for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
+    return selected;
+  }
+  const auto refuse = [&] {
+    throw Error(option,
+                fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
+                "'" + text + "'");
+  };
+  const char *at = text.data(), *end = at + text.size();
+  const auto integer = [&] {
+    std::int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 0 || value >= count) refuse();
+    at = next;
+    return value;
+  };
+  while (true) {
+    const std::int64_t first = integer();
+    std::int64_t last = first;
+    if (at != end && *at == '-') ++at, last = integer();
+    if (last < first) refuse();
+    for (std::int64_t i = first; i <= last; ++i) {
+      if (std::find(selected.begin(), selected.end(), i) != selected.end()) refuse();
+      selected.push_back(i);
+    }
+    if (at == end) return selected;
+    if (*at++ != ',') refuse();
+  }
 }
 
 }  // namespace fhd::app

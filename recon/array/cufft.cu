@@ -2,9 +2,8 @@
 
 #include <cstdlib>
 #include <string>
-#include <vector>
 
-#include "recon/array/cufft_library.hpp"
+#include "recon/array/cufft.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {
@@ -54,6 +53,15 @@ Library load_library() {
 const Library& library() {
   static const Library functions = load_library();  // a throw leaves it for the next call to try again
   return functions;
+}
+
+void Destroy::operator()(cufftHandle* plan) const noexcept {
+  try {
+    const CurrentDevice guard(device);
+    library().destroy(*plan);
+  } catch (const Error&) {
+  }
+  delete plan;
 }
 
 void check(cufftResult status, std::string_view what) {

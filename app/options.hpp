@@ -1,0 +1,107 @@
+#pragma once
+// The options that several commands share: how to reconstruct and where, what a scan file leaves
+// out, which of its volumes.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/scan/scan_file.hpp"
+#include "recon/array/device.hpp"
+#include "recon/array/memory.hpp"
+#include "recon/domain/settings.hpp"
+#include "recon/domain/trajectory_cache.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace fhd::app {
+
+/// How to reconstruct.
+class ReconOptions {
+ public:
+  /// Adds the options to a command. The object must outlive the parse.
+  void add_to(CLI::App& app);
+  /// Replaces the default of --tolerance; before add_to.
+  void set_default_tolerance(double tolerance) { least_squares_.tolerance = tolerance; }
+  bool threads_are_given() const { return threads_ > 0; }
+  /// Replaces the default of --cache, "off"; before add_to.
+  void set_default_cache(std::string cache) { cache_ = std::move(cache); }
+  /// The settings asked for; sets the number of threads. Throws Error on contradictory options.
+  Settings settings() const;
+  /// Null: off.
+  std::shared_ptr<TrajectoryCache> trajectory_cache() const;
+
+ private:
+  bool given(const char* flag) const;
+  void refuse(const char* flag, const std::string& without) const;
+  void refuse_contradictions(const Settings& settings) const;
+  Regularizer regularizer() const;
+  LambdaChoice lambda() const;
+  CoilSettings coils() const;
+
+  CLI::App* app_ = nullptr;
+  LeastSquares least_squares_;  ///< its numbers
+  double prior_strength_ = 1;
+  std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
+              precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
+  std::string sin_cos_ = "fast", prior_, lambda_, cache_ = "off";
+  int threads_ = 0;
+};
+
+/// Where a command computes.
+struct ChosenDevice {
+  Device device = Device::cpu();
+  bool automatic = false;    ///< the user left the choice: a GPU that fails gives way to the CPU
+  std::string text = "CPU";  ///< "GPU 0: NVIDIA H100 80GB HBM3, ...", "CPU, because no NVIDIA driver is ..."
+  device::Description description;  ///< of the GPU
+
+  /// For the report: those of host_environment, and the device.
+  std::vector<std::pair<std::string, std::string>> environment() const;
+};
+/// The processor, threads and instruction set in use: name, value.
+std::vector<std::pair<std::string, std::string>> host_environment();
+
+/// --device: where to compute.
+class DeviceOption {
+ public:
+  /// Adds --device and, hidden, --device-memory-mib. The object must outlive the parse.
+  void add_to(CLI::App& app);
+  /// Starts the GPU asked for. Throws Error when it cannot be had and the user did not leave the choice.
+  /// `preferred`: where the user does not name one of several GPUs, the one of this number modulo their
+  /// count.
+  ChosenDevice choose(int preferred = 0) const;
+
+ private:
+  std::string device_ = "auto";
+  std::size_t memory_mib_ = 0;
+};
+
+/// Says on standard error, in one line, that the CPU goes on where the GPU failed.
+void print_fallback(const std::string& reason);
+
+/// Adds --matrix, --fov-mm and --trajectory-unit, by which a user tells what a scan file leaves out. `options`
+/// must outlive the parse.
+void add_read_options(CLI::App& app, io::ReadOptions& options);
+/// "64" -> {64, 64, 1}; "64,48" -> {64, 48, 1}; "64,64,16" or "64x64x16". Throws Error naming --matrix.
+std::array<int, 3> parse_matrix_size(const std::string& text);
+/// "220" -> {220, 220, 0}; "220,180,5" or "220x180x5", in mm; 0 where not given. Throws Error naming --fov-mm.
+std::array<double, 3> parse_fov_mm(const std::string& text);
+/// The whole text as a number; false when it is none.
+bool parse_number(const std::string& text, double& number);
+
+/// --slices and --repetitions: which volumes of a scan.
+struct VolumeSelection {
+  std::string slices = "all", repetitions = "all";
+  /// The object must outlive the parse.
+  void add_to(CLI::App& app);
+};
+/// "0-3,7" -> {0, 1, 2, 3, 7}; "all" -> 0 ... count-1. Throws Error naming `option` when an index is not
+/// below `count` or comes twice.
+std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
+                                          const std::string& option);
+
+}  // namespace fhd::app

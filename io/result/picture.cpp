@@ -1,0 +1,226 @@
+#include "io/result/picture.hpp"
+
+#include <png.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "io/result/atomic_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+// Characters ' ' to '~', 5 x 7 pixels: one byte per column from the left, the lowest bit on top.
+constexpr std::array<std::array<std::uint8_t, 5>, 95> font{{
+    {0x00, 0x00, 0x00, 0x00, 0x00}, {0x00, 0x00, 0x5F, 0x00, 0x00}, {0x00, 0x07, 0x00, 0x07, 0x00},
+    {0x14, 0x7F, 0x14, 0x7F, 0x14}, {0x24, 0x2A, 0x7F, 0x2A, 0x12}, {0x23, 0x13, 0x08, 0x64, 0x62},
+    {0x36, 0x49, 0x55, 0x22, 0x50}, {0x00, 0x05, 0x03, 0x00, 0x00}, {0x00, 0x1C, 0x22, 0x41, 0x00},
+    {0x00, 0x41, 0x22, 0x1C, 0x00}, {0x14, 0x08, 0x3E, 0x08, 0x14}, {0x08, 0x08, 0x3E, 0x08, 0x08},
+    {0x00, 0x50, 0x30, 0x00, 0x00}, {0x08, 0x08, 0x08, 0x08, 0x08}, {0x00, 0x60, 0x60, 0x00, 0x00},
+    {0x20, 0x10, 0x08, 0x04, 0x02}, {0x3E, 0x51, 0x49, 0x45, 0x3E}, {0x00, 0x42, 0x7F, 0x40, 0x00},
+    {0x42, 0x61, 0x51, 0x49, 0x46}, {0x21, 0x41, 0x45, 0x4B, 0x31}, {0x18, 0x14, 0x12, 0x7F, 0x10},
+    {0x27, 0x45, 0x45, 0x45, 0x39}, {0x3C, 0x4A, 0x49, 0x49, 0x30}, {0x01, 0x71, 0x09, 0x05, 0x03},
+    {0x36, 0x49, 0x49, 0x49, 0x36}, {0x06, 0x49, 0x49, 0x29, 0x1E}, {0x00, 0x36, 0x36, 0x00, 0x00},
+    {0x00, 0x56, 0x36, 0x00, 0x00}, {0x08, 0x14, 0x22, 0x41, 0x00}, {0x14, 0x14, 0x14, 0x14, 0x14},
+    {0x00, 0x41, 0x22, 0x14, 0x08}, {0x02, 0x01, 0x51, 0x09, 0x06}, {0x32, 0x49, 0x79, 0x41, 0x3E},
+    {0x7E, 0x11, 0x11, 0x11, 0x7E}, {0x7F, 0x49, 0x49, 0x49, 0x36}, {0x3E, 0x41, 0x41, 0x41, 0x22},
+    {0x7F, 0x41, 0x41, 0x22, 0x1C}, {0x7F, 0x49, 0x49, 0x49, 0x41}, {0x7F, 0x09, 0x09, 0x09, 0x01},
+    {0x3E, 0x41, 0x49, 0x49, 0x7A}, {0x7F, 0x08, 0x08, 0x08, 0x7F}, {0x00, 0x41, 0x7F, 0x41, 0x00},
+    {0x20, 0x40, 0x41, 0x3F, 0x01}, {0x7F, 0x08, 0x14, 0x22, 0x41}, {0x7F, 0x40, 0x40, 0x40, 0x40},
+    {0x7F, 0x02, 0x0C, 0x02, 0x7F}, {0x7F, 0x04, 0x08, 0x10, 0x7F}, {0x3E, 0x41, 0x41, 0x41, 0x3E},
+    {0x7F, 0x09, 0x09, 0x09, 0x06}, {0x3E, 0x41, 0x51, 0x21, 0x5E}, {0x7F, 0x09, 0x19, 0x29, 0x46},
+    {0x46, 0x49, 0x49, 0x49, 0x31}, {0x01, 0x01, 0x7F, 0x01, 0x01}, {0x3F, 0x40, 0x40, 0x40, 0x3F},
+    {0x1F, 0x20, 0x40, 0x20, 0x1F}, {0x3F, 0x40, 0x38, 0x40, 0x3F}, {0x63, 0x14, 0x08, 0x14, 0x63},
+    {0x07, 0x08, 0x70, 0x08, 0x07}, {0x61, 0x51, 0x49, 0x45, 0x43}, {0x00, 0x7F, 0x41, 0x41, 0x00},
+    {0x02, 0x04, 0x08, 0x10, 0x20}, {0x00, 0x41, 0x41, 0x7F, 0x00}, {0x04, 0x02, 0x01, 0x02, 0x04},
+    {0x40, 0x40, 0x40, 0x40, 0x40}, {0x00, 0x01, 0x02, 0x04, 0x00}, {0x20, 0x54, 0x54, 0x54, 0x78},
+    {0x7F, 0x48, 0x44, 0x44, 0x38}, {0x38, 0x44, 0x44, 0x44, 0x20}, {0x38, 0x44, 0x44, 0x48, 0x7F},
+    {0x38, 0x54, 0x54, 0x54, 0x18}, {0x08, 0x7E, 0x09, 0x01, 0x02}, {0x0C, 0x52, 0x52, 0x52, 0x3E},
+    {0x7F, 0x08, 0x04, 0x04, 0x78}, {0x00, 0x44, 0x7D, 0x40, 0x00}, {0x20, 0x40, 0x44, 0x3D, 0x00},
+    {0x7F, 0x10, 0x28, 0x44, 0x00}, {0x00, 0x41, 0x7F, 0x40, 0x00}, {0x7C, 0x04, 0x18, 0x04, 0x78},
+    {0x7C, 0x08, 0x04, 0x04, 0x78}, {0x38, 0x44, 0x44, 0x44, 0x38}, {0x7C, 0x14, 0x14, 0x14, 0x08},
+    {0x08, 0x14, 0x14, 0x18, 0x7C}, {0x7C, 0x08, 0x04, 0x04, 0x08}, {0x48, 0x54, 0x54, 0x54, 0x20},
+    {0x04, 0x3F, 0x44, 0x40, 0x20}, {0x3C, 0x40, 0x40, 0x20, 0x7C}, {0x1C, 0x20, 0x40, 0x20, 0x1C},
+    {0x3C, 0x40, 0x30, 0x40, 0x3C}, {0x44, 0x28, 0x10, 0x28, 0x44}, {0x0C, 0x50, 0x50, 0x50, 0x3C},
+    {0x44, 0x64, 0x54, 0x4C, 0x44}, {0x00, 0x08, 0x36, 0x41, 0x00}, {0x00, 0x00, 0x7F, 0x00, 0x00},
+    {0x00, 0x41, 0x36, 0x08, 0x00}, {0x08, 0x04, 0x08, 0x10, 0x08},
+}};
+
+/// Sets width x height pixels from (x, y) on to shade(column, row); what lies outside is cut off.
+template <class Shade>
+void fill(GrayImage& image, int x, int y, int width, int height, const Shade& shade) {
+  for (int row = std::max(0, -y); row < std::min(height, image.height - y); ++row)
+    for (int column = std::max(0, -x); column < std::min(width, image.width - x); ++column)
+      image.at(x + column, y + row) = shade(column, row);
+}
+
+/// Copies `panel` into `image` with its top left corner at (x, y); what lies outside is cut off.
+void paste(GrayImage& image, const GrayImage& panel, int x, int y) {
+  fill(image, x, y, panel.width, panel.height, [&](int column, int row) { return panel.at(column, row); });
+}
+
+}  // namespace
+
+void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale, std::uint8_t shade) {
+  for (const char character : text) {
+    const auto& glyph = font[character >= ' ' && character <= '~' ? character - ' ' : '?' - ' '];
+    for (int column = 0; column < 5; ++column)
+      for (int row = 0; row < 7; ++row)
+        if ((glyph[column] >> row) & 1)
+          fill(image, x + column * scale, y + row * scale, scale, scale, [&](int, int) { return shade; });
+    x += 6 * scale;
+  }
+}
+
+GrayImage make_gray_image(int width, int height) {
+  constexpr int largest = 32768;
+  if (width < 1 || height < 1 || width > largest || height > largest)
+    throw Error("picture", "1 ... 32768 pixels per side",
+                std::to_string(width) + " x " + std::to_string(height));
+  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width) * height, 0)};
+}
+
+GrayImage gray_of(const float* magnitude, int width, int height, float white) {
+  auto image = make_gray_image(width, height);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const float shade = magnitude[i] / white * 255.0f;
+    if (shade > 0)
+      image.pixels[i] = static_cast<std::uint8_t>(std::min(shade, 255.0f) + 0.5f);  // NaN stays black
+  }
+  return image;
+}
+
+float quantile(std::vector<float> magnitudes, double fraction) {
+  std::erase_if(magnitudes, [](float value) { return !std::isfinite(value); });
+  if (magnitudes.empty()) return 0;
+  const auto index =
+      static_cast<std::ptrdiff_t>(std::lround(fraction * static_cast<double>(magnitudes.size() - 1)));
+  std::nth_element(magnitudes.begin(), magnitudes.begin() + index, magnitudes.end());
+  return magnitudes[static_cast<std::size_t>(index)];
+}
+
+GrayImage enlarged(const GrayImage& image, int factor) {
+  auto result = make_gray_image(image.width * factor, image.height * factor);
+  for (int y = 0; y < result.height; ++y)
+    for (int x = 0; x < result.width; ++x) result.at(x, y) = image.at(x / factor, y / factor);
+  return result;
+}
+
+GrayImage reduced(const GrayImage& image, int side) {
+  const int stride = (std::max(image.width, image.height) + side - 1) / side;
+  if (stride <= 1) return image;
+  auto result = make_gray_image((image.width + stride - 1) / stride, (image.height + stride - 1) / stride);
+  for (int y = 0; y < result.height; ++y)
+    for (int x = 0; x < result.width; ++x) {
+      int sum = 0, count = 0;
+      for (int j = y * stride; j < std::min(image.height, (y + 1) * stride); ++j)
+        for (int i = x * stride; i < std::min(image.width, (x + 1) * stride); ++i, ++count)
+          sum += image.at(i, j);
+      result.at(x, y) = static_cast<std::uint8_t>((sum + count / 2) / count);
+    }
+  return result;
+}
+
+GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
+  if (panels.empty() || panels_per_row < 1)
+    throw Error("picture", "at least one panel and one column", "none");
+  int width = 0, height = 0;
+  for (const auto& panel : panels) {
+    width = std::max(width, panel.width);
+    height = std::max(height, panel.height);
+  }
+  const int count = static_cast<int>(panels.size());
+  panels_per_row = std::min(panels_per_row, count);
+  const int rows = (count + panels_per_row - 1) / panels_per_row;
+  auto image = make_gray_image(panels_per_row * (width + gap) - gap, rows * (height + gap) - gap);
+  for (int i = 0; i < count; ++i)
+    paste(image, panels[i], i % panels_per_row * (width + gap), i / panels_per_row * (height + gap));
+  return image;
+}
+
+GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale) {
+  const int band = (text_height + 2) * scale;
+  auto image = make_gray_image(panel.width, panel.height + band);
+  draw_text(image, scale, scale, caption, scale);
+  paste(image, panel, 0, band);
+  return image;
+}
+
+GrayImage montage(const std::vector<Image>& images) {
+  constexpr std::int64_t most_panels = 64;
+  std::int64_t slice_count = 0;
+  for (const auto& image : images) slice_count += image.geometry.matrix_size[2];
+  if (slice_count == 0) throw Error("picture", "at least one slice", "none");
+  const auto panel_count = std::min(slice_count, most_panels);
+
+  std::vector<std::vector<float>> slices;
+  std::vector<std::array<int, 2>> sizes;
+  std::vector<float> shown;
+  std::int64_t slice = 0;
+  for (const auto& image : images) {
+    const int width = image.geometry.matrix_size[0], height = image.geometry.matrix_size[1];
+    for (int z = 0; z < image.geometry.matrix_size[2]; ++z, ++slice) {
+      const auto next = static_cast<std::int64_t>(slices.size());
+      if (next == panel_count || slice != next * slice_count / panel_count) continue;
+      std::vector<float> magnitude(static_cast<std::size_t>(width) * height);
+      for (std::size_t i = 0; i < magnitude.size(); ++i)
+        magnitude[i] =
+            abs(image.values[static_cast<std::int64_t>(magnitude.size()) * z + static_cast<std::int64_t>(i)]);
+      shown.insert(shown.end(), magnitude.begin(), magnitude.end());
+      slices.push_back(std::move(magnitude));
+      sizes.push_back({width, height});
+    }
+  }
+  const float white = quantile(std::move(shown), 0.995);
+  const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
+  int side = 1;
+  for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
+  constexpr int wanted_side = 256, wanted_width = 2048;
+  const int factor =
+      std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
+  std::vector<GrayImage> panels;
+  for (std::size_t i = 0; i < slices.size(); ++i)
+    panels.push_back(
+        enlarged(gray_of(slices[i].data(), sizes[i][0], sizes[i][1], white > 0 ? white : 1), factor));
+  return tile(panels, panels_per_row);
+}
+
+GrayImage read_png(const std::string& path) {
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  if (!png_image_begin_read_from_file(&header, path.c_str()))
+    throw Error(path, "a PNG picture", header.message);
+  constexpr png_uint_32 largest = 32768;
+  if (header.width > largest || header.height > largest) {
+    png_image_free(&header);
+    throw Error(path, "at most 32768 pixels per side", "more");
+  }
+  header.format = PNG_FORMAT_GRAY;
+  auto image = make_gray_image(static_cast<int>(header.width), static_cast<int>(header.height));
+  if (!png_image_finish_read(&header, nullptr, image.pixels.data(), 0, nullptr))
+    throw Error(path, "a PNG picture", header.message);
+  return image;
+}
+
+std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path) {
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  header.width = static_cast<png_uint_32>(image.width);
+  header.height = static_cast<png_uint_32>(image.height);
+  header.format = PNG_FORMAT_GRAY;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
+  std::vector<std::uint8_t> bytes(size);
+  if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))
+    throw Error(reported_path, "a picture that can be encoded", header.message);
+  bytes.resize(size);
+  return bytes;
+}
+
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path) {
+  const auto bytes = encode_png(image, reported_path);
+  write_bytes(path, bytes.data(), bytes.size(), reported_path);
+}
+
+}  // namespace fhd::io

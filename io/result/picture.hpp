@@ -1,0 +1,58 @@
+#pragma once
+// Gray pictures for people: made of magnitudes, enlarged, put together, written on; as PNG files, 8 bits a pixel.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recon/domain/scan.hpp"
+
+namespace fhd::io {
+
+/// Row-major, row 0 on top; 0 is black.
+struct GrayImage {
+  int width = 0, height = 0;
+  std::vector<std::uint8_t> pixels;
+  std::uint8_t& at(int x, int y) { return pixels[static_cast<std::size_t>(y) * width + x]; }
+  std::uint8_t at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
+};
+
+/// A black image. Throws Error unless both sides are 1 ... 32768.
+GrayImage make_gray_image(int width, int height);
+
+/// Magnitudes [y][x] (`width` x `height`) from 0 (black) to `white` and above. What is not finite is black.
+GrayImage gray_of(const float* magnitude, int width, int height, float white);
+
+/// The value below which a fraction (0 ... 1) of the finite magnitudes lies; 0 when there are none.
+float quantile(std::vector<float> magnitudes, double fraction);
+
+/// Every pixel `factor` x `factor` times.
+GrayImage enlarged(const GrayImage& image, int factor);
+/// Means of blocks of pixels, at most `side` wide and high; a smaller image as it is.
+GrayImage reduced(const GrayImage& image, int side);
+
+constexpr int text_height = 8;  ///< pixels of a character, at scale 1
+/// Writes one line of ASCII text with its top left corner at (x, y); what lies outside is cut off.
+void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale = 1,
+               std::uint8_t shade = 255);
+
+/// `panels` row by row, `panels_per_row` of them, in equal cells as large as the largest panel, `gap` pixels
+/// between them.
+GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap = 2);
+
+/// `panel` with a caption in a band above it, scaled to be readable.
+GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale = 2);
+
+/// A montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
+/// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
+/// axial scan). Small slices are enlarged to about 256 pixels.
+GrayImage montage(const std::vector<Image>& images);
+
+/// A picture as the bytes of a file; messages call it `reported_path`. Throws Error.
+std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path);
+/// Reads any PNG as 8-bit gray. Throws Error.
+GrayImage read_png(const std::string& path);
+/// Writes to `path`; messages call it `reported_path`. Throws Error. (Not atomic by itself.)
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path);
+
+}  // namespace fhd::io

@@ -1,0 +1,158 @@
+#pragma once
+// The steps of a reconstruction in their order: reconstruct.cpp calls them, and each is a file of this folder. What
+// they do is told to the journal of the context.
+#include <memory>
+#include <optional>
+
+#include "recon/domain/scan.hpp"
+#include "recon/encoding/off_resonance.hpp"
+#include "recon/encoding/sense.hpp"
+#include "recon/pipeline/context.hpp"
+#include "recon/pipeline/trajectory_operators.hpp"
+#include "recon/solve/problem.hpp"
+
+namespace fhd {
+
+// --- prepare_coils.cpp ---
+
+/// Coils left out when all their samples are zero, whitened, compressed, maps found, as the settings say; empty
+/// when the scan enters as it is. What was done goes to the settings, stages ("whitening", "coil compression",
+/// "sensitivity maps") and notes of the report. Throws Error when the settings ask for what the scan cannot
+/// give.
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal);
+
+// --- prepare.cpp: values scaled to a largest magnitude near 1, so that no scale of a scanner or of a map leaves the
+// range of T ---
+
+template <class T>
+struct Measurements {
+  const Scan& scan;             ///< with the coils as prepared
+  Array<Complex<T>> samples{};  ///< [coil][sample of this process]; of the scan divided by `unit`
+  double unit = 1;              ///< a power of two; 0 when all samples are zero
+};
+
+/// In host memory; what follows the density compensation goes to the device of the context.
+template <class T>
+Measurements<T> measurements_of(const Scan& scan, const Context& context);
+template <class T>
+void copy_to_device(Array<Complex<T>>& values, const Context& context);
+
+/// Sensitivity maps [coil][z][y][x] on the device, those of the scan divided by `unit`, a power of two; empty
+/// without. Throws Error when all are zero.
+template <class T>
+struct ScaledMaps {
+  Array<Complex<T>> values{};
+  double unit = 1;
+};
+template <class T>
+ScaledMaps<T> maps_of(const Scan& scan, const Context& context);
+
+/// The coil with the most energy.
+std::int64_t strongest_coil(const KSpace& kspace);
+
+// --- model.cpp: the system of least squares ---
+
+/// E and E^H E with a regularizer, of one trajectory and one set of maps.
+template <class T>
+struct Model {
+  std::shared_ptr<const Encoding<T>> encoding;
+  Problem<T> problem;                             ///< of one term; its weight, lambda, is chosen later
+  std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
+  double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
+  bool has_maps = false;  ///< of the scan, or ones
+  bool corrects_off_resonance = false;
+  bool fits_scans_alike = false;                       ///< depends on nothing but trajectory, matrix and maps
+  double largest_eigenvalue = 0, mean_eigenvalue = 0;  ///< of E^H E, of the maps as they are here
+
+  const Array<Complex<T>>& maps() const { return sense->maps(); }
+};
+
+/// The time segments of a scan whose field map is used; says why one is not. Empty without.
+struct OffResonance {
+  TimeSegments segments, differences;  ///< of E and of E^H E (Toeplitz)
+};
+std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context);
+
+/// Coils that a GPU takes together (0: all, on the CPU); the plan goes to the report: device_memory.cpp.
+std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
+                                   const std::optional<OffResonance>& off_resonance, const Context& context);
+
+/// Whether a model that is kept, which is that of the trajectory, is that of the maps of `scan` too.
+template <class T>
+bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance);
+
+/// `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all.
+template <class T>
+Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                    std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context);
+
+// --- solve.cpp: images by least squares ---
+
+/// The image of a model with maps, or, without, the root of the sum of squares of the images of every coil (a
+/// single coil stays complex), [z][y][x] in units of data.unit / model.map_unit. Chooses lambda, and fills
+/// residuals and certificate of the report.
+template <class T>
+Array<Complex<T>> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                        const Context& context);
+
+/// lambda, the weight of the regularizer, chosen once for a scan: as LeastSquares::lambda says, into the weight of
+/// the term and the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a
+/// search solves for them. lambda.cpp.
+template <class T>
+void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                   const Array<Complex<T>>& fhd, const Context& context);
+
+/// |samples| of all processes.
+template <class T>
+double norm_of_all(const Array<Complex<T>>& samples, const ProcessGroup& processes);
+
+// --- verify.cpp: the verifier is asked how exact a result is ---
+
+/// Products of the solver that a verifier compares with direct sums.
+template <class T>
+struct Solution {
+  Array<Complex<T>> image;            ///< [z][y][x]
+  Array<Complex<T>> right_hand_side;  ///< E^H d
+  Array<Complex<T>> predicted{};      ///< E image, the samples of this process
+};
+
+/// Of all coils together, or of `coil` without its map. Every process must call; the first judges.
+template <class T>
+void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                     std::optional<std::int64_t> coil, double promised_accuracy, const Context& context);
+
+/// Of a method without a system to solve: the first of its coil images [coil][z][y][x] against F^H (w d);
+/// `weights` is [sample], or null for 1.
+template <class T>
+void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
+                        const Array<double>* weights, double promised_accuracy, const Context& context);
+
+// --- conventional.cpp: images without a system to solve ---
+
+/// Coil images [coil][z][y][x] -> image: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer
+/// et al., MRM 16:192 (1990)), root of the sum of squares where `maps` is empty (one coil stays complex).
+template <class T>
+Array<Complex<T>> combined(Array<Complex<T>> coil_images, const Array<Complex<T>>& maps);
+
+/// ConventionalGridding, CartesianFft: combined coil images. PlainAdjoint: sum conj(S) F^H d with maps. The samples
+/// are weighted in place, and go to the device.
+template <class T>
+Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context);
+
+// --- finish.cpp: what the report says of the settings, and the image as the user wants it ---
+
+/// The settings as used, after all defaults; `transform.kind` is not automatic.
+void describe_settings(const TransformSettings& transform, const Context& context);
+
+/// The image [z][y][x] of the scan times `unit`, cropped to the matrix that the scan asks for. Throws Error where
+/// a voxel is not finite.
+template <class T>
+Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context);
+
+/// DiagnosticImages::sensitivity_maps of maps [coil][z][y][x]: the slice z = floor(N/2).
+Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps);
+/// DiagnosticImages::point_spread: the plane of the kernel without a difference along z.
+template <class T>
+Array<float> central_plane(const Array<Complex<T>>& point_spread);
+
+}  // namespace fhd

@@ -1,0 +1,63 @@
+#pragma once
+// The CPU and the CUDA side of direct.hpp and make_direct_transform; direct.cpp chooses the device. What is of CUDA is
+// not in a build without it.
+#include "recon/array/pointwise.hpp"
+#include "recon/transform/direct/pair_arithmetic.hpp"
+#include "recon/transform/transform.hpp"
+
+namespace fhd {
+
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory& trajectory,
+                                                               std::array<int, 3> matrix_size);
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
+                                                                std::array<int, 3> matrix_size, Device device,
+                                                                SinCos sin_cos);
+template <class T>
+Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                          const Array<double>* weights);
+/// The result lies on the device.
+template <class T>
+Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                           const Array<double>* weights, Device device, SinCos sin_cos);
+
+/// q on the periodic difference grid [z][y][x] from its values at the differences of `part`, on their device;
+/// those before its first are given by q(-n) = conj q(n), those that no pair of voxels reaches are zero.
+template <class T>
+Array<Complex<T>> periodic_point_spread(const Array<Complex<T>>& values, const VoxelGrid& part,
+                                        std::array<int, 3> matrix_size);
+template <class T>
+struct UnfoldPointSpread {
+  static constexpr const char* name = "unfolding a point-spread kernel";
+  Complex<T>* q;
+  const Complex<T>* values;
+  VoxelGrid part;
+  int matrix_size[3];
+
+  FHD_HOST_DEVICE void operator()(std::int64_t element) const {
+    std::int64_t rest = element, origin = 0, offset = 0, stride = 1;
+    bool reached = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int n = matrix_size[axis], size = n == 1 ? 1 : 2 * n, index = static_cast<int>(rest % size);
+      const int difference = index < n ? index : index - size;
+      reached = reached && difference > -n;
+      origin -= stride * (part.first[axis] / 2);
+      offset += stride * difference;
+      stride *= part.extent[axis];
+      rest /= size;
+    }
+    q[element] = !reached               ? Complex<T>{}
+                 : origin + offset >= 0 ? values[origin + offset]
+                                        : conj(values[origin - offset]);
+  }
+};
+
+/// What the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
+struct DirectKernelUse {
+  int block_size = 0;  ///< threads
+  int registers = 0;   ///< per thread
+};
+DirectKernelUse direct_kernel_use(int coils, SinCos sin_cos, bool forward);
+
+}  // namespace fhd
