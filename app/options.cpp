@@ -339,11 +339,13 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
              [&options](const std::string& text) { options.matrix_size = parse_matrix_size(text); });
   add_parsed(app, "--fov-mm", "field of view in mm: F, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
              [&options](const std::string& text) { options.fov_mm = parse_fov_mm(text); });
-  add_parsed(app, "--trajectory-unit",
-             "unit of k-space positions: auto, cycles/FOV, cycles/voxel, radians/voxel or 1/m [auto]", "UNIT",
-             [&options](const std::string& text) {
-               options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
-             });
+  add_parsed(
+      app, "--trajectory-unit",
+      "unit of k-space positions: auto, cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, "
+      "1/mm or kmax (1 at the edge) [auto]",
+      "UNIT", [&options](const std::string& text) {
+        options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+      });
 }
 
 // --- Which volumes

@@ -121,6 +121,8 @@ class BartFile final : public ScanFile {
     unit_ = told ? options.trajectory_unit : TrajectoryUnit::cycles_per_fov;
     const auto stored = read_stored_trajectory(0, 0);
     choose_matrix(options, largest_magnitude(stored));
+    if (!told) require_credible_unit(unit_, largest_magnitude(stored), unit_geometry_, trajectory_.path());
+    note_ignored_third_axis(largest_magnitude(stored), unit_geometry_, summary_.inferred);
     summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
     summary_.missing.push_back(
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
@@ -195,7 +197,7 @@ class BartFile final : public ScanFile {
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else if (unit_ == TrajectoryUnit::cycles_per_fov) {
-      matrix_size = matrix_of(largest, summary_.inferred);
+      matrix_size = matrix_of(largest, trajectory_.path(), summary_.inferred);
     } else {
       throw Error(trajectory_.path(), "a known matrix to convert k-space positions", "none",
                   "give it with --matrix X,Y,Z");

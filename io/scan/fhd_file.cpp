@@ -5,13 +5,16 @@
 //   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
 //   /trajectory        real     [sample][axis] with axes x, y or x, y, z,
 //                               or [repetition][slice][sample][axis]
-//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel or 1/m; required
+//     attribute unit   text     cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax; required
 //
 // and the optional maps of io/scan/hdf5_maps.hpp: /sensitivity_maps, /field_map, /sample_time_s.
 //
 // Attributes of the root: matrix_size (x, y, z), and optionally fov_mm (x, y, z), position_mm (3 numbers, or
 // 3 per slice), read_direction, phase_direction, slice_direction (patient LPS), cropped_matrix_size (x, y,
-// z), readout_length (samples). Signs and centring are those of recon/domain/scan.hpp.
+// z), readout_length (samples). Matrices and FOVs of two numbers are 2D. Signs and centring are those of
+// recon/domain/scan.hpp.
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +41,18 @@ std::vector<double> three_numbers(const hdf5::File& file, const std::string& nam
   return numbers;
 }
 
-std::array<int, 3> three_whole_numbers(const hdf5::File& file, const std::string& name) {
-  const auto numbers = three_numbers(file, name);
+/// x, y and, where it is left out, `z`, which `inferred` says.
+std::vector<double> two_or_three_numbers(const hdf5::File& file, const std::string& name, double z,
+                                         const char* meaning, Sentences& inferred) {
+  auto numbers = file.number_attribute("/", name);
+  if (numbers.size() != 2) return three_numbers(file, name);
+  numbers.push_back(z);
+  inferred.push_back(fmt::format("The attribute '{}' has two numbers: {}.", name, meaning));
+  return numbers;
+}
+
+std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name,
+                                 const std::vector<double>& numbers) {
   std::array<int, 3> whole{};
   for (int axis = 0; axis < 3; ++axis) {
     if (!(numbers[axis] >= 0 && numbers[axis] <= 4096 && numbers[axis] == std::floor(numbers[axis])))
@@ -71,6 +84,14 @@ class FhdFile final : public ScanFile {
     }
     const auto trajectory = read_trajectory(0, 0);
     summary_.cartesian = lies_on_grid(trajectory);
+    auto largest_k = largest_magnitude(trajectory.k);
+    note_ignored_third_axis(largest_k, unit_geometry_, summary_.inferred);
+    if (options.trajectory_unit == TrajectoryUnit::automatic) {
+      const auto subject = file_.subject("/trajectory");
+      const auto scale = scale_to_cycles_per_fov(unit_, {unit_geometry_}, subject);
+      for (int axis = 0; axis < 3; ++axis) largest_k[axis] /= scale[axis];
+      require_credible_unit(unit_, largest_k, unit_geometry_, subject);
+    }
     if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
   }
 
@@ -113,7 +134,9 @@ class FhdFile final : public ScanFile {
     auto& geometry = summary_.geometry;
     const bool states_matrix = file_.has_attribute("/", "matrix_size");
     if (states_matrix)
-      geometry.matrix_size = three_whole_numbers(file_, "matrix_size");
+      geometry.matrix_size = whole_numbers(
+          file_, "matrix_size",
+          two_or_three_numbers(file_, "matrix_size", 1, "one voxel along z", summary_.inferred));
     else if (options.matrix_size)
       geometry.matrix_size = *options.matrix_size;
     else
@@ -126,7 +149,11 @@ class FhdFile final : public ScanFile {
       const auto numbers = three_numbers(file_, name);
       std::copy_n(numbers.begin(), 3, vector.begin());
     };
-    read_vector("fov_mm", geometry.fov_mm);
+    if (file_.has_attribute("/", "fov_mm")) {
+      const auto fov =
+          two_or_three_numbers(file_, "fov_mm", 0, "the FOV along z is unknown", summary_.inferred);
+      std::copy_n(fov.begin(), 3, geometry.fov_mm.begin());
+    }
     read_vector("read_direction", geometry.read_direction);
     read_vector("phase_direction", geometry.phase_direction);
     read_vector("slice_direction", geometry.slice_direction);
@@ -143,7 +170,9 @@ class FhdFile final : public ScanFile {
     }
     geometry.position_mm = positions_[0];
     if (file_.has_attribute("/", "cropped_matrix_size") && !options.matrix_size)
-      cropped_matrix_size_ = three_whole_numbers(file_, "cropped_matrix_size");
+      cropped_matrix_size_ = whole_numbers(
+          file_, "cropped_matrix_size",
+          two_or_three_numbers(file_, "cropped_matrix_size", 0, "z is not cropped", summary_.inferred));
     unit_geometry_ = apply_options(geometry, options);
   }
 
@@ -153,11 +182,11 @@ class FhdFile final : public ScanFile {
     const bool stated = file_.has_attribute("/trajectory", "unit");
     if (unit_ == TrajectoryUnit::automatic) {
       if (!stated)
-        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "none",
+        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax", "none",
                     "tell the unit with --trajectory-unit");
       unit_ = parse_trajectory_unit(file_.text_attribute("/trajectory", "unit"), subject);
       if (unit_ == TrajectoryUnit::automatic)
-        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "'auto'");
+        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax", "'auto'");
     } else {
       summary_.inferred.push_back(unit_of_options(unit_));
     }

@@ -158,7 +158,12 @@ class ImpatientDirectory final : public ScanFile {
     const bool told = unit != TrajectoryUnit::automatic;
     summary_.inferred.push_back(told ? unit_of_options(unit)
                                      : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
-    if (told) convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
+    if (told)
+      convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
+    else
+      require_credible_unit(TrajectoryUnit::cycles_per_fov, largest_magnitude(trajectory_.k), unit_geometry_,
+                            path);
+    note_ignored_third_axis(largest_magnitude(trajectory_.k), unit_geometry_, summary_.inferred);
     summary_.cartesian = lies_on_grid(trajectory_);
     look_at_contents();
   }
@@ -290,7 +295,7 @@ class ImpatientDirectory final : public ScanFile {
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
     } else {
-      matrix_size = matrix_of(largest_magnitude(trajectory_.k), summary_.inferred);
+      matrix_size = matrix_of(largest_magnitude(trajectory_.k), path_, summary_.inferred);
     }
     unit_geometry_ = apply_options(summary_.geometry, options);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numbers>
 
 #include "io/hdf5.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -29,13 +30,26 @@ std::string unit_of_options(TrajectoryUnit unit) {
   return "The trajectory is taken to be in " + std::string(name_of(unit)) + ", as --trajectory-unit says.";
 }
 
-std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, std::vector<std::string>& inferred) {
+std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
+                             std::vector<std::string>& inferred) {
   std::array<int, 3> n{1, 1, 1};
+  const double extent = *std::max_element(largest_k.begin(), largest_k.end());
+  if (extent > 0 && extent <= 1.005 * std::numbers::pi)  // radians/voxel, kmax or cycles/voxel
+    throw Error(
+        subject, "k-space positions in cycles/FOV of a matrix of more than 6 voxels",
+        fmt::format("|k| up to {:.4g}", extent),
+        "give --matrix X,Y,Z with --trajectory-unit cycles/voxel, radians/voxel or kmax (or cycles/FOV)");
   for (int axis = 0; axis < 3; ++axis)
     if (std::isfinite(largest_k[axis]))
       n[axis] = std::max(1, static_cast<int>(std::min(2 * std::ceil(largest_k[axis] * 0.999), 1e6)));
   inferred.push_back(fmt::format("The matrix {} x {} x {} is twice the largest |k|.", n[0], n[1], n[2]));
   return n;
+}
+
+void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
+                             std::vector<std::string>& inferred) {
+  if (geometry.matrix_size[2] == 1 && largest_k[2] > 0)
+    inferred.emplace_back("The third axis of the trajectory is ignored: the matrix has one voxel along z.");
 }
 
 std::array<double, 3> largest_magnitude(const Array<double>& k) {
@@ -54,7 +68,7 @@ bool lies_on_grid(const Trajectory& trajectory) {
 
 void convert_to_cycles_per_fov(Array<double>& k, TrajectoryUnit unit, const Geometry& geometry,
                                const std::string& subject) {
-  const auto scale = scale_to_cycles_per_fov(unit, geometry, subject);
+  const auto scale = scale_to_cycles_per_fov(unit, {geometry}, subject);
   const auto samples = k.extent(1);
   for (int axis = 0; axis < 3; ++axis)
     for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] *= scale[axis];

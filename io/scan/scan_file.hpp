@@ -14,13 +14,16 @@
 namespace fhd::io {
 
 /// Unit of k-space positions in a file. `automatic`: from the file's own statement, else inferred from the
-/// extents and the matrix; refused when ambiguous.
+/// extents, the matrix and the data; refused when ambiguous.
 enum class TrajectoryUnit {
   automatic,
-  cycles_per_fov,
+  cycles_per_fov,        ///< of the encoded space
+  cycles_per_recon_fov,  ///< cycles per FOV of the reconstructed space, where a file states both
   cycles_per_voxel,
   radians_per_voxel,
-  cycles_per_metre
+  cycles_per_metre,
+  cycles_per_mm,
+  kmax  ///< 1 at the edge of k-space, N/2 cycles/FOV
 };
 
 /// What the user said about a scan; it overrides what the file says.

@@ -16,8 +16,13 @@ Geometry apply_options(Geometry& geometry, const ReadOptions& options);
 std::string unit_of_options(TrajectoryUnit unit);
 
 /// The matrix for a trajectory in cycles/FOV of which nothing else is known: twice the largest |k|, rounded
-/// up. Says so in `inferred`.
-std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, std::vector<std::string>& inferred);
+/// up. Says so in `inferred`. Throws Error naming `subject` where that is a matrix of a few voxels: such
+/// positions are normalised.
+std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::string& subject,
+                             std::vector<std::string>& inferred);
+/// Says in `inferred` where positions along z have no meaning: for one voxel along z.
+void note_ignored_third_axis(const std::array<double, 3>& largest_k, const Geometry& geometry,
+                             std::vector<std::string>& inferred);
 
 /// Largest |k| along each axis of k [axis][sample].
 std::array<double, 3> largest_magnitude(const Array<double>& k);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <numbers>
-#include <optional>
 #include <vector>
 
 #include "recon/error.hpp"
@@ -13,110 +13,272 @@
 namespace fhd::io {
 namespace {
 
-constexpr std::array all_units{TrajectoryUnit::cycles_per_fov, TrajectoryUnit::cycles_per_voxel,
-                               TrajectoryUnit::radians_per_voxel, TrajectoryUnit::cycles_per_metre};
+using enum TrajectoryUnit;
+constexpr std::array all_units{cycles_per_fov,    cycles_per_recon_fov, cycles_per_voxel,  //
+                               radians_per_voxel, cycles_per_metre,     cycles_per_mm,    kmax};
 constexpr double rounding = 1.005;
-constexpr double least_fill =
-    0.7;  // share of N/2 that a trajectory reaches at least when it is meant for the matrix
 
-/// Factor to cycles/FOV along one axis; 0 where a length is unknown.
-double scale_of(TrajectoryUnit unit, const Geometry& geometry, int axis) {
-  const int n = geometry.matrix_size[axis];
-  if (unit == TrajectoryUnit::cycles_per_voxel) return n;
-  if (unit == TrajectoryUnit::radians_per_voxel) return n / (2 * std::numbers::pi);
-  return unit == TrajectoryUnit::cycles_per_metre ? geometry.fov_mm[axis] / 1000 : 1;
+// Likelihoods of a unit, as negative logarithms: 3 decides. The widths are wide on purpose: a unit that is
+// wrong is wrong by a factor.
+constexpr double decisive = 3;
+constexpr double full_fill = 0.97;            // "to the edge": the last sample may lie half a voxel before it
+constexpr double fill_width = 0.35;           // of the logarithm
+constexpr double partial_fill_penalty = 0.7;  // few trajectories stop short of the edge at all
+constexpr double longest_object = 1.1, long_width = 0.2, shortest_object = 0.3, short_width = 0.6;  // FOVs
+constexpr double most_for_long_object = 12, most_for_short_object = 2;  // a phantom may be small
+
+double unusual(TrajectoryUnit unit) {
+  if (unit == cycles_per_recon_fov) return 0.5;
+  return unit == kmax || unit == cycles_per_mm ? 3 : 0;
 }
 
-/// Largest share of N/2 that the trajectory reaches along an axis, were it in `unit`; none where a length is
-/// unknown.
-std::optional<double> fill_of(TrajectoryUnit unit, const std::array<double, 3>& largest_k,
-                              const Geometry& geometry) {
-  double fill = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = geometry.matrix_size[axis];
-    if (n == 1 || largest_k[axis] == 0) continue;
-    const double scale = scale_of(unit, geometry, axis);
-    if (scale == 0) return std::nullopt;
-    fill = std::max(fill, largest_k[axis] * scale / (n / 2.0));
+/// Factor to cycles/FOV along one axis; 0 where a length is unknown.
+double scale_of(TrajectoryUnit unit, const UnitReference& reference, int axis) {
+  const int n = reference.encoded.matrix_size[axis];
+  const double fov_mm = reference.encoded.fov_mm[axis], recon_fov_mm = reference.recon_fov_mm[axis];
+  switch (unit) {
+    case cycles_per_voxel:
+      return n;
+    case radians_per_voxel:
+      return n / (2 * std::numbers::pi);
+    case kmax:
+      return n / 2.0;
+    case cycles_per_metre:
+      return fov_mm / 1000;
+    case cycles_per_mm:
+      return fov_mm;
+    case cycles_per_recon_fov:
+      return recon_fov_mm > 0 ? fov_mm / recon_fov_mm : 0;
+    default:
+      return 1;
   }
-  return fill;
+}
+
+double squared(double x) { return x * x; }
+
+/// What follows for the scan if k is in this unit.
+struct Hypothesis {
+  TrajectoryUnit unit;
+  std::array<double, 3> fill{};  ///< share of N/2 that k reaches along each axis; 0 where it does not count
+  double largest_fill = 0, least_fill = 1e300;
+  double longest = 0;  ///< of the object along the axes that tell, FOVs to be shown; 0: unknown
+  double penalty = 0;
+
+  bool possible() const { return largest_fill <= rounding; }
+  bool knows_object() const { return longest > 0; }
+  bool same_k_as(const Hypothesis& other) const {
+    for (int axis = 0; axis < 3; ++axis)
+      if (std::abs(fill[axis] - other.fill[axis]) > (rounding - 1) * fill[axis]) return false;
+    return true;
+  }
+};
+
+double penalty_of(const Hypothesis& h) {
+  double penalty = unusual(h.unit) + squared(std::log(h.largest_fill / h.least_fill) / fill_width);
+  if (h.largest_fill < full_fill)
+    penalty += partial_fill_penalty + squared(std::log(full_fill / h.largest_fill) / fill_width);
+  if (!h.knows_object()) return penalty;
+  if (h.longest > longest_object)
+    penalty += std::min(most_for_long_object, squared(std::log(h.longest / longest_object) / long_width));
+  if (h.longest < shortest_object)
+    penalty += std::min(most_for_short_object, squared(std::log(shortest_object / h.longest) / short_width));
+  return penalty;
+}
+
+/// Nothing where a length that the unit needs is unknown.
+std::vector<Hypothesis> hypothesis_of(TrajectoryUnit unit, const TrajectoryEvidence& evidence,
+                                      const UnitReference& reference) {
+  Hypothesis h{unit};
+  for (int axis = 0; axis < 3; ++axis) {
+    const int n = reference.encoded.matrix_size[axis];
+    if (n == 1 || !(evidence.largest_k[axis] > 0)) continue;
+    const double scale = scale_of(unit, reference, axis);
+    if (!(scale > 0)) return {};
+    h.fill[axis] = evidence.largest_k[axis] * scale / (n / 2.0);
+    h.largest_fill = std::max(h.largest_fill, h.fill[axis]);
+    h.least_fill = std::min(h.least_fill, h.fill[axis]);
+    const double fov_mm = reference.encoded.fov_mm[axis], shown_mm = reference.recon_fov_mm[axis];
+    const double length =
+        evidence.object_length[axis] / scale * (fov_mm > 0 && shown_mm > 0 ? fov_mm / shown_mm : 1);
+    h.longest = std::max(h.longest, length);
+  }
+  if (!(h.largest_fill > 0)) return {};
+  h.penalty = penalty_of(h);
+  return {h};
+}
+
+/// "100 % of the edge" or "50 %, 100 % and 100 % along x, y and z"
+std::string fill_in_words(const Hypothesis& h) {
+  if (h.largest_fill <= rounding * h.least_fill) return fmt::format("{:.0f} %", 100 * h.largest_fill);
+  std::string percent, axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (h.fill[axis] > 0) {
+      percent += fmt::format("{}{:.0f} %", percent.empty() ? "" : ", ", 100 * h.fill[axis]);
+      axes += std::string(axes.empty() ? "" : ", ") + "xyz"[axis];
+    }
+  return percent + " along " + axes;
+}
+
+std::string object_in_words(const Hypothesis& h) {
+  return h.knows_object() ? fmt::format(" with an object {:.1f} FOV long", h.longest) : "";
+}
+
+std::string found_in_words(const TrajectoryEvidence& evidence, const Geometry& geometry) {
+  double extent = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (geometry.matrix_size[axis] > 1) extent = std::max(extent, evidence.largest_k[axis]);
+  return fmt::format("|k| up to {:.6g} for a matrix of {} x {} x {}", extent, geometry.matrix_size[0],
+                     geometry.matrix_size[1], geometry.matrix_size[2]);
+}
+
+std::string reason_for(const Hypothesis& best, const Hypothesis* second, const std::string& found) {
+  auto reason =
+      fmt::format("The trajectory is taken to be in {}: {}, which reaches {} of the edge of k-space{}",
+                  name_of(best.unit), found, fill_in_words(best), object_in_words(best));
+  if (second)
+    reason += fmt::format(" (in {} it reaches {}{})", name_of(second->unit), fill_in_words(*second),
+                          object_in_words(*second));
+  return reason + ".";
+}
+
+/// The possible units that differ in k, the likeliest first.
+std::vector<Hypothesis> ranked(const TrajectoryEvidence& evidence, const UnitReference& reference) {
+  std::vector<Hypothesis> candidates;
+  for (const auto unit : all_units)
+    for (const auto& h : hypothesis_of(unit, evidence, reference)) {
+      const bool known = std::any_of(candidates.begin(), candidates.end(),
+                                     [&](const Hypothesis& other) { return h.same_k_as(other); });
+      if (h.possible() && !known) candidates.push_back(h);
+    }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Hypothesis& a, const Hypothesis& b) { return a.penalty < b.penalty; });
+  return candidates;
+}
+
+/// Whether k reaches far enough to believe in the unit at all.
+bool explains(const Hypothesis& h) {
+  const bool object_fits = h.knows_object() && h.longest <= longest_object && h.longest >= shortest_object;
+  return h.largest_fill >= (object_fits ? 0.15 : 0.38);
 }
 
 }  // namespace
 
 std::string_view name_of(TrajectoryUnit unit) {
   switch (unit) {
-    case TrajectoryUnit::automatic:
+    case automatic:
       return "auto";
-    case TrajectoryUnit::cycles_per_fov:
+    case cycles_per_fov:
       return "cycles/FOV";
-    case TrajectoryUnit::cycles_per_voxel:
+    case cycles_per_recon_fov:
+      return "cycles/reconFOV";
+    case cycles_per_voxel:
       return "cycles/voxel";
-    case TrajectoryUnit::radians_per_voxel:
+    case radians_per_voxel:
       return "radians/voxel";
-    case TrajectoryUnit::cycles_per_metre:
+    case cycles_per_metre:
       return "1/m";
+    case cycles_per_mm:
+      return "1/mm";
+    case kmax:
+      return "kmax";
   }
   return "unknown";
 }
 
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject) {
-  if (text == name_of(TrajectoryUnit::automatic)) return TrajectoryUnit::automatic;
-  for (const auto unit : all_units)
-    if (text == name_of(unit)) return unit;
-  throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel or 1/m", "'" + std::string(text) + "'");
-}
-
-InferredUnit infer_trajectory_unit(const std::array<double, 3>& largest_k, const Geometry& geometry,
-                                   const std::string& subject) {
-  double extent = 0;
-  for (int axis = 0; axis < 3; ++axis)
-    if (geometry.matrix_size[axis] > 1) {
-      extent = std::max(extent, largest_k[axis]);
-    }
-  const std::string remedy = "tell the unit with --trajectory-unit";
-  const std::string found =
-      fmt::format("|k| up to {:.6g} for a matrix of {} x {} x {}", extent, geometry.matrix_size[0],
-                  geometry.matrix_size[1], geometry.matrix_size[2]);
-  if (!(extent > 0))
-    throw Error(subject, "k-space positions that differ from 0", found, "the trajectory is empty");
-
-  std::vector<TrajectoryUnit> candidates;
+  std::string plain;
+  for (const char c : text)
+    if (c != ' ') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    if (const auto at = plain.find(from); at != std::string::npos) plain.replace(at, from.size(), to);
+  };
+  replace("pixel", "voxel");
+  for (const std::string_view radians : {"radian/", "rad/"})
+    if (plain.starts_with(radians)) replace(radians, "radians/");
+  for (const std::string_view cycles : {"1/", "cycle/"})
+    if (plain.starts_with(cycles)) replace(cycles, "cycles/");
+  if (plain == "cycles/m" || plain == "cycles/mm") replace("cycles", "1");
+  if (plain == name_of(automatic)) return automatic;
   for (const auto unit : all_units) {
-    const auto fill = fill_of(unit, largest_k, geometry);
-    if (!fill || *fill > rounding) continue;
-    const bool explains = unit == TrajectoryUnit::cycles_per_voxel    ? true
-                          : unit == TrajectoryUnit::radians_per_voxel ? extent > 0.5 * rounding
-                                                                      : *fill >= least_fill;
-    if (!explains) continue;
-    const bool same_k = std::any_of(candidates.begin(), candidates.end(), [&](TrajectoryUnit other) {
-      return std::abs(*fill_of(other, largest_k, geometry) - *fill) <= (rounding - 1) * *fill;
-    });
-    if (!same_k) candidates.push_back(unit);
+    std::string name(name_of(unit));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (plain == name) return unit;
   }
-  if (candidates.empty())
-    throw Error(subject, "k-space positions in a unit that can be inferred", found, remedy);
-  if (candidates.size() > 1) {
-    std::string names;
-    for (const auto unit : candidates) names.append(names.empty() ? "" : " or ").append(name_of(unit));
-    throw Error(subject, "k-space positions that fit one unit", found + ", which may be " + names, remedy);
-  }
-  const double percent = 100 * *fill_of(candidates[0], largest_k, geometry);
-  return {candidates[0],
-          fmt::format("The trajectory is taken to be in {}: {}, which reaches {:.0f} % of the edge of "
-                      "k-space.",
-                      name_of(candidates[0]), found, percent)};
+  throw Error(subject, "cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax",
+              "'" + std::string(text) + "'");
 }
 
-std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const Geometry& geometry,
+InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const UnitReference& reference,
+                                   const std::string& subject) {
+  const auto found = found_in_words(evidence, reference.encoded);
+  if (hypothesis_of(cycles_per_fov, evidence, reference).empty())
+    throw Error(subject, "k-space positions that differ from 0", found, "the trajectory is empty");
+  const auto candidates = ranked(evidence, reference);
+  const auto* second = candidates.size() > 1 ? &candidates[1] : nullptr;
+  if (candidates.empty() || !explains(candidates[0]))
+    throw Error(subject, "k-space positions in a unit that can be inferred",
+                candidates.empty() ? found
+                                   : fmt::format("{}, at best {} of the edge of k-space ({})", found,
+                                                 fill_in_words(candidates[0]), name_of(candidates[0].unit)),
+                "tell the unit with --trajectory-unit");
+  if (second && second->penalty - candidates[0].penalty < decisive) {
+    std::string names, fills, commands;
+    for (const auto& h : candidates) {
+      if (h.penalty - candidates[0].penalty >= decisive) break;
+      names.append(names.empty() ? "" : " or ").append(name_of(h.unit));
+      fills += fmt::format("{}{}{}", fills.empty() ? "" : " or ", fill_in_words(h), object_in_words(h));
+      commands += fmt::format("{}--trajectory-unit {}", commands.empty() ? "" : " or ", name_of(h.unit));
+    }
+    throw Error(subject, "k-space positions that fit one unit",
+                fmt::format("{}, which may be {}: to the edge of k-space it is {}", found, names, fills),
+                "tell the unit with " + commands);
+  }
+  return {candidates[0].unit, reason_for(candidates[0], second, found)};
+}
+
+InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitReference& reference) {
+  const auto encoded = hypothesis_of(cycles_per_fov, evidence, reference),
+             recon = hypothesis_of(cycles_per_recon_fov, evidence, reference);
+  if (encoded.empty() || recon.empty() || !recon[0].possible() || recon[0].same_k_as(encoded[0]) ||
+      recon[0].penalty + decisive > encoded[0].penalty)
+    return {cycles_per_fov, ""};
+  return {cycles_per_recon_fov,
+          reason_for(recon[0], &encoded[0], found_in_words(evidence, reference.encoded))};
+}
+
+void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
+                           const Geometry& geometry, const std::string& subject) {
+  constexpr double hardly_any = 0.12, most = 0.9;
+  const TrajectoryEvidence evidence{largest_k, {}};
+  const UnitReference reference{geometry, {}};
+  const auto stated_fill = hypothesis_of(stated, evidence, reference);
+  if (stated_fill.empty() || stated_fill[0].largest_fill > hardly_any) return;
+  for (const auto& other : ranked(evidence, reference))
+    if (other.largest_fill >= most)
+      throw Error(subject, fmt::format("k-space positions in {}", name_of(stated)),
+                  fmt::format("{}, which reaches {} of the edge of k-space, and {} in {}",
+                              found_in_words(evidence, geometry), fill_in_words(stated_fill[0]),
+                              fill_in_words(other), name_of(other.unit)),
+                  fmt::format("tell the unit with --trajectory-unit {} or --trajectory-unit {}",
+                              name_of(other.unit), name_of(stated)));
+}
+
+std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitReference& reference,
                                               const std::string& subject) {
   std::array<double, 3> scale{1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
-    if (unit == TrajectoryUnit::cycles_per_metre && geometry.fov_mm[axis] == 0 &&
-        geometry.matrix_size[axis] > 1)
-      throw Error(subject, "a known FOV to convert k-space positions from 1/m",
-                  "none along " + std::string(1, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
-    scale[axis] = scale_of(unit, geometry, axis);
+    const double factor = scale_of(unit, reference, axis);
+    if (factor > 0) {
+      scale[axis] = factor;
+    } else if (reference.encoded.matrix_size[axis] > 1) {
+      const std::string along = "none along " + std::string(1, "xyz"[axis]);
+      if (unit == cycles_per_recon_fov)
+        throw Error(subject, "a stated FOV of the reconstructed space to convert k-space positions", along,
+                    "tell another unit with --trajectory-unit");
+      throw Error(subject, fmt::format("a known FOV to convert k-space positions from {}", name_of(unit)),
+                  along, "give it with --fov-mm X,Y,Z");
+    }
   }
   return scale;
 }

@@ -9,33 +9,55 @@
 
 namespace fhd::io {
 
-/// "cycles/FOV", "cycles/voxel", "radians/voxel", "1/m"; "auto".
+/// "cycles/FOV", "cycles/reconFOV", "cycles/voxel", "radians/voxel", "1/m", "1/mm", "kmax"; "auto".
 std::string_view name_of(TrajectoryUnit unit);
-/// The inverse of `name_of`. Throws Error naming `subject` for any other text.
+/// The inverse of `name_of`; other spellings of the same are understood (pixel for voxel, rad for radians,
+/// cycles/m for 1/m), in any case. Throws Error naming `subject` for any other text.
 TrajectoryUnit parse_trajectory_unit(std::string_view text, const std::string& subject);
+
+/// What a unit refers to: the space in which the trajectory was made.
+struct UnitReference {
+  Geometry encoded;
+  std::array<double, 3> recon_fov_mm{0, 0, 0};  ///< of the reconstructed space; 0 where none is stated
+};
+
+/// What a trajectory and its k-space tell of their unit.
+struct TrajectoryEvidence {
+  std::array<double, 3> largest_k{};      ///< |k| along x, y, z
+  std::array<double, 3> object_length{};  ///< 1 / unit of k (ObjectExtent); 0 where unknown
+};
 
 struct InferredUnit {
   TrajectoryUnit unit;
   std::string reason;  ///< one sentence for ScanSummary::inferred
 };
 
-/// Infers the unit from the largest |k| along x, y, z and the geometry in which the trajectory was made. An
-/// axis of one voxel does not count. A unit is a candidate when it explains the extent E of k-space, with 0.5
-/// % of rounding:
+/// Infers the unit of a trajectory. An axis of one voxel does not count. Every unit is judged
 ///
-///   cycles/voxel    E <= 0.5
-///   radians/voxel   0.5 < E <= pi
-///   cycles/FOV      70 % of N/2 <= E <= N/2
-///   1/m             70 % of N/2 <= E * FOV <= N/2
+///   - by the share of N/2 that it lets k reach: none beyond 1 (0.5 % of rounding); all of it is likelier than
+///     a part, the same on all axes likelier than a half on one;
+///   - by the length that it gives to the object: about one FOV (of the reconstructed space), not far longer;
+///   - by how usual it is: kmax, 1/mm and cycles/reconFOV are not.
 ///
-/// Throws Error naming `subject` unless exactly one candidate remains (candidates that convert to the same k
-/// count once).
-InferredUnit infer_trajectory_unit(const std::array<double, 3>& largest_k, const Geometry& geometry,
+/// Throws Error naming `subject` when none explains the trajectory (k reaches less than 38 % of the edge; with an
+/// object of the right length less than 15 %), and, naming the candidates, when the second is nearly as likely;
+/// units that convert to the same k count once.
+InferredUnit infer_trajectory_unit(const TrajectoryEvidence& evidence, const UnitReference& reference,
                                    const std::string& subject);
 
-/// Factors along x, y, z that turn `unit` into cycles/FOV. Throws Error naming `subject` when a length that
-/// is needed is unknown.
-std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const Geometry& geometry,
+/// The same where the file states cycles/FOV: of which FOV, the encoded one (as its standard says) or the
+/// reconstructed one. Throws nothing.
+InferredUnit infer_fov_of_unit(const TrajectoryEvidence& evidence, const UnitReference& reference);
+
+/// Throws Error naming `subject` when k in a unit that a file or its format states reaches hardly more than
+/// the centre of k-space, and in another unit its edge: then that statement is a mistake. The user's word is
+/// not doubted: no call for that.
+void require_credible_unit(TrajectoryUnit stated, const std::array<double, 3>& largest_k,
+                           const Geometry& geometry, const std::string& subject);
+
+/// Factors along x, y, z that turn `unit` into cycles/FOV (of the encoded space). Throws Error naming `subject`
+/// when a length that is needed is unknown.
+std::array<double, 3> scale_to_cycles_per_fov(TrajectoryUnit unit, const UnitReference& reference,
                                               const std::string& subject);
 
 }  // namespace fhd::io

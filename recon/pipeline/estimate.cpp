@@ -10,6 +10,7 @@
 #include "recon/coils/maps.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/off_resonance.hpp"
+#include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
@@ -384,7 +385,8 @@ void Walk::companion() {
 ScanSizes sizes_of(const Scan& scan) {
   ScanSizes sizes;
   sizes.matrix_size = scan.geometry.matrix_size;
-  sizes.samples = count_samples(scan.trajectory);
+  const AxisOrder order = long_axes_first(sizes.matrix_size);
+  sizes.samples = count_samples(keeps_axes(order) ? scan.trajectory : in_order(order, scan.trajectory));
   sizes.coils = scan.kspace.coil_count();
   if (sizes.coils > 1) sizes.calibration_sampled = calibration_is_sampled(scan.trajectory, sizes.matrix_size);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
@@ -394,7 +396,11 @@ ScanSizes sizes_of(const Scan& scan) {
   return sizes;
 }
 
-Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) { return Walk(scan, how)(); }
+Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
+  ScanSizes sizes = scan;
+  sizes.matrix_size = in_order(long_axes_first(scan.matrix_size), scan.matrix_size);
+  return Walk(sizes, how)();
+}
 
 double Prediction::seconds() const {
   double sum = other_seconds;

@@ -2,6 +2,7 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
@@ -128,6 +129,17 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   return result;
 }
 
+/// The same, with axes of one voxel last on the way.
+template <class T>
+Reconstruction reconstruct_in_order(const Scan& scan, const Context& context, Kept<T>& kept) {
+  const AxisOrder order = long_axes_first(scan.geometry.matrix_size);
+  if (keeps_axes(order)) return reconstruct_scan(scan, context, kept);
+  auto result = reconstruct_scan(in_order(order, scan), context, kept);
+  result.image = in_order(inverse(order), std::move(result.image));
+  if (result.prepared) result.prepared = in_order(inverse(order), std::move(*result.prepared));
+  return result;
+}
+
 }  // namespace
 
 struct Reconstructor::State {
@@ -154,8 +166,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
   if (settings.precision == Precision::single_precision)
-    return reconstruct_scan(scan, context, state_->in_single);
-  return reconstruct_scan(scan, context, state_->in_double);
+    return reconstruct_in_order(scan, context, state_->in_single);
+  return reconstruct_in_order(scan, context, state_->in_double);
 }
 
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const Execution& execution,

@@ -128,7 +128,8 @@ EncodedSpace encoded_space(Header header, const ReadOptions& options, const std:
   space.geometry.fov_mm = fov;
   space.map_matrix_size = space.geometry.matrix_size;
   if (!options.matrix_size) space.cropped_matrix_size = cropped_matrix_size(header, inferred);
-  space.unit_geometry = apply_options(space.geometry, options);
+  space.unit_reference.encoded = apply_options(space.geometry, options);
+  if (!options.fov_mm) space.unit_reference.recon_fov_mm = header.recon_fov_mm;
   return space;
 }
 

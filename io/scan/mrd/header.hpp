@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
+#include "io/scan/trajectory_unit.hpp"
 
 namespace fhd::io::mrd {
 
@@ -28,8 +29,8 @@ struct Header {
 Header parse_header(const std::string& xml, const std::string& subject);
 
 struct EncodedSpace {
-  Geometry geometry;       ///< of the image: what the user said over what the header states
-  Geometry unit_geometry;  ///< what the unit of the trajectory refers to
+  Geometry geometry;  ///< of the image: what the user said over what the header states
+  UnitReference unit_reference;
   std::array<int, 3> map_matrix_size{}, cropped_matrix_size{};
 };
 /// The space that the readouts encode; adds to `inferred` what was inferred. Throws Error naming `subject`

@@ -73,8 +73,8 @@ std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOption
     const mrd::RecordBlock block(records, first, count, false);
     for (std::int64_t i = 0; i < count; ++i) volumes.add(block[i]);
   }
-  RecordSource trajectories(records, false);
-  volumes.finish(std::ref(trajectories));
+  RecordSource trajectories(records, false), whole(records, true);
+  volumes.finish(std::ref(trajectories), std::ref(whole));
   return std::make_unique<IsmrmrdFile>(std::move(file), std::move(records), std::move(volumes));
 }
 

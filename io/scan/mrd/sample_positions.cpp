@@ -1,16 +1,134 @@
 #include "io/scan/mrd/sample_positions.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
+namespace {
+
+/// Of a sample from the centre of k-space, in the plane of the first two axes.
+double distance_from_centre(const Readout& readout, std::int64_t sample) {
+  const std::size_t axes = readout.head.trajectory_dimensions;
+  const float* k = readout.trajectory.data() + static_cast<std::size_t>(sample) * axes;
+  return axes == 1 ? std::abs(double{k[0]}) : std::hypot(double{k[0]}, double{k[1]});
+}
+
+TrajectoryUnit unit_of(const Header& header, const ReadOptions& options, const EncodedSpace& space,
+                       const TrajectoryEvidence& evidence,
+                       const std::function<std::array<double, 3>()>& object_length, const Subjects& subjects,
+                       std::vector<std::string>& inferred) {
+  if (options.trajectory_unit != TrajectoryUnit::automatic) {
+    inferred.push_back(unit_of_options(options.trajectory_unit));
+    return options.trajectory_unit;
+  }
+  auto whole = evidence;
+  auto stated = TrajectoryUnit::automatic;
+  if (!header.trajectory_unit.empty())
+    stated = parse_trajectory_unit(header.trajectory_unit,
+                                   subjects.header + " userParameterString 'trajectory_unit'");
+  if (stated != TrajectoryUnit::automatic)
+    require_credible_unit(stated, evidence.largest_k, space.unit_reference.encoded, subjects.readouts);
+  if (stated != TrajectoryUnit::automatic && stated != TrajectoryUnit::cycles_per_fov) return stated;
+  const bool oversampled = space.unit_reference.recon_fov_mm != std::array<double, 3>{} &&
+                           space.unit_reference.recon_fov_mm != space.unit_reference.encoded.fov_mm;
+  if (stated == TrajectoryUnit::cycles_per_fov && !oversampled) return stated;
+  whole.object_length = object_length();
+  const auto found = stated == TrajectoryUnit::automatic
+                         ? infer_trajectory_unit(whole, space.unit_reference, subjects.readouts)
+                         : infer_fov_of_unit(whole, space.unit_reference);
+  if (!found.reason.empty()) inferred.push_back(found.reason);
+  return found.unit;
+}
+
+}  // namespace
+
+void TrajectoryExtent::add(std::int64_t number, const Readout& readout) {
+  const auto& head = readout.head;
+  some_center_is_stated = some_center_is_stated || head.center_sample != 0;
+  const std::size_t axes = head.trajectory_dimensions;
+  if (axes == 0) return;
+  double lowest = std::numeric_limits<double>::infinity(), nearest = lowest;
+  auto& third = third_by_step_[head.idx.kspace_encode_step_2];
+  for (auto s = head.first_sample(); s < head.first_sample() + head.sample_count(); ++s) {
+    const float* k = readout.trajectory.data() + static_cast<std::size_t>(s) * axes;
+    for (std::size_t axis = 0; axis < std::min<std::size_t>(axes, 3); ++axis)
+      if (const double magnitude = std::abs(k[axis]);
+          std::isfinite(magnitude))  // validate() refuses the others
+        largest_k[axis] = std::max(largest_k[axis], magnitude);
+    nearest = std::min(nearest, distance_from_centre(readout, s));
+    if (axes < 3) continue;
+    lowest = std::min(lowest, double{k[2]});
+    third.sum += k[2];
+    ++third.count;
+  }
+  nearest_[number] = nearest;
+  lowest_third_ = std::min(lowest_third_, lowest);
+}
+
+bool TrajectoryExtent::third_axis_is_weight() const {
+  constexpr double alike = 0.15;  // golden-angle spokes differ a little from partition to partition
+  if (axis_count < 3 || third_by_step_.size() < 2 || !(lowest_third_ >= 0)) return false;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const auto& [step, third] : third_by_step_) {
+    const double mean = third.sum / static_cast<double>(third.count);
+    least = std::min(least, mean);
+    most = std::max(most, mean);
+  }
+  return most - least <= alike * most;
+}
+
+std::vector<std::int64_t> TrajectoryExtent::central_readouts(std::vector<std::int64_t> numbers) const {
+  const auto most = static_cast<std::size_t>(ObjectExtent::most_readouts);
+  const auto distance = [&](std::int64_t number) {
+    const auto found = nearest_.find(number);
+    return found == nearest_.end() ? std::numeric_limits<double>::infinity() : found->second;
+  };
+  if (numbers.size() <= most) return numbers;
+  std::vector<double> distances;
+  for (const auto number : numbers) distances.push_back(distance(number));
+  std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(most) - 1,
+                   distances.end());
+  std::erase_if(numbers, [&, farthest = distances[most - 1] * 1.001](std::int64_t number) {
+    return !(distance(number) <= farthest);
+  });
+  std::vector<std::int64_t> chosen;
+  for (std::size_t i = 0; i < most && !numbers.empty(); ++i)
+    chosen.push_back(numbers[i * numbers.size() / most]);
+  return chosen;
+}
+
+ReadoutPart central_part(const Readout& readout, int axes) {
+  const auto& head = readout.head;
+  const auto first = head.first_sample(), end = first + head.sample_count();
+  const std::size_t stride = head.trajectory_dimensions;
+  auto centre = first;
+  for (auto s = first; s < end; ++s)
+    if (distance_from_centre(readout, s) < distance_from_centre(readout, centre)) centre = s;
+  const auto count = std::min(ObjectExtent::most_samples, end - first);
+  const auto begin = std::clamp(centre - count / 2, first, end - count);
+  ReadoutPart part;
+  for (auto s = begin; s < begin + count; ++s) {
+    auto& k = part.k.emplace_back();
+    for (int axis = 0; axis < axes; ++axis)
+      k[axis] = readout.trajectory[static_cast<std::size_t>(s) * stride + static_cast<std::size_t>(axis)];
+  }
+  const std::int64_t coils = head.active_channels, used = std::min(coils, ObjectExtent::most_coils);
+  for (std::int64_t i = 0; i < used; ++i)
+    for (auto s = begin; s < begin + count; ++s) {
+      const float* value = readout.values.data() + 2 * (i * coils / used * head.number_of_samples + s);
+      part.values.push_back({value[0], value[1]});
+    }
+  return part;
+}
 
 SamplePositions choose_positions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
-                                 const TrajectoryExtent& extent, const Subjects& subjects,
-                                 std::vector<std::string>& inferred) {
-  const auto& geometry = space.unit_geometry;
-  const auto& n = geometry.matrix_size;
+                                 const TrajectoryExtent& extent, const ObjectLength& object_length,
+                                 const Subjects& subjects, std::vector<std::string>& inferred) {
+  const auto& n = space.unit_reference.encoded.matrix_size;
   SamplePositions positions{n, extent.axis_count, header.step_1 ? header.step_1->center : n[1] / 2,
                             header.step_2 ? header.step_2->center : n[2] / 2};
   if (extent.axis_count == 0) {
@@ -28,28 +146,26 @@ SamplePositions choose_positions(const Header& header, const ReadOptions& option
     return positions;
   }
   if (extent.axis_count == 1) throw Error(subjects.readouts, "a trajectory of 2 or 3 axes", "1");
-  auto largest_k = extent.largest_k;
-  if (n[2] == 1) {
-    if (extent.axis_count > 2 && largest_k[2] > 0)
-      inferred.push_back("The third axis of the trajectory is ignored: the matrix has one voxel along z.");
-    largest_k[2] = 0;
-  } else if (extent.axis_count == 2) {
-    positions.stacked = true;
+  const bool weight = n[2] > 1 && extent.third_axis_is_weight();
+  TrajectoryEvidence evidence{extent.largest_k, {}};
+  positions.stacked = n[2] > 1 && (weight || extent.axis_count == 2);
+  if (extent.axis_count > 2)
+    note_ignored_third_axis(extent.largest_k, space.unit_reference.encoded, inferred);
+  if (weight)
+    inferred.push_back(
+        extent.largest_k[2] > 0
+            ? "The third axis of the trajectory is taken to be a density weight and not used, because it is "
+              "never "
+              "negative and the same in every partition: k along z is taken from kspace_encode_step_2."
+            : "The third axis of the trajectory is zero: k along z is taken from kspace_encode_step_2.");
+  else if (positions.stacked)
     inferred.push_back(
         "The trajectory has two axes and the matrix three: k along z is taken from kspace_encode_step_2.");
-  }
-  auto unit = options.trajectory_unit;
-  if (unit != TrajectoryUnit::automatic)
-    inferred.push_back(unit_of_options(unit));
-  else if (!header.trajectory_unit.empty())
-    unit = parse_trajectory_unit(header.trajectory_unit,
-                                 subjects.header + " userParameterString 'trajectory_unit'");
-  if (unit == TrajectoryUnit::automatic) {
-    const auto found = infer_trajectory_unit(largest_k, geometry, subjects.readouts);
-    unit = found.unit;
-    inferred.push_back(found.reason);
-  }
-  positions.scale = scale_to_cycles_per_fov(unit, geometry, subjects.readouts);
+  const int axes = n[2] == 1 || positions.stacked ? 2 : 3;
+  if (axes == 2) evidence.largest_k[2] = 0;
+  const auto unit = unit_of(
+      header, options, space, evidence, [&] { return object_length(axes); }, subjects, inferred);
+  positions.scale = scale_to_cycles_per_fov(unit, space.unit_reference, subjects.readouts);
   return positions;
 }
 

@@ -1,18 +1,22 @@
 #pragma once
 // Where the samples of readouts lie in k-space:
 //   - the trajectory of the readouts where there is one; else, for 'cartesian' and 'epi', from center_sample
-//     and the encoding steps, in cycles/FOV. A third axis counts only for a matrix of several voxels in z
-//     (elsewhere it holds zeros or density weights); a two-dimensional trajectory of a 3D matrix is stacked
-//     by kspace_encode_step_2.
+//     and the encoding steps, in cycles/FOV. A third axis counts only for a matrix of several voxels in z, and only
+//     if it holds positions: density weights (Gadgetron's convention) are recognised. A two-dimensional
+//     trajectory of a 3D matrix is stacked by kspace_encode_step_2.
 //   - Unit of the trajectory: --trajectory-unit, else the userParameterString 'trajectory_unit', else
-//     inferred.
+//     inferred (trajectory_unit.hpp).
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/readout.hpp"
+#include "io/scan/object_extent.hpp"
 
 namespace fhd::io::mrd {
 
@@ -22,12 +26,31 @@ struct Subjects {
   std::string readout(std::int64_t number) const { return readouts + "[" + std::to_string(number) + "]"; }
 };
 
-/// Of all readouts of the image.
+/// What the trajectories of all readouts of the image tell before their unit is known.
 struct TrajectoryExtent {
   int axis_count = 0;                  ///< of the trajectories; 0: none
   std::array<double, 3> largest_k{};   ///< in the unit of the trajectories
   bool some_center_is_stated = false;  ///< of the readouts' center_sample
+
+  void add(std::int64_t number, const Readout& readout);
+  /// Whether the third axis holds no positions but density weights, or nothing: never below zero, and the same in
+  /// every partition (kspace_encode_step_2) of a stack.
+  bool third_axis_is_weight() const;
+  /// Up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre of k-space.
+  std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers) const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    std::int64_t count = 0;
+  };
+  double lowest_third_ = std::numeric_limits<double>::infinity();
+  std::map<int, Mean> third_by_step_;
+  std::map<std::int64_t, double> nearest_;  ///< distance of each readout from the centre, in the plane
 };
+
+/// The part of a readout about the centre of k-space, its trajectory's first `axes` axes.
+ReadoutPart central_part(const Readout& readout, int axes);
 
 /// How positions are found; `scale` to cycles/FOV, encoding steps counted from their centres.
 struct SamplePositions {
@@ -40,9 +63,13 @@ struct SamplePositions {
   std::array<double, 3> of(const Readout& readout, std::int64_t sample) const;
 };
 
+/// Length of the object, from k-space along `axes` axes of the trajectory (ObjectExtent::lengths); asked only where
+/// the unit is open.
+using ObjectLength = std::function<std::array<double, 3>(int axes)>;
+
 /// Adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
 SamplePositions choose_positions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
-                                 const TrajectoryExtent& extent, const Subjects& subjects,
-                                 std::vector<std::string>& inferred);
+                                 const TrajectoryExtent& extent, const ObjectLength& object_length,
+                                 const Subjects& subjects, std::vector<std::string>& inferred);
 
 }  // namespace fhd::io::mrd

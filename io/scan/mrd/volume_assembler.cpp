@@ -74,21 +74,16 @@ void VolumeAssembler::add(const Readout& readout) {
         fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
   const std::size_t axes = head.trajectory_dimensions;
   require_length(readout.trajectory.size(), head.number_of_samples * axes, "traj", number);
-  const auto* k = readout.trajectory.data();
-  for (auto s = head.first_sample(); s < head.first_sample() + head.sample_count(); ++s)
-    for (std::size_t axis = 0; axis < std::min<std::size_t>(axes, 3); ++axis)
-      if (const double magnitude = std::abs(k[s * axes + axis]);
-          std::isfinite(magnitude))  // validate() refuses the others
-        extent_.largest_k[axis] = std::max(extent_.largest_k[axis], magnitude);
-  extent_.some_center_is_stated = extent_.some_center_is_stated || head.center_sample != 0;
+  extent_.add(number, readout);
   image_readouts_.push_back({number, head});
 }
 
-void VolumeAssembler::finish(const Source& source) {
+void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   require_agreement();
   group_by_volume();
   read_directions();
-  positions_ = choose_positions(header_, options_, space_, extent_, subjects_, summary_.inferred);
+  const auto length = [&](int axes) { return object_length(with_values, axes); };
+  positions_ = choose_positions(header_, options_, space_, extent_, length, subjects_, summary_.inferred);
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   for (const auto& entry : readouts_of(0, 0)) {
@@ -194,6 +189,23 @@ void VolumeAssembler::read_directions() {
         "The directions of the image are not stated, or not at right angles: x, y, z are taken to be the "
         "patient's left, posterior and superior.");
   geometry.position_mm = position_mm(head);
+}
+
+/// Of the first volume, along the axes of the trajectory (in 1 / its unit).
+std::array<double, 3> VolumeAssembler::object_length(const Source& with_values, int axes) const {
+  std::vector<std::int64_t> numbers;
+  for (const auto& entry : readouts_of(0, 0)) numbers.push_back(entry.number);
+  ObjectExtent extent;
+  for (const auto number : extent_.central_readouts(numbers)) {
+    const auto readout = with_values(number);
+    const auto& head = readout.head;
+    require_length(readout.trajectory.size(),
+                   std::size_t{head.number_of_samples} * head.trajectory_dimensions, "traj", number);
+    require_length(readout.values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
+                   "data", number);
+    extent.add(central_part(readout, axes));
+  }
+  return extent.lengths();
 }
 
 void VolumeAssembler::add_facts() {

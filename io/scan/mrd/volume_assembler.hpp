@@ -32,9 +32,9 @@ class VolumeAssembler {
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects);
   /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
   void add(const Readout& readout);
-  /// After the last readout. `source` need not deliver values. Throws Error when the readouts do not
-  /// agree, or are of no image.
-  void finish(const Source& source);
+  /// After the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
+  /// where the unit of the trajectory is open. Throws Error when the readouts do not agree, or are of no image.
+  void finish(const Source& source, const Source& with_values);
 
   /// Everything that the readouts and their header tell.
   const ScanSummary& summary() const { return summary_; }
@@ -58,6 +58,7 @@ class VolumeAssembler {
   bool is_one_slice();
   void group_by_volume();
   void read_directions();
+  std::array<double, 3> object_length(const Source& with_values, int axes) const;
   void add_facts();
   void copy_positions(const Entry& entry, const Readout& readout, Array<double>& k, std::int64_t m) const;
   void copy_values(const Entry& entry, const Readout& readout, Array<Complex<float>>& values,

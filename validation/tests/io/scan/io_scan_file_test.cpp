@@ -281,10 +281,49 @@ TEST_F(ScanFile, rejects_parts_that_do_not_agree) {
   EXPECT_CONTAINS(write({5, 4}, {2, 6}), "2 or 3 axes");
   EXPECT_CONTAINS(write({12}, {2, 6}), "2 or 3 axes");
   EXPECT_CONTAINS(write({6, 2}, {6}), "scan.h5:/kspace: expected [coil][sample]");
-  EXPECT_CONTAINS(write({6, 2}, {2, 6}, {8, 8}), "3 numbers");
+  EXPECT_CONTAINS(write({6, 2}, {2, 6}, {8}), "3 numbers");
   EXPECT_CONTAINS(write({6, 2}, {2, 6}, {8, 8, 0}), "matrix size");
   EXPECT_CONTAINS(write({6, 2}, {2, 6}, {8, 8, -1}), "matrix_size");
   EXPECT_CONTAINS(write({6, 2}, {2, 6}, {100000, 8, 1}), "matrix_size");
+}
+
+TEST_F(ScanFile, takes_a_matrix_and_a_fov_of_two_numbers_for_2d) {
+  auto file = fhd_file("scan.h5");
+  const std::vector<float> k{-4, -4, 3, 3, 0, 1};
+  const std::vector<Complex<float>> values(3, {1, 0});
+  file.write("/trajectory", k.data(), {3, 2});
+  file.write_attribute("/trajectory", "unit", "cycles/FOV");
+  file.write("/kspace", values.data(), {1, 3});
+  file.write_attribute("/", "matrix_size", std::vector<int>{8, 8});
+  file.write_attribute("/", "fov_mm", std::vector<double>{240, 200});
+  file.close();
+  const auto opened = open_scan(path("scan.h5"));
+  EXPECT_EQ(opened->read(0, 0).geometry.matrix_size, (std::array{8, 8, 1}));
+  EXPECT_EQ(opened->read(0, 0).geometry.fov_mm, (std::array<double, 3>{240, 200, 0}));
+  ASSERT_EQ(opened->summary().inferred.size(), 2u);
+  EXPECT_CONTAINS(opened->summary().inferred[0], "'matrix_size' has two numbers");
+  EXPECT_CONTAINS(opened->summary().inferred[1], "'fov_mm' has two numbers");
+}
+
+/// A statement that makes the scan a point at the centre of k-space is a mistake.
+TEST_F(ScanFile, refuses_normalised_positions_that_are_said_to_be_cycles_per_fov) {
+  auto scan = random_scan({64, 64, 1}, 1, 10, 4);
+  scan.sensitivity_maps.reset();
+  for (auto& k : scan.trajectory.k) k /= 64;
+  write_scan(path("scan.h5"), ScanFormat::fhd, {1, 1, 0, {scan}});
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.h5")); }),
+                  "--trajectory-unit cycles/voxel or --trajectory-unit cycles/FOV");
+  write_scan(path("scan"), ScanFormat::bart, {1, 1, 10, {scan}});
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), "--trajectory-unit cycles/voxel");
+  ReadOptions options;
+  options.matrix_size = {64, 64, 1};
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan"), options); }), "which reaches 2 %");
+  options.trajectory_unit = TrajectoryUnit::cycles_per_voxel;
+  EXPECT_EQ(open_scan(path("scan"), options)->read(0, 0).trajectory.k[0], 32);
+  options.trajectory_unit = TrajectoryUnit::cycles_per_fov;  // the user's word is not doubted
+  EXPECT_EQ(open_scan(path("scan"), options)->read(0, 0).trajectory.k[0], 0.5);
+  write_scan(path("impatient"), ScanFormat::impatient, {1, 1, 10, {scan}});
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("impatient")); }), "which reaches 2 %");
 }
 
 TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {

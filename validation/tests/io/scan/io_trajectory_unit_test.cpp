@@ -16,7 +16,7 @@ Geometry geometry_of(std::array<int, 3> matrix_size, std::array<double, 3> fov_m
 }
 
 TrajectoryUnit infer(std::array<double, 3> largest_k, const Geometry& geometry) {
-  return infer_trajectory_unit(largest_k, geometry, "scan").unit;
+  return infer_trajectory_unit({largest_k, {}}, {geometry}, "scan").unit;
 }
 
 TEST(TrajectoryUnit, infers_each_unit_from_the_extent_of_k_space) {
@@ -40,7 +40,7 @@ TEST(TrajectoryUnit, ignores_an_axis_of_one_voxel) {
 }
 
 TEST(TrajectoryUnit, tells_the_reason) {
-  const auto inferred = infer_trajectory_unit({109.9, 109.7, 0}, geometry_of({220, 220, 1}), "scan");
+  const auto inferred = infer_trajectory_unit({{109.9, 109.7, 0}, {}}, {geometry_of({220, 220, 1})}, "scan");
   EXPECT_CONTAINS(inferred.reason, "cycles/FOV");
   EXPECT_CONTAINS(inferred.reason, "109.9");
   EXPECT_CONTAINS(inferred.reason, "220");
@@ -62,6 +62,105 @@ TEST(TrajectoryUnit, does_not_refuse_units_that_are_the_same) {
   EXPECT_NO_THROW(infer({64, 64, 0}, geometry_of({128, 128, 1}, {1000, 1000, 5})));
 }
 
+TEST(TrajectoryUnit, accepts_a_part_of_the_edge_where_nothing_else_fits) {
+  const auto geometry = geometry_of({128, 128, 1}, {240, 240, 5});
+  EXPECT_EQ(infer({39.7, 39.7, 0}, geometry), TrajectoryUnit::cycles_per_fov);  // 62 %
+  EXPECT_EQ(infer({0.31, 0.31, 0}, geometry), TrajectoryUnit::cycles_per_voxel);
+  EXPECT_EQ(infer({1.9, 1.9, 0}, geometry), TrajectoryUnit::radians_per_voxel);
+  EXPECT_EQ(infer({0.6, 0.6, 0}, geometry), TrajectoryUnit::kmax);
+}
+
+TEST(TrajectoryUnit, knows_positions_normalised_to_the_edge) {
+  EXPECT_EQ(infer({1, 1, 0}, geometry_of({128, 128, 1}, {240, 240, 5})), TrajectoryUnit::kmax);
+  EXPECT_EQ(infer({1, 1, 1}, geometry_of({64, 64, 16}, {240, 240, 80})), TrajectoryUnit::kmax);
+  // Voxels of 2 mm: cycles/mm would be half of the edge in cycles/voxel, were it not for its own.
+  EXPECT_CONTAINS(error_of([] {
+                    infer({0.25, 0.25, 0}, geometry_of({120, 120, 1}, {240, 240, 5}));
+                  }),
+                  "1/mm");
+}
+
+/// The extent alone, as where k-space cannot be looked at.
+TEST(TrajectoryUnit, is_never_wrong_by_the_extent_alone) {
+  constexpr std::array units{TrajectoryUnit::cycles_per_fov, TrajectoryUnit::cycles_per_voxel,
+                             TrajectoryUnit::radians_per_voxel, TrajectoryUnit::cycles_per_metre,
+                             TrajectoryUnit::kmax};
+  int right = 0, asked = 0, wrong = 0;
+  for (const int n : {16, 24, 32, 64, 99, 128, 192, 220, 256, 384, 512})
+    for (const double fov_mm : {100.0, 160.0, 200.0, 220.0, 240.0, 300.0, 400.0, 500.0})
+      for (const std::array<int, 3>& matrix_size : {std::array{n, n, 1}, {n, 3 * n / 4, 1}, {n, n, n / 2}})
+        for (const auto unit : units)
+          for (const double extent : {1.0, 0.6}) {
+            const UnitReference reference{
+                geometry_of(matrix_size, {fov_mm, fov_mm * matrix_size[1] / n, 80})};
+            const auto scale = scale_to_cycles_per_fov(unit, reference, "");
+            TrajectoryEvidence evidence;
+            for (int axis = 0; axis < 3; ++axis)
+              if (matrix_size[axis] > 1)
+                evidence.largest_k[axis] = extent * matrix_size[axis] / 2.0 / scale[axis];
+            try {
+              const auto found = infer_trajectory_unit(evidence, reference, "scan").unit;
+              const auto taken = scale_to_cycles_per_fov(found, reference, "");
+              const bool same =
+                  std::abs(taken[0] / scale[0] - 1) <= 0.005 && std::abs(taken[1] / scale[1] - 1) <= 0.005;
+              ++(same ? right : wrong);
+              EXPECT_TRUE(same) << name_of(unit) << " at " << extent << " taken for " << name_of(found)
+                                << ", " << n << " voxels, " << fov_mm << " mm";
+            } catch (const Error&) {
+              ++asked;
+            }
+          }
+  std::printf("%d right, %d asked, %d wrong\n", right, asked, wrong);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(asked, 0.05 * (right + asked + wrong));
+}
+
+/// Extents, matrices and FOVs of public scans: JEMRIS, KomaMRI, MRIReco, SPARKLING, RRSG, IMPATIENT, Parboil.
+TEST(TrajectoryUnit, knows_the_units_of_real_scans) {
+  const struct {
+    std::array<double, 3> largest_k;
+    std::array<int, 3> matrix_size;
+    std::array<double, 3> fov_mm;
+    TrajectoryUnit unit;
+  } scans[]{{{109.93, 109.93, 0}, {220, 220, 1}, {220, 220, 1}, TrajectoryUnit::cycles_per_fov},
+            {{0.5, 0.5, 0}, {99, 99, 1}, {230, 230, 1}, TrajectoryUnit::cycles_per_voxel},
+            {{0.5, 0.5, 0}, {256, 256, 1}, {0, 0, 0}, TrajectoryUnit::cycles_per_voxel},
+            {{1280, 1280, 0}, {512, 512, 1}, {200, 200, 3}, TrajectoryUnit::cycles_per_metre},
+            {{640, 640, 0}, {256, 256, 1}, {200, 200, 3}, TrajectoryUnit::cycles_per_metre},
+            {{150, 150, 0}, {300, 300, 1}, {240, 240, 5}, TrajectoryUnit::cycles_per_fov},
+            {{31.9, 31.9, 8}, {64, 64, 16}, {0, 0, 0}, TrajectoryUnit::cycles_per_fov},
+            {{15.9, 16.02, 16}, {32, 32, 32}, {0, 0, 0}, TrajectoryUnit::cycles_per_fov}};
+  for (const auto& scan : scans)
+    EXPECT_EQ(infer(scan.largest_k, geometry_of(scan.matrix_size, scan.fov_mm)), scan.unit)
+        << scan.matrix_size[0] << " " << scan.largest_k[0];
+}
+
+TEST(TrajectoryUnit, judges_each_axis_where_a_reconstructed_fov_is_stated) {
+  const UnitReference oversampled{geometry_of({256, 128, 1}, {480, 240, 5}), {240, 240, 5}};
+  const auto found = infer_trajectory_unit({{64, 64, 0}, {}}, oversampled, "scan");
+  EXPECT_EQ(found.unit, TrajectoryUnit::cycles_per_recon_fov);
+  EXPECT_CONTAINS(found.reason, "in cycles/FOV it reaches 50 %, 100 % along x, y");
+  EXPECT_EQ(scale_to_cycles_per_fov(found.unit, oversampled, "scan"), (std::array<double, 3>{2, 1, 1}));
+  EXPECT_EQ(infer_trajectory_unit({{128, 64, 0}, {}}, oversampled, "scan").unit,
+            TrajectoryUnit::cycles_per_fov);
+  EXPECT_EQ(infer_fov_of_unit({{64, 64, 0}, {}}, oversampled).unit, TrajectoryUnit::cycles_per_recon_fov);
+  EXPECT_EQ(infer_fov_of_unit({{128, 64, 0}, {}}, oversampled).unit, TrajectoryUnit::cycles_per_fov);
+  EXPECT_EQ(infer_fov_of_unit({{64, 64, 0}, {}}, {geometry_of({256, 128, 1})}).unit,
+            TrajectoryUnit::cycles_per_fov);
+}
+
+TEST(TrajectoryUnit, doubts_a_statement_only_where_it_leaves_k_space_empty) {
+  const auto geometry = geometry_of({128, 128, 1}, {240, 240, 5});
+  const auto doubt = [&](TrajectoryUnit stated, double extent) {
+    return error_of([&] { require_credible_unit(stated, {extent, extent, 0}, geometry, "scan"); });
+  };
+  EXPECT_CONTAINS(doubt(TrajectoryUnit::cycles_per_fov, 0.5),
+                  "--trajectory-unit cycles/voxel or --trajectory-unit cycles/FOV");
+  EXPECT_CONTAINS(doubt(TrajectoryUnit::cycles_per_fov, std::numbers::pi), "radians/voxel");
+  EXPECT_EQ(doubt(TrajectoryUnit::cycles_per_fov, 20), "");      // low resolution
+  EXPECT_EQ(doubt(TrajectoryUnit::cycles_per_voxel, 0.04), "");  // nothing else fits better
+}
+
 TEST(TrajectoryUnit, refuses_what_no_unit_explains) {
   EXPECT_CONTAINS(error_of([] {
                     infer({20, 20, 0}, geometry_of({128, 128, 1}, {200, 200, 5}));
@@ -76,19 +175,19 @@ TEST(TrajectoryUnit, refuses_what_no_unit_explains) {
 
 TEST(TrajectoryUnit, converts_to_cycles_per_fov) {
   const auto geometry = geometry_of({100, 50, 1}, {200, 100, 5});
-  EXPECT_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_fov, geometry, ""),
+  EXPECT_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_fov, {geometry}, ""),
             (std::array<double, 3>{1, 1, 1}));
-  EXPECT_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_voxel, geometry, ""),
+  EXPECT_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_voxel, {geometry}, ""),
             (std::array<double, 3>{100, 50, 1}));
-  EXPECT_DOUBLE_EQ(scale_to_cycles_per_fov(TrajectoryUnit::radians_per_voxel, geometry, "")[0],
+  EXPECT_DOUBLE_EQ(scale_to_cycles_per_fov(TrajectoryUnit::radians_per_voxel, {geometry}, "")[0],
                    100 / (2 * std::numbers::pi));
-  EXPECT_DOUBLE_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_metre, geometry, "")[1], 0.1);
+  EXPECT_DOUBLE_EQ(scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_metre, {geometry}, "")[1], 0.1);
 }
 
 TEST(TrajectoryUnit, needs_the_fov_for_cycles_per_metre) {
   EXPECT_CONTAINS(
       error_of([] {
-        scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_metre, geometry_of({64, 64, 1}), "scan");
+        scale_to_cycles_per_fov(TrajectoryUnit::cycles_per_metre, {geometry_of({64, 64, 1})}, "scan");
       }),
       "--fov-mm");
 }
@@ -96,9 +195,22 @@ TEST(TrajectoryUnit, needs_the_fov_for_cycles_per_metre) {
 TEST(TrajectoryUnit, names_are_read_back) {
   for (const auto unit :
        {TrajectoryUnit::automatic, TrajectoryUnit::cycles_per_fov, TrajectoryUnit::cycles_per_voxel,
-        TrajectoryUnit::radians_per_voxel, TrajectoryUnit::cycles_per_metre})
+        TrajectoryUnit::radians_per_voxel, TrajectoryUnit::cycles_per_metre, TrajectoryUnit::cycles_per_mm,
+        TrajectoryUnit::cycles_per_recon_fov, TrajectoryUnit::kmax})
     EXPECT_EQ(parse_trajectory_unit(name_of(unit), "unit"), unit);
-  EXPECT_CONTAINS(error_of([] { parse_trajectory_unit("parsec", "unit"); }), "'parsec'");
+  for (const auto& [text, unit] : std::initializer_list<std::pair<const char*, TrajectoryUnit>>{
+           {"cycles/pixel", TrajectoryUnit::cycles_per_voxel},
+           {"rad/voxel", TrajectoryUnit::radians_per_voxel},
+           {"rad/pixel", TrajectoryUnit::radians_per_voxel},
+           {"Radians / Pixel", TrajectoryUnit::radians_per_voxel},
+           {"1/pixel", TrajectoryUnit::cycles_per_voxel},
+           {"1/FOV", TrajectoryUnit::cycles_per_fov},
+           {"cycles/fov", TrajectoryUnit::cycles_per_fov},
+           {"cycles/m", TrajectoryUnit::cycles_per_metre},
+           {"cycles/mm", TrajectoryUnit::cycles_per_mm}})
+    EXPECT_EQ(parse_trajectory_unit(text, "unit"), unit) << text;
+  for (const char* text : {"parsec", "radians", "rad/m", "", "1/", "cycles/voxel/2"})
+    EXPECT_CONTAINS(error_of([&] { parse_trajectory_unit(text, "unit"); }), "'" + std::string(text) + "'");
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
     within(used - before, transform->cost().bytes() + transform->cost().scratch_bytes(coils));
     transform->adjoint(values, images);
     transform->forward(images, result);
-    EXPECT_EQ(bytes_in_use(), used);  // scratch is made once
+    // Scratch is made once: its least array has 16 KiB; the runtime of the threads may add records of its own.
+    EXPECT_LE(bytes_in_use(), used + 4096);
   }
 }
 

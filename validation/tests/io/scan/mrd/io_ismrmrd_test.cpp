@@ -134,6 +134,7 @@ TEST_F(Ismrmrd, skips_readouts_that_are_not_of_the_image) {
       if (i == 0) {  // as JEMRIS writes: one sample, far outside the matrix
         a.resize(1, 1, 2);
         a.traj(0, 0) = a.traj(1, 0) = 1000;
+        a.data(0, 0) = 0;  // libismrmrd leaves it open
         a.setFlag(static_cast<std::uint64_t>(flag));
       } else {
         spoke(a, i);
@@ -280,6 +281,27 @@ TEST_F(Ismrmrd, recognises_a_fov_in_metres) {
   EXPECT_EQ(file->summary().geometry.fov_mm[2], 1);
   EXPECT_TRUE(told(*file, "metres"));
   EXPECT_TRUE(told(*file, "cycles/voxel"));
+}
+
+TEST_F(Ismrmrd, recognises_positions_normalised_to_the_edge) {
+  const auto file = open_scan(write({}, 4, [](auto& a, int i) { spoke(a, i, 2, 1.0f / 8); }));
+  EXPECT_TRUE(told(*file, "in kmax"));
+  EXPECT_NEAR(file->read(0, 0).trajectory.k[0], -8, 1e-6);
+}
+
+TEST_F(Ismrmrd, does_not_trust_the_sizes_in_a_head_when_it_looks_for_the_unit) {
+  const auto name = write({}, 2, [](auto& a, int i) { spoke(a, i); });
+  {  // more channels than values
+    const hid_t file = H5Fopen(name.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
+                data = H5Dopen2(file, "/dataset/data", H5P_DEFAULT);
+    const hid_t head = H5Tcreate(H5T_COMPOUND, 2), record = H5Tcreate(H5T_COMPOUND, 2);
+    H5Tinsert(head, "active_channels", 0, H5T_NATIVE_UINT16);
+    H5Tinsert(record, "head", 0, head);
+    const std::uint16_t lies[2]{65000, 65000};
+    ASSERT_GE(H5Dwrite(data, record, H5S_ALL, H5S_ALL, H5P_DEFAULT, lies), 0);
+    H5Tclose(head), H5Tclose(record), H5Dclose(data), H5Fclose(file);
+  }
+  EXPECT_CONTAINS(error_of([&] { open_scan(name); }), "numbers, as its head says");
 }
 
 TEST_F(Ismrmrd, reads_a_scan_of_unknown_fov) {

@@ -65,7 +65,7 @@ TEST(VolumeAssembler, makes_volumes_of_readouts_in_any_order) {
     readout.head.position[2] = i % 2 == 0 ? 10.0F : 0.0F;
     stream.deliver(readout);
   }
-  stream.assembler.finish(stream.source());
+  stream.assembler.finish(stream.source(), stream.source());
   const auto& summary = stream.assembler.summary();
   EXPECT_EQ(summary.slice_count, 2);
   EXPECT_EQ(summary.repetition_count, 1);
@@ -99,7 +99,7 @@ TEST(VolumeAssembler, takes_noise_and_leaves_out_what_is_not_of_the_image) {
   image.head.discard_pre = 1;
   image.head.discard_post = 2;
   stream.deliver(image);
-  stream.assembler.finish(stream.source());
+  stream.assembler.finish(stream.source(), stream.source());
   const auto scan = stream.assembler.volume(0, 0, stream.source());
   EXPECT_EQ(scan.kspace.sample_count(), samples - 3);
   EXPECT_EQ(scan.kspace.values[0], (Complex<float>{3, 1}));
@@ -125,7 +125,7 @@ TEST(VolumeAssembler, places_cartesian_readouts_by_their_encoding_steps_and_dire
     if (i == 1) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE);
     stream.deliver(readout);
   }
-  stream.assembler.finish(stream.source());
+  stream.assembler.finish(stream.source(), stream.source());
   const auto& k = stream.assembler.volume(0, 0, stream.source()).trajectory.k;
   EXPECT_EQ(k[0], -4);
   EXPECT_EQ(k[samples], 3);  // the reversed line starts at its end
@@ -142,7 +142,7 @@ TEST(VolumeAssembler, each_combination_of_counters_is_a_repetition_in_order) {
     readout.head.idx.contrast = static_cast<std::uint16_t>(4 * (i / 2));
     stream.deliver(readout);
   }
-  stream.assembler.finish(stream.source());
+  stream.assembler.finish(stream.source(), stream.source());
   EXPECT_EQ(stream.assembler.summary().repetition_count, 4);
   const int expected[]{0, 2, 1, 3};  // repetition first, then contrast
   for (int i = 0; i < 4; ++i)
@@ -162,7 +162,7 @@ TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others)
   auto short_values = line_readout(3, 1);
   short_values.values.pop_back();
   stream.deliver(short_values);
-  stream.assembler.finish(stream.source());
+  stream.assembler.finish(stream.source(), stream.source());
   EXPECT_CONTAINS(error_of([&] { stream.assembler.volume(0, 0, stream.source()); }),
                   "readout[3].data: expected 32 numbers");
   EXPECT_CONTAINS(error_of([&] { stream.assembler.volume(1, 0, stream.source()); }), "a slice from 0 to 0");
@@ -172,10 +172,11 @@ TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others)
   auto one_coil = line_readout(1, 1);
   one_coil.head.active_channels = 1;
   disagreeing.deliver(one_coil);
-  EXPECT_CONTAINS(error_of([&] { disagreeing.assembler.finish(disagreeing.source()); }),
+  EXPECT_CONTAINS(error_of([&] { disagreeing.assembler.finish(disagreeing.source(), disagreeing.source()); }),
                   "readout[1]: expected 2 channels");
   Stream nothing;
-  EXPECT_CONTAINS(error_of([&] { nothing.assembler.finish(nothing.source()); }), "0 readouts, all flagged");
+  EXPECT_CONTAINS(error_of([&] { nothing.assembler.finish(nothing.source(), nothing.source()); }),
+                  "0 readouts, all flagged");
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include "recon/pipeline/axis_order.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace fhd {
+
+AxisOrder long_axes_first(const std::array<int, 3>& matrix_size) {
+  AxisOrder order{0, 1, 2};
+  std::stable_partition(order.begin(), order.end(), [&](int axis) { return matrix_size[axis] > 1; });
+  return order;
+}
+
+bool keeps_axes(const AxisOrder& order) { return order == AxisOrder{0, 1, 2}; }
+
+AxisOrder inverse(const AxisOrder& order) {
+  AxisOrder result{};
+  for (int axis = 0; axis < 3; ++axis) result[order[axis]] = axis;
+  return result;
+}
+
+Geometry in_order(const AxisOrder& order, const Geometry& geometry) {
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  Geometry result = geometry;
+  result.matrix_size = in_order(order, geometry.matrix_size);
+  result.fov_mm = in_order(order, geometry.fov_mm);
+  std::tie(result.read_direction, result.phase_direction, result.slice_direction) =
+      std::tie(directions[order[0]], directions[order[1]], directions[order[2]]);
+  return result;
+}
+
+Trajectory in_order(const AxisOrder& order, const Trajectory& trajectory) {
+  const auto samples = trajectory.sample_count();
+  Trajectory result{Array<double>(trajectory.k.shape())};
+  for (int axis = 0; axis < 3; ++axis)
+    std::copy_n(trajectory.k.data() + order[axis] * samples, samples, result.k.data() + axis * samples);
+  return result;
+}
+
+Scan in_order(const AxisOrder& order, Scan scan) {
+  scan.geometry = in_order(order, scan.geometry);
+  scan.trajectory = in_order(order, scan.trajectory);
+  scan.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
+  const Shape image = scan.geometry.image_shape();
+  if (scan.sensitivity_maps) {
+    auto& maps = scan.sensitivity_maps->values;
+    const auto coils = maps.extent(0);
+    maps = std::move(maps).reshaped({coils, image[0], image[1], image[2]});
+  }
+  if (scan.field_map) scan.field_map = std::move(*scan.field_map).reshaped(image);
+  return scan;
+}
+
+Image in_order(const AxisOrder& order, Image image) {
+  image.geometry = in_order(order, image.geometry);
+  image.values = std::move(image.values).reshaped(image.geometry.image_shape());
+  return image;
+}
+
+}  // namespace fhd
