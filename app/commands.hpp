@@ -41,5 +41,6 @@ Run add_bench(CLI::App& app);
 Run add_plan(CLI::App& app);
 Run add_report(CLI::App& app);
 Run add_check(CLI::App& app);
+Run add_forward(CLI::App& app);
 
 }  // namespace fhd::app

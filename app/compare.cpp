@@ -122,6 +122,7 @@ int CompareCommand::run() {
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
   io::check_writable(output, scan);
 
+  read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(scan, read_options);
   const auto& summary = file->summary();
   print_scan(summary);

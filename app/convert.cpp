@@ -59,7 +59,9 @@ std::vector<fs::path> inputs_of(const std::string& input) {
 
 int convert(const ConvertOptions& options) {
   const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
-  const auto file = io::open_scan(options.input, options.read_options);
+  auto read_options = options.read_options;
+  read_options.precision = Precision::double_precision;
+  const auto file = io::open_scan(options.input, read_options);
   for (const auto& path : outputs_of(options.output, format)) {
     std::error_code status;
     if (!fs::exists(path, status)) continue;
@@ -73,7 +75,7 @@ int convert(const ConvertOptions& options) {
     if (options.force && fs::is_directory(path, status) && !empty_directory)
       throw Error(path.string(), "a new or empty directory", "a directory with files", "remove it first");
   }
-  const auto lost = io::write_scan(options.output, format, io::read_all(*file));
+  const auto lost = io::convert_scan(*file, options.input, read_options, options.output, format);
   const auto& summary = file->summary();
   for (const auto& sentence : summary.inferred) fmt::print("{}\n", sentence);
   for (const auto& sentence : lost) fmt::print("{}\n", sentence);

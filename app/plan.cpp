@@ -186,6 +186,7 @@ int PlanCommand::run() {
   const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
   how.companion = companion && !no_gridded_image ? &*companion : nullptr;
+  read_options.precision = how.settings.precision;
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   const ScanSizes sizes = sizes_of(*file);

@@ -90,6 +90,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (!output) output = default_output(scan);
   if (first) io::check_writable(*output, scan);
 
+  read_options.precision = settings.precision;
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);

@@ -260,6 +260,15 @@ Extents Dataset::complex_extents() const {
   return {extents_.begin(), extents_.end() - 1};
 }
 
+bool Dataset::exceeds_single() const {
+  std::size_t bytes = H5Tget_size(type_.get());
+  if (compound_) {
+    const Handle part(H5Tget_member_type(type_.get(), 0), H5Tclose, subject_, "a readable type");
+    bytes = H5Tget_size(part.get());
+  }
+  return bytes > (H5Tget_class(type_.get()) == H5T_INTEGER ? sizeof(std::int16_t) : sizeof(float));
+}
+
 template <class T>
 Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
   if (!is_complex<T> && compound_) throw Error(subject_, "real numbers", "complex numbers");
@@ -436,11 +445,14 @@ template Array<Complex<double>> Dataset::read(const Shape&, const Extents&) cons
 template void File::create<float>(const std::string&, const Extents&);
 template void File::create<double>(const std::string&, const Extents&);
 template void File::create<Complex<float>>(const std::string&, const Extents&);
+template void File::create<Complex<double>>(const std::string&, const Extents&);
 template void File::write(const std::string&, const float*, const Extents&);
 template void File::write(const std::string&, const double*, const Extents&);
 template void File::write(const std::string&, const Complex<float>*, const Extents&);
+template void File::write(const std::string&, const Complex<double>*, const Extents&);
 template void File::write_block(const std::string&, const Array<float>&, const Extents&);
 template void File::write_block(const std::string&, const Array<double>&, const Extents&);
 template void File::write_block(const std::string&, const Array<Complex<float>>&, const Extents&);
+template void File::write_block(const std::string&, const Array<Complex<double>>&, const Extents&);
 
 }  // namespace fhd::io::hdf5

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/array/work.hpp"
 
 namespace fhd::io::hdf5 {
 
@@ -63,10 +64,21 @@ class Dataset {
   /// All axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
   Extents complex_extents() const;
 
+  /// Whether the stored numbers may say more than single precision holds: floats of 64 bits, integers of 32.
+  bool exceeds_single() const;
   /// The block at `leading` (one index per leading axis), T = float, double, Complex<float> or
   /// Complex<double>; the remaining axes must be exactly `shape`. Throws Error.
   template <class T>
   Array<T> read(const Shape& shape, const Extents& leading = {}) const;
+  /// The same as `values` in single precision and, where double is asked for and there is more to know, also as
+  /// `in_double`, which otherwise becomes empty.
+  template <class Single, class Double>
+  void read(const Shape& shape, const Extents& leading, Precision precision, Array<Single>& values,
+            Array<Double>& in_double) const {
+    const bool keeps_double = precision == Precision::double_precision && exceeds_single();
+    in_double = keeps_double ? read<Double>(shape, leading) : Array<Double>();
+    values = keeps_double ? converted<Single>(in_double) : read<Single>(shape, leading);
+  }
   hid_t id() const { return dataset_.get(); }
 
  private:

@@ -108,13 +108,16 @@ class Check {
   }
   double k(int axis, std::int64_t m) const { return e_.trajectory.k[axis * samples_ + m]; }
   Value data(std::int64_t coil, std::int64_t m) const {
-    const Value d = value_of(e_.samples[coil * samples_ + m]) * e_.sample_scale;
+    const std::int64_t i = coil * samples_ + m;
+    const Value d = (e_.samples_in_double ? value_of(e_.samples_in_double[i]) : value_of(e_.samples[i])) *
+                    e_.sample_scale;
     return e_.weights ? d * (*e_.weights)[m] : d;
   }
   Value map(std::int64_t coil, std::int64_t p) const {
     if (!e_.maps) return 1;
     const std::int64_t voxels = std::int64_t{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
-    return value_of(e_.maps[coil * voxels + p]) * e_.map_scale;
+    const std::int64_t i = coil * voxels + p;
+    return (e_.maps_in_double ? value_of(e_.maps_in_double[i]) : value_of(e_.maps[i])) * e_.map_scale;
   }
   /// omega t in turns.
   double off_resonance(std::int64_t p, std::int64_t m) const {

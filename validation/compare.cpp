@@ -37,7 +37,7 @@ template <class T>
 Timed fhd_of(const Scan& scan, const ComparisonCase& way) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto coils = scan.kspace.coil_count();
-  const auto samples = converted<Complex<T>>(scan.kspace.values);
+  const auto samples = values_of<T>(scan.kspace);
   const Stopwatch watch;
   const auto transform =
       way.sums.kind == TransformKind::gridded
@@ -48,7 +48,7 @@ Timed fhd_of(const Scan& scan, const ComparisonCase& way) {
   Array<Complex<T>> image;
   if (scan.sensitivity_maps) {
     image = Array<Complex<T>>(scan.geometry.image_shape(), way.device);
-    combine_coils(coil_images, converted<Complex<T>>(scan.sensitivity_maps->values).to(way.device), image);
+    combine_coils(coil_images, values_of<T>(*scan.sensitivity_maps).to(way.device), image);
   } else {
     image = std::move(coil_images).reshaped({coils * matrix[2], matrix[1], matrix[0]});
   }
@@ -95,7 +95,7 @@ void measure_all(Comparison& comparison, const std::vector<Timed>& fhd, const st
     if (!(truth->values.shape() == reference_image.shape()))
       throw Error("true image", "the matrix " + reference_image.shape().text() + " of the reconstruction",
                   truth->values.shape().text(), "give the image of this scan with --truth");
-    comparison.truth = converted<Complex<double>>(truth->values);
+    comparison.truth = values_of<double>(*truth);
   }
   const auto& target = comparison.truth ? *comparison.truth : reference_image;
   for (std::size_t i = 0; i < comparison.cases.size(); ++i) {
@@ -170,7 +170,7 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
     CaseResult result;
     result.way = cases[i];
     result.image.seconds = watch.seconds();
-    result.values = converted<Complex<double>>(reconstruction.image.values);
+    result.values = values_of<double>(reconstruction.image);
     result.report = std::move(reconstruction.report);
     comparison.cases.push_back(std::move(result));
   }

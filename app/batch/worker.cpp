@@ -67,7 +67,9 @@ bool holds_only_images(const std::string& path) {
 struct JobSettings {
   /// Reads the files that options name.
   explicit JobSettings(const std::vector<std::string>& arguments)
-      : options(arguments), settings(options.recon.settings()) {}
+      : options(arguments), settings(options.recon.settings()) {
+    options.read_options.precision = settings.precision;
+  }
   JobOptions options;
   Settings settings;
 };
@@ -97,14 +99,17 @@ class ScanJob {
   /// What it takes of memory at most, in bytes, until it is written.
   std::uint64_t planned_bytes() const {
     const auto& summary = file_->summary();
-    const ScanSizes sizes = header_sizes(summary);
+    ScanSizes sizes = header_sizes(summary);
     EstimateSettings how{settings->settings};
+    const bool in_double = how.settings.precision == Precision::double_precision;
+    sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
     const auto companion = companion_settings(how.settings);
     if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
     const auto one = static_cast<double>(estimate(sizes, how).host.peak_bytes());
     // Images that wait for the last one, and the file of all of them, which is made in memory.
     const double results = static_cast<double>(results_.volumes().size()) *
-                           static_cast<double>(summary.geometry.voxel_count()) * sizeof(Complex<float>) * 4;
+                           static_cast<double>(summary.geometry.voxel_count()) *
+                           (sizeof(Complex<float>) + (in_double ? sizeof(Complex<double>) : 0)) * 4;
     constexpr double margin = 1.15;  // the plan is right within 15 %
     return static_cast<std::uint64_t>(std::min(margin * one + results, 9e18));
   }

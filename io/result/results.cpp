@@ -1,6 +1,6 @@
 // Result files. OUT.h5 holds, besides what OUT.json holds:
 //
-//   /image                       complex {r, i} [repetition][slice][z][y][x]
+//   /image                       complex {r, i} [repetition][slice][z][y][x], in double precision where the work was
 //     attributes                 axes, units, matrix_size, fov_mm, position_mm (3 numbers per slice),
 //                                read_direction, phase_direction, slice_direction (patient LPS);
 //                                repetitions and slices: their numbers in the scan, as in OUT.json
@@ -39,6 +39,7 @@ void require_series(const ImageSeries& series, const std::string& subject) {
   for (const auto& image : series.images) {
     require_shape(image.values, image.geometry.image_shape(), subject);
     require_shape(image.values, series.images.front().values.shape(), subject);
+    if (!image.in_double.empty()) require_shape(image.in_double, image.values.shape(), subject);
   }
 }
 
@@ -135,11 +136,19 @@ std::string json_text(const ImageSeries& series, const Provenance& provenance) {
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
-  file.create<Complex<float>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
-  for (std::size_t i = 0; i < series.images.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    file.write_block(name, series.images[i].values, {index / series.slice_count, index % series.slice_count});
-  }
+  const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
+    file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
+    for (std::size_t i = 0; i < series.images.size(); ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      file.write_block(name, series.images[i].*values,
+                       {index / series.slice_count, index % series.slice_count});
+    }
+  };
+  if (std::all_of(series.images.begin(), series.images.end(),
+                  [](const Image& image) { return !image.in_double.empty(); }))
+    write_values(&Image::in_double);
+  else
+    write_values(&Image::values);
   file.write_attribute(name, "axes", "repetition, slice, z, y, x");
   file.write_attribute(name, "units", "signal of the scan file; lengths in mm, patient coordinates LPS");
   write_geometry(file, name, geometries_of_slices(series.images, series.slice_count));
@@ -236,11 +245,15 @@ ImageSeries read_image(const std::string& path, const std::string& name) {
   if (!file.has(name))
     throw Error(file.subject(name), "an image", "none", "give the .h5 file of 'fhd recon' or 'fhd simulate'");
   const auto dataset = file.dataset(name);
-  const auto extents = dataset.complex_extents();
+  const auto stored = dataset.complex_extents();
   constexpr std::int64_t longest = 1 << 20;
-  if (extents.size() != 5 ||
-      std::any_of(extents.begin(), extents.end(), [](std::int64_t n) { return n < 1 || n > longest; }))
-    throw Error(dataset.subject(), "[repetition][slice][z][y][x]", hdf5::text_of(extents));
+  const bool one = stored.size() == 2 || stored.size() == 3;
+  if ((!one && stored.size() != 5) ||
+      std::any_of(stored.begin(), stored.end(), [](std::int64_t n) { return n < 1 || n > longest; }))
+    throw Error(dataset.subject(), "[repetition][slice][z][y][x], [z][y][x] or [y][x]",
+                hdf5::text_of(stored));
+  hdf5::Extents extents(5 - stored.size(), 1);
+  extents.insert(extents.end(), stored.begin(), stored.end());
   Geometry geometry;
   for (int axis = 0; axis < 3; ++axis) geometry.matrix_size[axis] = static_cast<int>(extents[4 - axis]);
   const auto numbers = [&](const char* attribute, std::size_t count) {
@@ -264,8 +277,14 @@ ImageSeries read_image(const std::string& path, const std::string& name) {
   for (std::int64_t repetition = 0; repetition < extents[0]; ++repetition)
     for (std::int64_t slice = 0; slice < extents[1]; ++slice) {
       std::copy_n(positions.begin() + 3 * slice, 3, geometry.position_mm.begin());
-      series.images.push_back(
-          {dataset.read<Complex<float>>(geometry.image_shape(), {repetition, slice}), geometry});
+      auto& image = series.images.emplace_back();
+      image.geometry = geometry;
+      dataset.read(stored.size() == 2 ? Shape{stored[0], stored[1]} : geometry.image_shape(),
+                   one ? hdf5::Extents{} : hdf5::Extents{repetition, slice}, Precision::double_precision,
+                   image.values, image.in_double);
+      image.values = std::move(image.values).reshaped(geometry.image_shape());
+      if (!image.in_double.empty())
+        image.in_double = std::move(image.in_double).reshaped(geometry.image_shape());
     }
   return series;
 }

@@ -47,7 +47,8 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
 /// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
-/// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`).
+/// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image
+/// [z][y][x] or [y][x] of any HDF5 file; in double too where it is stored so.
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
 
 /// SHA-256 of the files of a scan (see files_of_scan), or of any file, as 64 hex digits.

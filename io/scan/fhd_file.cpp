@@ -1,6 +1,7 @@
 // The fhd scan layout: HDF5, little more than the numbers themselves. Real numbers may be of any type;
 // complex numbers are a compound of two floats {r, i} (h5py and NumPy write it) or {real, imag}, or real
-// numbers with a last axis of 2.
+// numbers with a last axis of 2. Numbers of 64 bits are used as they are where ReadOptions::precision is double;
+// those that were read so are written so.
 //
 //   /kspace            complex  [coil][sample], or [repetition][slice][coil][sample]
 //   /trajectory        real     [sample][axis] with axes x, y or x, y, z,
@@ -65,7 +66,8 @@ std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name
 
 class FhdFile final : public ScanFile {
  public:
-  FhdFile(const std::string& path, const ReadOptions& options) : file_(hdf5::File::open(path)) {
+  FhdFile(const std::string& path, const ReadOptions& options)
+      : file_(hdf5::File::open(path)), precision_(options.precision) {
     summary_.path = path;
     summary_.format = "fhd";
     for (const char* name : {"/kspace", "/trajectory"})
@@ -106,9 +108,9 @@ class FhdFile final : public ScanFile {
     scan.trajectory = read_trajectory(slice, repetition);
     const auto kspace = file_.dataset("/kspace");
     const Shape coils_samples{summary_.coil_count, summary_.samples_per_scan};
-    scan.kspace.values = kspace.read<Complex<float>>(
-        coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{});
-    read_maps(file_, file_matrix_size_, slice, repetition, scan);
+    kspace.read(coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{}, precision_,
+                scan.kspace.values, scan.kspace.in_double);
+    read_maps(file_, file_matrix_size_, slice, repetition, precision_, scan);
     scan.validate(summary_.path);
     return scan;
   }
@@ -212,6 +214,7 @@ class FhdFile final : public ScanFile {
   }
 
   hdf5::File file_;
+  Precision precision_;
   ScanSummary summary_;
   bool has_leading_axes_ = false;
   TrajectoryUnit unit_ = TrajectoryUnit::automatic;
@@ -245,13 +248,17 @@ Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, con
     return Extents{static_cast<std::int64_t>(index) / series.slice_count,
                    static_cast<std::int64_t>(index) % series.slice_count};
   };
-  if (several) {
-    file.create<Complex<float>>("/kspace", {series.repetition_count, series.slice_count, coils, samples});
+  const auto write_kspace = [&]<class T>(Array<Complex<T>> KSpace::*values) {
+    if (!several) return file.write("/kspace", (first.kspace.*values).data(), {coils, samples});
+    file.create<Complex<T>>("/kspace", {series.repetition_count, series.slice_count, coils, samples});
     for (std::size_t i = 0; i < series.scans.size(); ++i)
-      file.write_block("/kspace", series.scans[i].kspace.values, leading(i));
-  } else {
-    file.write("/kspace", first.kspace.values.data(), {coils, samples});
-  }
+      file.write_block("/kspace", series.scans[i].kspace.*values, leading(i));
+  };
+  if (std::all_of(series.scans.begin(), series.scans.end(),
+                  [](const Scan& scan) { return !scan.kspace.in_double.empty(); }))
+    write_kspace(&KSpace::in_double);
+  else
+    write_kspace(&KSpace::values);
   if (one_trajectory) {
     file.write("/trajectory", sample_major(first.trajectory.k).data(), {samples, 3});
   } else {

@@ -21,6 +21,12 @@ bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* n
   return count != 0;
 }
 
+/// Whether all of a series are held in double.
+template <class Is>
+bool in_double(const ScanSeries& series, Is is) {
+  return std::all_of(series.scans.begin(), series.scans.end(), is);
+}
+
 Extents with_leading(Extents leading, const Shape& shape) {
   for (int axis = 0; axis < shape.rank(); ++axis) leading.push_back(shape[axis]);
   return leading;
@@ -47,12 +53,12 @@ void find_maps(const hdf5::File& file, ScanSummary& summary) {
 }
 
 void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
-               std::int64_t repetition, Scan& scan) {
+               std::int64_t repetition, Precision precision, Scan& scan) {
   if (file.has(maps_name)) {
     const auto maps = file.dataset(maps_name);
-    scan.sensitivity_maps = SensitivityMaps{
-        maps.read<Complex<float>>({scan.kspace.coil_count(), n[2], n[1], n[0]},
-                                  maps.complex_extents().size() == 5 ? Extents{slice} : Extents{})};
+    auto& [values, in_double] = scan.sensitivity_maps.emplace();
+    maps.read({scan.kspace.coil_count(), n[2], n[1], n[0]},
+              maps.complex_extents().size() == 5 ? Extents{slice} : Extents{}, precision, values, in_double);
   }
   if (file.has(noise_name)) {
     const auto noise = file.dataset(noise_name);
@@ -64,8 +70,8 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
   }
   if (file.has(field_name)) {
     const auto map = file.dataset(field_name);
-    scan.field_map =
-        map.read<float>({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{});
+    map.read({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{}, precision,
+             scan.field_map.emplace(), scan.field_map_in_double);
   }
   if (file.has(time_name)) {
     const auto times = file.dataset(time_name);
@@ -78,13 +84,25 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
   if (const auto& noise = series.scans.front().noise)
     file.write(noise_name, noise->data(), with_leading({}, noise->shape()));
   if (all_or_none(series, file, maps_name,
-                  [](const Scan& scan) { return scan.sensitivity_maps.has_value(); }))
-    write_per_slice<Complex<float>>(
-        file, maps_name, series,
-        [](const Scan& scan) -> const Array<Complex<float>>& { return scan.sensitivity_maps->values; });
-  if (all_or_none(series, file, field_name, [](const Scan& scan) { return scan.field_map.has_value(); }))
-    write_per_slice<float>(file, field_name, series,
-                           [](const Scan& scan) -> const Array<float>& { return *scan.field_map; });
+                  [](const Scan& scan) { return scan.sensitivity_maps.has_value(); })) {
+    if (in_double(series, [](const Scan& scan) { return !scan.sensitivity_maps->in_double.empty(); }))
+      write_per_slice<Complex<double>>(
+          file, maps_name, series,
+          [](const Scan& scan) -> const Array<Complex<double>>& { return scan.sensitivity_maps->in_double; });
+    else
+      write_per_slice<Complex<float>>(
+          file, maps_name, series,
+          [](const Scan& scan) -> const Array<Complex<float>>& { return scan.sensitivity_maps->values; });
+  }
+  if (all_or_none(series, file, field_name, [](const Scan& scan) { return scan.field_map.has_value(); })) {
+    if (in_double(series, [](const Scan& scan) { return !scan.field_map_in_double.empty(); }))
+      write_per_slice<double>(file, field_name, series, [](const Scan& scan) -> const Array<double>& {
+        return scan.field_map_in_double;
+      });
+    else
+      write_per_slice<float>(file, field_name, series,
+                             [](const Scan& scan) -> const Array<float>& { return *scan.field_map; });
+  }
   if (all_or_none(series, file, time_name, [](const Scan& scan) { return scan.sample_time_s.has_value(); })) {
     const auto& first = *series.scans.front().sample_time_s;
     const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
@@ -98,6 +116,15 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
       file.write_block(time_name, *series.scans[i].sample_time_s,
                        {index / series.slice_count, index % series.slice_count});
     }
+  }
+}
+
+void copy_maps(const hdf5::File& from, hdf5::File& to) {
+  for (const char* name : {noise_name, maps_name, field_name, time_name}) {
+    if (!from.has(name)) continue;
+    const auto dataset = from.open_dataset(name);
+    hdf5::check(H5Ocopy(dataset.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),
+                "a dataset that can be copied");
   }
 }
 

@@ -16,10 +16,13 @@ namespace fhd::io {
 
 /// Says in `summary` which of them are there.
 void find_maps(const hdf5::File& file, ScanSummary& summary);
-/// Reads those that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps.
+/// Reads those that are there into `scan`, whose k-space is already read; `matrix_size` is that of the maps,
+/// `precision` that of ReadOptions.
 void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
-               std::int64_t repetition, Scan& scan);
+               std::int64_t repetition, Precision precision, Scan& scan);
 /// Writes those that the scans have. Throws Error unless all scans of the series have them or none.
 void write_maps(hdf5::File& file, const ScanSeries& series);
+/// Those of one file as they are in another.
+void copy_maps(const hdf5::File& from, hdf5::File& to);
 
 }  // namespace fhd::io

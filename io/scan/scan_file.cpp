@@ -134,6 +134,9 @@ bool have_one_trajectory(const ScanSeries& series, const std::string& subject) {
 
 Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
   Sentences lost;
+  const bool in_double =
+      !scan.kspace.in_double.empty() || (scan.sensitivity_maps && !scan.sensitivity_maps->in_double.empty());
+  if (in_double) lost.emplace_back("Values are rounded to single precision.");
   if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
   if (scan.noise) lost.emplace_back("The noise is not written.");
   if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");
@@ -190,6 +193,20 @@ std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::s
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
   std::vector<AtomicFile> files;
   auto lost = write_scan(files, path, format, series);
+  commit_all(files);
+  return lost;
+}
+
+std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
+                                      const std::string& path, ScanFormat format) {
+  const auto& summary = file.summary();
+  if (format != ScanFormat::ismrmrd || summary.format != "ISMRMRD")
+    return write_scan(path, format, read_all(file));
+  for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
+    for (std::int64_t slice = 0; slice < summary.slice_count; ++slice)
+      file.read(slice, repetition);  // is valid
+  std::vector<AtomicFile> files;
+  auto lost = copy_ismrmrd(files, from, options, path);
   commit_all(files);
   return lost;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
+#include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::io {
@@ -33,6 +34,9 @@ struct ReadOptions {
   std::optional<std::array<int, 3>> matrix_size;
   std::optional<std::array<double, 3>> fov_mm;  ///< an axis of 0 keeps what the file says
   TrajectoryUnit trajectory_unit = TrajectoryUnit::automatic;
+  /// double_precision: what the file holds in double is kept so, beside the same in single (`in_double` of the parts
+  /// of a Scan).
+  Precision precision = Precision::single_precision;
 };
 
 /// What a file holds, for `fhd info` and the report.
@@ -91,11 +95,18 @@ ScanSeries read_all(ScanFile& file);
 
 /// Writes `series` to `path`, whole or not at all; what was there is replaced. BART: `path` is NAME or
 /// NAME.cfl and several files appear; IMPATIENT: `path` is a directory, which must be new or empty. Values
-/// are stored in single precision, times and (fhd only) trajectories in double. Returns what the format
-/// cannot hold, one sentence each. Throws Error when it cannot hold the k-space itself.
+/// are stored in single precision (fhd: in double where the scans have them so), times and (fhd only)
+/// trajectories in double. Returns what the format cannot hold, one sentence each. Throws Error when it cannot
+/// hold the k-space itself.
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
 /// The same, without the last step: adds what it writes to `files`, for the caller to commit with others.
 std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
                                     ScanFormat format, const ScanSeries& series);
+
+/// Writes all volumes of `file`, which was opened from the path `from` with `options`, in another format, or
+/// ISMRMRD again: then every readout keeps its head, also those that are no samples of an image, and the header
+/// all that the user does not overrule. Otherwise as write_scan.
+std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
+                                      const std::string& path, ScanFormat format);
 
 }  // namespace fhd::io

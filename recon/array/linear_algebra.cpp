@@ -29,6 +29,7 @@ struct OpenBlas {
   decltype(&openblas_set_num_threads) set_num_threads =
       function<decltype(&openblas_set_num_threads)>("openblas_set_num_threads");
   decltype(&cblas_cgemm) cgemm = function<decltype(&cblas_cgemm)>("cblas_cgemm");
+  decltype(&cblas_zgemm) zgemm = function<decltype(&cblas_zgemm)>("cblas_zgemm");
   decltype(&cblas_cherk) cherk = function<decltype(&cblas_cherk)>("cblas_cherk");
   Heevd<float>* cheevd = function<Heevd<float>*>("cheevd_");
   Heevd<double>* zheevd = function<Heevd<double>*>("zheevd_");
@@ -80,28 +81,33 @@ void require_square(const Array<Complex<T>>& matrix) {
     throw Error("matrix", "a square [n][n]", matrix.shape().text());
 }
 
+auto gemm(float) { return openblas().cgemm; }
+auto gemm(double) { return openblas().zgemm; }
 auto heevd(float) { return openblas().cheevd; }
 auto heevd(double) { return openblas().zheevd; }
 
 }  // namespace
 
-Array<Complex<float>> matrix_product(const Array<Complex<float>>& a, const Array<Complex<float>>& b) {
+template <class T>
+Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
   const Shape& from = b.shape();
   if (a.shape().rank() != 2 || from.rank() < 1 || from.rank() > 4 || a.extent(1) != from[0])
     throw Error("matrix product", "[m][k] and [k]...", a.shape().text() + " and " + from.text());
   const std::int64_t rows = a.extent(0);
-  Array<Complex<float>> c(from.rank() == 1   ? Shape{rows}
-                          : from.rank() == 2 ? Shape{rows, from[1]}
-                          : from.rank() == 3 ? Shape{rows, from[1], from[2]}
-                                             : Shape{rows, from[1], from[2], from[3]});
+  Array<Complex<T>> c(from.rank() == 1   ? Shape{rows}
+                      : from.rank() == 2 ? Shape{rows, from[1]}
+                      : from.rank() == 3 ? Shape{rows, from[1], from[2]}
+                                         : Shape{rows, from[1], from[2], from[3]});
   if (c.empty() || b.empty()) return c;
   use_threads_for(static_cast<double>(a.size()) * static_cast<double>(c.size() / rows));
-  const Complex<float> one(1), zero(0);
+  const Complex<T> one(1), zero(0);
   const int m = blas_size(rows), k = blas_size(from[0]), n = blas_size(c.size() / rows);
-  openblas().cgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, &one, a.data(), k, b.data(), n, &zero,
-                   c.data(), n);
+  gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, &one, a.data(), k, b.data(), n, &zero,
+            c.data(), n);
   return c;
 }
+template Array<Complex<float>> matrix_product(const Array<Complex<float>>&, const Array<Complex<float>>&);
+template Array<Complex<double>> matrix_product(const Array<Complex<double>>&, const Array<Complex<double>>&);
 
 Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
   if (a.shape().rank() != 2) throw Error("matrix", "[row][column]", a.shape().text());

@@ -7,8 +7,9 @@
 
 namespace fhd {
 
-/// a b, [m][k] times [k][n]...: the further axes of b are those of the result.
-Array<Complex<float>> matrix_product(const Array<Complex<float>>& a, const Array<Complex<float>>& b);
+/// a b, [m][k] times [k][n]...: the further axes of b are those of the result. T is float or double.
+template <class T>
+Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex<T>>& b);
 
 /// sum over columns of a a^H, [rows][columns] -> [rows][rows]. Columns are summed in single precision in
 /// blocks of 1,024 and the blocks in double.

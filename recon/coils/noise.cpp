@@ -64,10 +64,12 @@ std::vector<std::int64_t> without_signal(const std::vector<std::int64_t>& edge,
 
 }  // namespace
 
-Array<Complex<float>> apply_mixing(const Array<Complex<double>>& matrix,
-                                   const Array<Complex<float>>& values) {
-  return matrix_product(converted<Complex<float>>(matrix), values);
+template <class T>
+Array<Complex<T>> apply_mixing(const Array<Complex<double>>& matrix, const Array<Complex<T>>& values) {
+  return matrix_product(converted<Complex<T>>(matrix), values);
 }
+template Array<Complex<float>> apply_mixing(const Array<Complex<double>>&, const Array<Complex<float>>&);
+template Array<Complex<double>> apply_mixing(const Array<Complex<double>>&, const Array<Complex<double>>&);
 
 NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   if (noise.shape().rank() != 2 || noise.empty())

@@ -9,8 +9,9 @@
 namespace fhd {
 
 /// mixed[i] = sum_c matrix[i][c] values[c] for values [coil][anything]: k-space, noise or sensitivity maps.
-/// `matrix` is [virtual coil][coil]; host arrays.
-Array<Complex<float>> apply_mixing(const Array<Complex<double>>& matrix, const Array<Complex<float>>& values);
+/// `matrix` is [virtual coil][coil]; host arrays. T is float or double, and the precision of the sums.
+template <class T>
+Array<Complex<T>> apply_mixing(const Array<Complex<double>>& matrix, const Array<Complex<T>>& values);
 
 struct NoiseCovariance {
   Array<Complex<double>> values;  ///< [coil][coil]: the mean of n n^H over samples; its diagonal is E |n|^2

@@ -43,6 +43,20 @@ void require_finite_coils(const Array<Complex<float>>& values, const std::string
   require_finite(one, name + " of coil " + std::to_string((bad - values.begin()) / values.extent(1)));
 }
 
+/// Throws Error unless `values` are those of `in_double`, rounded.
+template <class Single, class Double>
+void require_same(const Array<Single>& values, const Array<Double>& in_double, const std::string& name) {
+  if (in_double.empty()) return;
+  require_shape(in_double, values.shape(), name + " in double precision");
+  std::int64_t different = 0;
+#pragma omp parallel for reduction(+ : different) schedule(static)
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    different += !(static_cast<Single>(in_double[i]) == values[i]);
+  if (different > 0)
+    throw Error(name + " in double precision", "the values that are held in single precision",
+                std::to_string(different) + " others");
+}
+
 void require_sizes(const Geometry& geometry, const std::string& subject) {
   constexpr int largest_matrix = 4096;
   for (int axis = 0; axis < 3; ++axis) {
@@ -66,6 +80,7 @@ void require_samples(const Scan& scan, const std::string& subject) {
                 "one position for each of the " + std::to_string(samples) + " samples of k-space",
                 scan.trajectory.k.shape().text());
   require_finite_coils(scan.kspace.values, subject + ": k-space");
+  require_same(scan.kspace.values, scan.kspace.in_double, subject + ": k-space");
   require_finite(scan.trajectory.k, subject + ": trajectory");
 }
 
@@ -96,6 +111,8 @@ void require_coils(const Scan& scan, const std::string& subject) {
                   scan.sensitivity_maps->values.shape().text(),
                   "leave out scan.geometry.matrix_size, or supply maps of that matrix");
     require_finite(scan.sensitivity_maps->values, subject + ": sensitivity maps");
+    require_same(scan.sensitivity_maps->values, scan.sensitivity_maps->in_double,
+                 subject + ": sensitivity maps");
   }
   if (scan.noise) {
     if (scan.noise->shape().rank() != 2 || scan.noise->empty() || scan.noise->extent(0) != coils)
@@ -115,6 +132,7 @@ void Scan::validate(const std::string& subject) const {
   if (field_map) {
     require_shape(*field_map, geometry.image_shape(), subject + ": field map");
     require_finite(*field_map, subject + ": field map");
+    require_same(*field_map, field_map_in_double, subject + ": field map");
   }
   if (sample_time_s) {
     require_shape(*sample_time_s, {kspace.sample_count()}, subject + ": sample times");

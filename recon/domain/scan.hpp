@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "recon/array/array.hpp"
 #include "recon/domain/geometry.hpp"
@@ -28,6 +29,9 @@ struct Trajectory {
 /// Measured values, [coil][sample].
 struct KSpace {
   Array<Complex<float>> values;
+  /// The same before they were rounded to single precision; empty where that is all there is. Who changes one
+  /// changes both: `validate` compares them.
+  Array<Complex<double>> in_double{};
   std::int64_t coil_count() const { return values.empty() ? 0 : values.extent(0); }
   std::int64_t sample_count() const { return values.empty() ? 0 : values.extent(1); }
 };
@@ -35,6 +39,7 @@ struct KSpace {
 /// Receive sensitivities, [coil][z][y][x].
 struct SensitivityMaps {
   Array<Complex<float>> values;
+  Array<Complex<double>> in_double{};  ///< as that of KSpace
 };
 
 /// One volume (or slice) at one time: everything that a reconstruction needs. The parts agree with each
@@ -47,6 +52,7 @@ struct Scan {
   std::optional<Array<Complex<float>>>
       noise;                              ///< without signal, [coil][sample], as many samples as there are
   std::optional<Array<float>> field_map;  ///< off-resonance, rad/s, [z][y][x]
+  Array<double> field_map_in_double{};    ///< as KSpace::in_double
   std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
@@ -60,6 +66,15 @@ struct Scan {
 struct Image {
   Array<Complex<float>> values;
   Geometry geometry;
+  Array<Complex<double>> in_double{};  ///< the same before rounding, of work in double precision; else empty
 };
+
+/// The values of k-space, sensitivity maps or an image, in double where T is and they are known so.
+template <class T, class Held>
+Array<Complex<T>> values_of(const Held& held) {
+  if constexpr (std::is_same_v<T, double>)
+    if (!held.in_double.empty()) return held.in_double;
+  return converted<Complex<T>>(held.values);
+}
 
 }  // namespace fhd

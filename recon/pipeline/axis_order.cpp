@@ -38,23 +38,35 @@ Trajectory in_order(const AxisOrder& order, const Trajectory& trajectory) {
   return result;
 }
 
+namespace {
+
+template <class T>
+void reshape(Array<T>& values, const Shape& shape) {
+  if (!values.empty()) values = std::move(values).reshaped(shape);
+}
+
+}  // namespace
+
 Scan in_order(const AxisOrder& order, Scan scan) {
   scan.geometry = in_order(order, scan.geometry);
   scan.trajectory = in_order(order, scan.trajectory);
   scan.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   const Shape image = scan.geometry.image_shape();
   if (scan.sensitivity_maps) {
-    auto& maps = scan.sensitivity_maps->values;
-    const auto coils = maps.extent(0);
-    maps = std::move(maps).reshaped({coils, image[0], image[1], image[2]});
+    auto& maps = *scan.sensitivity_maps;
+    const Shape shape{maps.values.extent(0), image[0], image[1], image[2]};
+    reshape(maps.values, shape);
+    reshape(maps.in_double, shape);
   }
-  if (scan.field_map) scan.field_map = std::move(*scan.field_map).reshaped(image);
+  if (scan.field_map) reshape(*scan.field_map, image);
+  reshape(scan.field_map_in_double, image);
   return scan;
 }
 
 Image in_order(const AxisOrder& order, Image image) {
   image.geometry = in_order(order, image.geometry);
-  image.values = std::move(image.values).reshaped(image.geometry.image_shape());
+  reshape(image.values, image.geometry.image_shape());
+  reshape(image.in_double, image.geometry.image_shape());
   return image;
 }
 

@@ -109,9 +109,13 @@ class Walk {
          samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
   int segments_ = 0, differences_ = 0;
   std::size_t kept_ = 0;  ///< mark of what the model keeps after the solution
+  bool prepared_in_double_ = scan_.in_double;
   TransformSettings transform_{};
   Estimate out_;
 };
+
+/// Of a complex number of the scan: in single precision, and in double beside it.
+double held_bytes(bool in_double) { return in_double ? 24 : 8; }
 
 void Walk::read() {
   MemoryLedger& host = out_.host;
@@ -119,9 +123,9 @@ void Walk::read() {
   // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
   // FFTW and NIfTI.
   host.hold("program and libraries", program_bytes);
-  host.hold("k-space data as read", samples_ * all * 8);
+  host.hold("k-space data as read", samples_ * all * held_bytes(scan_.in_double));
   host.hold("trajectory as read", samples_ * 24);
-  if (scan_.has_maps) host.hold("sensitivity maps as read", voxels_ * all * 8);
+  if (scan_.has_maps) host.hold("sensitivity maps as read", voxels_ * all * held_bytes(scan_.in_double));
   host.hold("noise readouts", scan_.noise_samples * all * 8);
   if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
   if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
@@ -147,10 +151,14 @@ void Walk::prepare() {
   const bool drops_maps = scan_.has_maps && !decision.maps_from_scan;
   if (decision.whitens || decision.compresses || decision.finds_maps || drops_maps) {
     const double kept_maps = decision.maps_from_scan ? voxels_ : 0;
+    const bool mixes = decision.whitens || decision.compresses,
+               mixes_in_double = mixes && settings.precision == Precision::double_precision;
+    prepared_in_double_ = scan_.in_double || mixes_in_double;
     host.hold("scan after the preparation of its coils",
-              samples_ * (coils() * 8 + 24) + (kept_maps + noise) * coils() * 8);
-    if (decision.whitens || decision.compresses)
-      host.hold_briefly("coils before mixing", (samples_ + kept_maps) * all * 8);
+              (samples_ + kept_maps) * coils() * held_bytes(prepared_in_double_) + samples_ * 24 +
+                  noise * coils() * 8);
+    if (mixes)
+      host.hold_briefly("coils before mixing", (samples_ + kept_maps) * all * (mixes_in_double ? 16 : 8));
   }
   const Work mixing = mixing_work(scan_.coils, scan_.samples.all);
   if (decision.whitens) stage("whitening", mixing, 0, true);
@@ -369,6 +377,7 @@ void Walk::companion() {
   same_coils.has_field_map = same_coils.has_sample_time = false;
   same_coils.coils = out_.coils;
   same_coils.has_maps = out_.coil_decision.uses_maps();
+  same_coils.in_double = prepared_in_double_;
   EstimateSettings how{*how_.companion, device_};
   const Estimate made = Walk(same_coils, how, true)();
   out_.stages.push_back({"gridded image", {}, 0, false});
@@ -376,8 +385,9 @@ void Walk::companion() {
   out_.between.work += made.between.work;
   arrays().hold("gridded image", (gpu_ ? made.device : made.host).peak_bytes() -
                                      (gpu_ ? 0
-                                           : program_bytes + samples_ * (coils() * 8 + 24) +
-                                                 (same_coils.has_maps ? voxels_ * coils() * 8 : 0)));
+                                           : program_bytes + samples_ * 24 +
+                                                 (samples_ + (same_coils.has_maps ? voxels_ : 0)) * coils() *
+                                                     held_bytes(prepared_in_double_)));
 }
 
 }  // namespace
@@ -393,6 +403,7 @@ ScanSizes sizes_of(const Scan& scan) {
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
+  sizes.in_double = !scan.kspace.in_double.empty();
   return sizes;
 }
 

@@ -26,6 +26,7 @@ struct ScanSizes {
   std::int64_t readout_length = 0;  ///< 0: not known
   std::int64_t noise_samples = 0;   ///< of each coil
   bool has_maps = false, has_field_map = false, has_sample_time = false;
+  bool in_double = false;                     ///< k-space and maps are held in double too
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;

@@ -22,7 +22,7 @@ std::string in_words(const LambdaChoice& lambda) {
 }
 
 template <class T>
-Image cropped(const Array<Complex<T>>& full, const Scan& scan) {
+Image cropped(Array<Complex<T>> full, const Scan& scan) {
   Image image;
   image.geometry = scan.geometry;
   std::array<int, 3> first{};
@@ -33,13 +33,19 @@ Image cropped(const Array<Complex<T>>& full, const Scan& scan) {
     image.geometry.matrix_size[axis] = wanted;
     image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
   }
-  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  Array<Complex<T>> values(image.geometry.image_shape());
   const auto [nx, ny, nz] = image.geometry.matrix_size;
   for (std::int64_t z = 0; z < nz; ++z)
     for (std::int64_t y = 0; y < ny; ++y)
       for (std::int64_t x = 0; x < nx; ++x)
-        image.values[(z * ny + y) * nx + x] = Complex<float>(
-            full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]]);
+        values[(z * ny + y) * nx + x] =
+            full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]];
+  if constexpr (std::is_same_v<T, float>) {
+    image.values = std::move(values);
+  } else {
+    image.values = converted<Complex<float>>(values);
+    image.in_double = std::move(values);
+  }
   return image;
 }
 
@@ -71,7 +77,7 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
   scale(image, static_cast<T>(unit));
   if (context.device().is_cuda())
     context.journal.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
-  Image result = cropped(image, scan);
+  Image result = cropped(std::move(image), scan);
   if (!std::all_of(result.values.begin(), result.values.end(),
                    [](const auto& v) { return std::isfinite(v.re) && std::isfinite(v.im); }))
     throw Error("reconstruction", "finite voxels", "NaN or infinity",

@@ -86,17 +86,20 @@ bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_reson
   if (!model.fits_scans_alike || corrects_off_resonance) return false;
   if (model.has_maps != scan.sensitivity_maps.has_value()) return false;
   if (!model.has_maps) return true;
-  const auto& values = scan.sensitivity_maps->values;
+  const auto& [values, in_double] = *scan.sensitivity_maps;
   if (values.shape() != model.maps().shape()) return false;
   const double unit = 1 / model.map_unit;  // a power of two: products are exact
-  std::int64_t different = 0;
+  const auto are_kept = [&](const auto& maps) {
+    std::int64_t different = 0;
 #pragma omp parallel for schedule(static) reduction(+ : different)
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    const auto& v = values.data()[i];
-    const auto& kept = model.maps().data()[i];
-    different += static_cast<T>(v.re * unit) != kept.re || static_cast<T>(v.im * unit) != kept.im;
-  }
-  return different == 0;
+    for (std::int64_t i = 0; i < maps.size(); ++i) {
+      const auto& v = maps.data()[i];
+      const auto& kept = model.maps().data()[i];
+      different += static_cast<T>(v.re * unit) != kept.re || static_cast<T>(v.im * unit) != kept.im;
+    }
+    return different == 0;
+  };
+  return std::is_same_v<T, double> && !in_double.empty() ? are_kept(in_double) : are_kept(values);
 }
 
 template <class T>

@@ -47,8 +47,8 @@ double divide_by_magnitude(Array<Complex<T>>& values, const ProcessGroup& proces
 template <class T>
 Measurements<T> measurements_of(const Scan& scan, const Context& context) {
   Measurements<T> data{scan};
-  data.samples = columns_of(converted<Complex<T>>(scan.kspace.values),
-                            share_of(scan.kspace.sample_count(), context.processes()));
+  data.samples =
+      columns_of(values_of<T>(scan.kspace), share_of(scan.kspace.sample_count(), context.processes()));
   data.unit = divide_by_magnitude(data.samples, context.processes());
   if (data.unit == 0) context.journal.note("all k-space values are zero, and so is the image");
   return data;
@@ -63,7 +63,7 @@ void copy_to_device(Array<Complex<T>>& values, const Context& context) {
 template <class T>
 ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
   if (!scan.sensitivity_maps) return {};
-  ScaledMaps<T> maps{converted<Complex<T>>(scan.sensitivity_maps->values)};
+  ScaledMaps<T> maps{values_of<T>(*scan.sensitivity_maps)};
   maps.unit = divide_by_magnitude(maps.values, SingleProcess());
   if (maps.unit == 0)
     throw Error("sensitivity maps", "values other than zero", "zeros",

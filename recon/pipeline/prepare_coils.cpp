@@ -33,12 +33,28 @@ std::string dead_coils(const std::vector<std::int64_t>& live, std::int64_t coils
   return text;
 }
 
+/// Of k-space or maps: in double where they are held so.
+template <class Held>
+void mix_values(const Array<Complex<double>>& matrix, Held& held) {
+  if (held.in_double.empty()) {
+    held.values = apply_mixing(matrix, held.values);
+  } else {
+    held.in_double = apply_mixing(matrix, held.in_double);
+    held.values = converted<Complex<float>>(held.in_double);
+  }
+}
+
 /// `matrix` [virtual coil][coil] mixes k-space, noise and maps alike.
 void mix(const Array<Complex<double>>& matrix, Scan& scan) {
-  scan.kspace.values = apply_mixing(matrix, scan.kspace.values);
+  mix_values(matrix, scan.kspace);
   if (scan.noise) scan.noise = apply_mixing(matrix, *scan.noise);
-  if (scan.sensitivity_maps)
-    scan.sensitivity_maps->values = apply_mixing(matrix, scan.sensitivity_maps->values);
+  if (scan.sensitivity_maps) mix_values(matrix, *scan.sensitivity_maps);
+}
+
+/// From here on k-space and maps are in double, whatever the file holds: mixing does not round them.
+void hold_in_double(Scan& scan) {
+  scan.kspace.in_double = values_of<double>(scan.kspace);
+  if (scan.sensitivity_maps) scan.sensitivity_maps->in_double = values_of<double>(*scan.sensitivity_maps);
 }
 
 void whiten(Scan& scan, Journal& journal) {
@@ -109,6 +125,8 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
 
   Scan prepared(scan);
   if (drops_maps) prepared.sensitivity_maps.reset();
+  if (settings.precision == Precision::double_precision && (decision.whitens || decision.compresses))
+    hold_in_double(prepared);
   if (facts.live < facts.all) {
     select_coils(live, prepared);
     journal.note("coils whose samples are all zero are left out: " + dead_coils(live, facts.all));

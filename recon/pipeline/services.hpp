@@ -24,6 +24,8 @@ struct VerifierInput {
   double sample_scale = 1;
   const Complex<float>* maps;  ///< [coil][z][y][x]; null: ones
   double map_scale = 1;
+  /// The same before they were rounded to single precision; null where that is all there is.
+  const Complex<double>*samples_in_double = nullptr, *maps_in_double = nullptr;
   std::int64_t coil_count = 1;
   const Array<float>* field_map = nullptr;       ///< rad/s, [z][y][x]; null where it is not part of E
   const Array<double>* sample_time_s = nullptr;  ///< s, [sample]

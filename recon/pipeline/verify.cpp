@@ -13,12 +13,16 @@ VerifierInput<T> input_of(const Measurements<T>& data, std::optional<std::int64_
                           double promised_accuracy) {
   const Scan& scan = data.scan;
   VerifierInput<T> input{scan.trajectory, scan.geometry.matrix_size, scan.kspace.values.data(), 1, nullptr};
+  if (std::is_same_v<T, double> && !scan.kspace.in_double.empty())
+    input.samples_in_double = scan.kspace.in_double.data();
   if (data.unit != 0) input.sample_scale = 1 / data.unit;
   input.requested = promised_accuracy;
-  if (coil)
+  if (coil) {
     input.samples += *coil * scan.trajectory.sample_count();
-  else
+    if (input.samples_in_double) input.samples_in_double += *coil * scan.trajectory.sample_count();
+  } else {
     input.coil_count = scan.kspace.coil_count();
+  }
   return input;
 }
 
@@ -39,6 +43,8 @@ void verify_solution(const Solution<T>& solution, const Model<T>& model, const M
   auto input = input_of(data, coil, promised_accuracy);
   if (!coil && scan.sensitivity_maps) {
     input.maps = scan.sensitivity_maps->values.data();
+    if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
+      input.maps_in_double = scan.sensitivity_maps->in_double.data();
     input.map_scale = 1 / model.map_unit;
   }
   if (model.corrects_off_resonance) {

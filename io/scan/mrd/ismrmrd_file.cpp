@@ -2,10 +2,8 @@
 // datasets /sensitivity_maps, /field_map, /sample_time_s: see io/scan/hdf5_maps.hpp.
 #include <algorithm>
 
-#include "io/hdf5.hpp"
 #include "io/scan/hdf5_maps.hpp"
-#include "io/scan/mrd/records.hpp"
-#include "io/scan/mrd/volume_assembler.hpp"
+#include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -29,11 +27,12 @@ class RecordSource {
 
 class IsmrmrdFile final : public ScanFile {
  public:
-  IsmrmrdFile(hdf5::File file, mrd::RecordDataset records, mrd::VolumeAssembler volumes)
-      : file_(std::move(file)),
-        records_(std::move(records)),
-        volumes_(std::move(volumes)),
-        summary_(volumes_.summary()) {
+  IsmrmrdFile(mrd::Measurement measurement, const ReadOptions& options)
+      : file_(std::move(measurement.file)),
+        records_(std::move(measurement.records)),
+        volumes_(std::move(measurement.volumes)),
+        summary_(volumes_.summary()),
+        precision_(options.precision) {
     find_maps(file_, summary_);
     summary_.has_sample_time = summary_.has_sample_time || volumes_.summary().has_sample_time;
   }
@@ -43,7 +42,7 @@ class IsmrmrdFile final : public ScanFile {
   Scan read(std::int64_t slice, std::int64_t repetition) override {
     RecordSource source(records_, true);
     auto scan = volumes_.volume(slice, repetition, std::ref(source));
-    read_maps(file_, volumes_.map_matrix_size(), slice, repetition, scan);
+    read_maps(file_, volumes_.map_matrix_size(), slice, repetition, precision_, scan);
     if (auto noise = volumes_.noise(std::ref(source))) scan.noise = std::move(noise);
     scan.validate(summary_.path);
     return scan;
@@ -54,11 +53,12 @@ class IsmrmrdFile final : public ScanFile {
   mrd::RecordDataset records_;
   mrd::VolumeAssembler volumes_;
   ScanSummary summary_;
+  Precision precision_;
 };
 
 }  // namespace
 
-std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options) {
+mrd::Measurement mrd::open_measurement(const std::string& path, const ReadOptions& options) {
   auto file = hdf5::File::open(path);
   for (const char* name : {mrd::header_name, mrd::records_name})
     if (!file.has(name))
@@ -75,7 +75,11 @@ std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOption
   }
   RecordSource trajectories(records, false), whole(records, true);
   volumes.finish(std::ref(trajectories), std::ref(whole));
-  return std::make_unique<IsmrmrdFile>(std::move(file), std::move(records), std::move(volumes));
+  return {std::move(file), std::move(records), std::move(volumes)};
+}
+
+std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options) {
+  return std::make_unique<IsmrmrdFile>(mrd::open_measurement(path, options), options);
 }
 
 }  // namespace fhd::io

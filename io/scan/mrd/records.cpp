@@ -175,13 +175,17 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
   file.create_group("/dataset");
   write_header(file, header);
   type_ = record_type(true, subject_);
+  // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
+  // the format's own struct.
+  const Handle packed(H5Tcopy(type_.get()), H5Tclose, subject_, "the ISMRMRD record type");
+  hdf5::check(H5Tpack(packed.get()), subject_, "the ISMRMRD record type");
   // Extendible, as ISMRMRD programs append to their files.
   const hsize_t size = static_cast<hsize_t>(count), unlimited = H5S_UNLIMITED,
                 chunk = std::min<hsize_t>(size, 64);
   const Handle space(H5Screate_simple(1, &size, &unlimited), H5Sclose, subject_, "valid extents");
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, subject_, "a dataset that can be created");
   hdf5::check(H5Pset_chunk(properties.get(), 1, &chunk), subject_, "a dataset that can be created");
-  dataset_ = file.create_dataset(records_name, type_.get(), space.get(), properties.get());
+  dataset_ = file.create_dataset(records_name, packed.get(), space.get(), properties.get());
 }
 
 void RecordWriter::write(const Readout& readout) {

@@ -50,7 +50,7 @@ class RecordBlock {
   hdf5::Handle space_;
 };
 
-/// Writes the header, then `count` readouts one by one.
+/// Writes the header, then `count` readouts one by one, with the packed heads of the format (340 bytes).
 class RecordWriter {
  public:
   RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count);

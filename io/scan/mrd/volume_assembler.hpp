@@ -40,6 +40,8 @@ class VolumeAssembler {
   const ScanSummary& summary() const { return summary_; }
   /// Of sensitivity and field maps that come with the readouts.
   const std::array<int, 3>& map_matrix_size() const { return space_.map_matrix_size; }
+  /// How trajectories become positions; `axis_count` is that of the readouts of the image.
+  const SamplePositions& positions() const { return positions_; }
   /// Geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
   /// The samples of all noise readouts, [coil][sample]; none without such readouts.

@@ -154,6 +154,7 @@ Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
   records.close();
   write_maps(file, series);
   file.close();
+  if (!series.scans.front().kspace.in_double.empty()) return {"Samples are rounded to single precision."};
   return {};
 }
 
