@@ -99,6 +99,7 @@ Run add_convert(CLI::App& app) {
       ->check(CLI::IsMember({"fhd", "ismrmrd", "bart", "impatient"}))
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "replace OUT where it exists");
+  options->read_options.zeros_are_measured = true;  // a copy holds what the original does
   add_read_options(app, options->read_options);
   return [options] { return convert(*options); };
 }

@@ -123,6 +123,7 @@ int ForwardCommand::run() {
       if (no_field_map) volume.field_map.reset();
       if (!volume.field_map) volume.field_map_in_double = {};
       volume.noise.reset();
+      volume.calibration.reset();  // of the patient, not of the image
       in_double ? evaluate<double>(of, volume, device.device) : evaluate<float>(of, volume, device.device);
       series.scans.push_back(std::move(volume));
     }
@@ -160,6 +161,7 @@ Run add_forward(CLI::App& app) {
   app.add_flag("--force", command->force, "replace OUT where it exists");
   command->selection.add_to(app);
   command->device_option.add_to(app);
+  command->read_options.zeros_are_measured = true;  // F is evaluated at all positions
   add_read_options(app, command->read_options);
   return [command] { return command->run(); };
 }

@@ -9,23 +9,15 @@ namespace fhd::app {
 
 const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fields() {
   static const std::vector<std::pair<std::string_view, std::string_view>> table{
-      {"settings.method", "--method"},
-      {"settings.transform", "--transform"},
-      {"settings.normal", "--normal"},
-      {"settings.prior_strength", "--prior-strength"},
-      {"settings.lambda", "--lambda"},
-      {"settings.iterations", "--iterations"},
-      {"settings.tolerance", "--tolerance"},
-      {"settings.accuracy", "--accuracy"},
-      {"settings.precision", "--precision"},
-      {"settings.coils.maps", "--coils"},
-      {"settings.coils.whitening", "--whiten"},
-      {"settings.coils.compression", "--compress"},
-      {"settings.coils.count", "--compress"},
-      {"execution.device", "--device"},
-      {"scan.geometry.matrix_size", "--matrix"},
-      {"scan.geometry.fov_mm", "--fov-mm"},
-      {"scan.trajectory.unit", "--trajectory-unit"}};
+      {"settings.method", "--method"},          {"settings.transform", "--transform"},
+      {"settings.normal", "--normal"},          {"settings.prior_strength", "--prior-strength"},
+      {"settings.lambda", "--lambda"},          {"settings.iterations", "--iterations"},
+      {"settings.tolerance", "--tolerance"},    {"settings.accuracy", "--accuracy"},
+      {"settings.precision", "--precision"},    {"settings.coils.maps", "--coils"},
+      {"settings.coils.whitening", "--whiten"}, {"settings.coils.compression", "--compress"},
+      {"settings.coils.count", "--compress"},   {"settings.coils.allow_folding", "--allow-folding"},
+      {"execution.device", "--device"},         {"scan.geometry.matrix_size", "--matrix"},
+      {"scan.geometry.fov_mm", "--fov-mm"},     {"scan.trajectory.unit", "--trajectory-unit"}};
   return table;
 }
 
@@ -57,6 +49,7 @@ std::string in_words_of_options(std::string_view line) {
 void say_in_words_of_options(Report& report) {
   for (auto& [name, value] : report.settings) value = in_words_of_options(value);
   for (auto& note : report.notes) note = in_words_of_options(note);
+  for (auto& suspicion : report.suspicions) suspicion = in_words_of_options(suspicion);
 }
 
 }  // namespace fhd::app

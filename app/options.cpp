@@ -88,6 +88,9 @@ void ReconOptions::add_to(CLI::App& app) {
                  "virtual coils: a number, a share of energy such as 0.99, off, or auto: above 12 coils")
       ->capture_default_str()
       ->group("Reconstruction");
+  app.add_flag("--allow-folding", allow_folding_,
+               "solve regularly undersampled Cartesian scans without maps or reference too: the image folds")
+      ->group("Reconstruction");
   number("--threads", threads_, "processor threads; 0: all");
   app.add_option("--cache", cache_,
                  "folder in which Q and density compensation of a trajectory are kept for other scans; auto: "
@@ -140,6 +143,7 @@ CoilSettings ReconOptions::coils() const {
       whiten_,
       {{"auto", NoiseWhitening::automatic}, {"edge", NoiseWhitening::edge}, {"off", NoiseWhitening::off}});
   coils.compression = compression_of(compress_);
+  coils.allow_folding = allow_folding_;
   return coils;
 }
 
@@ -346,6 +350,20 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
       "UNIT", [&options](const std::string& text) {
         options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
       });
+  add_parsed(
+      app, "--zeros",
+      options.zeros_are_measured
+          ? "samples that are zero in every coil: measured, or auto: left out where they are a mask "
+            "[measured]"
+          : "samples that are zero in every coil: auto: left out where they are a mask; measured [auto]",
+      "auto|measured", [&options](const std::string& text) {
+        if (text != "auto" && text != "measured")
+          throw Error("--zeros", "auto or measured", "'" + text + "'");
+        options.zeros_are_measured = text == "measured";
+      });
+  app.add_option("--group", options.group,
+                 "which measurement of an ISMRMRD file that holds several [the only one]")
+      ->type_name("NAME");
 }
 
 // --- Which volumes

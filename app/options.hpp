@@ -49,6 +49,7 @@ class ReconOptions {
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", regularizer_ = "identity",
               precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
   std::string sin_cos_ = "fast", prior_, lambda_, cache_ = "off";
+  bool allow_folding_ = false;
   int threads_ = 0;
 };
 
@@ -83,8 +84,8 @@ class DeviceOption {
 /// Says on standard error, in one line, that the CPU goes on where the GPU failed.
 void print_fallback(const std::string& reason);
 
-/// Adds --matrix, --fov-mm and --trajectory-unit, by which a user tells what a scan file leaves out. `options`
-/// must outlive the parse.
+/// Adds --matrix, --fov-mm, --trajectory-unit, --zeros and --group, by which a user tells what a scan file leaves out.
+/// `options` must outlive the parse; its zeros_are_measured is the default of --zeros.
 void add_read_options(CLI::App& app, io::ReadOptions& options);
 /// "64" -> {64, 64, 1}; "64,48" -> {64, 48, 1}; "64,64,16" or "64x64x16". Throws Error naming --matrix.
 std::array<int, 3> parse_matrix_size(const std::string& text);

@@ -132,6 +132,8 @@ void ReconCommand::print_image(const Report& report, std::size_t number, std::si
   if (certificate && !certificate->passed)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
+  for (const auto& suspicion : report.suspicions)
+    print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
   if (quiet) return;
   const bool first = number == 1;
   if (first && verbose && !report.device_memory.empty()) {

@@ -329,6 +329,23 @@ bool File::has(const std::string& name) const {
   }
 }
 
+std::vector<std::string> File::groups() const {
+  constexpr hsize_t most = 1024, longest = 1024;
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < most; ++i) {
+    char name[longest];
+    const auto length =
+        H5Lget_name_by_idx(id(), "/", H5_INDEX_NAME, H5_ITER_INC, i, name, longest, H5P_DEFAULT);
+    if (length < 0) break;
+    H5O_info_t info;
+    if (static_cast<hsize_t>(length) < longest && H5Oget_info_by_name(id(), name, &info, H5P_DEFAULT) >= 0 &&
+        info.type == H5O_TYPE_GROUP)
+      names.emplace_back(name);
+  }
+  H5Eclear2(H5E_DEFAULT);
+  return names;
+}
+
 void File::create_group(const std::string& name) {
   const Handle group(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
                      subject(name), "a group that can be created");

@@ -104,6 +104,8 @@ class File {
   /// Whether every part of the path `name` ("/dataset/data") exists.
   bool has(const std::string& name) const;
   Dataset dataset(const std::string& name) const { return {id(), subject(name), name}; }
+  /// Names of the groups at the root, at most 1024, in alphabetical order.
+  std::vector<std::string> groups() const;
   Handle open_dataset(const std::string& name) const;
   Handle create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties = H5P_DEFAULT);
 

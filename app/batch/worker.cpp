@@ -138,6 +138,7 @@ class ScanJob {
       manifest.cache_hits += report.trajectory_hits;
       manifest.converged = manifest.converged && report.converged;
       manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+      for (const auto& suspicion : report.suspicions) manifest.warnings.push_back("suspicious: " + suspicion);
       if (const auto& c = report.certificate; c && !c->passed)
         manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
       if (report.relative_residuals.empty()) continue;

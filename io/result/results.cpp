@@ -77,6 +77,7 @@ Json report_to_json(const Report& report) {
             {"stages", stages_to_json(report.stages)},
             {"seconds", report.seconds},
             {"notes", report.notes},
+            {"suspicions", report.suspicions},
             {"converged", report.converged},
             {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
             {"relative_residuals", report.relative_residuals},

@@ -277,7 +277,7 @@ Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, con
   if (series.readout_length > 0)
     file.write_attribute("/", "readout_length", std::vector<int>{static_cast<int>(series.readout_length)});
   file.close();
-  return {};
+  return lost_calibration(series);
 }
 
 }  // namespace fhd::io

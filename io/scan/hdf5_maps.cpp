@@ -10,7 +10,14 @@ namespace {
 using hdf5::Extents;
 
 constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map",
-               time_name = "/sample_time_s";
+               time_name = "/sample_time_s", calibration_name = "/calibration",
+               calibration_trajectory_name = "/calibration_trajectory";
+
+/// Whether there is a dataset of that name; a group is a measurement that happens to be called so.
+bool holds(const hdf5::File& file, const char* name) {
+  const auto groups = file.groups();
+  return file.has(name) && std::find(groups.begin(), groups.end(), name + 1) == groups.end();
+}
 
 template <class Has>
 bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {
@@ -34,7 +41,7 @@ Extents with_leading(Extents leading, const Shape& shape) {
 
 /// One dataset per file of one slice, else [slice] blocks of the first repetition.
 template <class T, class Get>
-void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, Get get) {
+void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& series, const Get& get) {
   const Array<T>& first = get(series.scans.front());
   if (series.slice_count == 1) return file.write(name, first.data(), with_leading({}, first.shape()));
   file.create<T>(name, with_leading({series.slice_count}, first.shape()));
@@ -44,23 +51,35 @@ void write_per_slice(hdf5::File& file, const char* name, const ScanSeries& serie
   }
 }
 
+void read_calibration(const hdf5::File& file, std::int64_t slice, Scan& scan) {
+  const auto values = file.dataset(calibration_name), positions = file.dataset(calibration_trajectory_name);
+  auto extents = values.complex_extents();
+  const auto leading = extents.size() == 3 ? Extents{slice} : Extents{};
+  if (extents.size() < 2 || extents.size() > 3 || extents[extents.size() - 2] != scan.kspace.coil_count())
+    throw Error(values.subject(), "[coil][sample] of " + std::to_string(scan.kspace.coil_count()) + " coils",
+                hdf5::text_of(extents));
+  scan.calibration =
+      Calibration{{positions.read<double>({3, extents.back()}, leading)},
+                  {values.read<Complex<float>>({scan.kspace.coil_count(), extents.back()}, leading)}};
+}
+
 }  // namespace
 
 void find_maps(const hdf5::File& file, ScanSummary& summary) {
-  summary.has_sensitivity_maps = file.has(maps_name);
-  summary.has_field_map = file.has(field_name);
-  summary.has_sample_time = file.has(time_name);
+  summary.has_sensitivity_maps = holds(file, maps_name);
+  summary.has_field_map = holds(file, field_name);
+  summary.has_sample_time = holds(file, time_name);
 }
 
 void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan) {
-  if (file.has(maps_name)) {
+  if (holds(file, maps_name)) {
     const auto maps = file.dataset(maps_name);
     auto& [values, in_double] = scan.sensitivity_maps.emplace();
     maps.read({scan.kspace.coil_count(), n[2], n[1], n[0]},
               maps.complex_extents().size() == 5 ? Extents{slice} : Extents{}, precision, values, in_double);
   }
-  if (file.has(noise_name)) {
+  if (holds(file, noise_name)) {
     const auto noise = file.dataset(noise_name);
     const auto extents = noise.complex_extents();
     if (extents.size() != 2 || extents[0] != scan.kspace.coil_count() || extents[1] == 0)
@@ -68,16 +87,24 @@ void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t
                   hdf5::text_of(extents));
     scan.noise = noise.read<Complex<float>>({extents[0], extents[1]}, {});
   }
-  if (file.has(field_name)) {
+  if (holds(file, calibration_name)) read_calibration(file, slice, scan);
+  if (holds(file, field_name)) {
     const auto map = file.dataset(field_name);
     map.read({n[2], n[1], n[0]}, map.extents().size() == 4 ? Extents{slice} : Extents{}, precision,
              scan.field_map.emplace(), scan.field_map_in_double);
   }
-  if (file.has(time_name)) {
+  if (holds(file, time_name)) {
     const auto times = file.dataset(time_name);
     scan.sample_time_s = times.read<double>(
         {scan.kspace.sample_count()}, times.extents().size() == 3 ? Extents{repetition, slice} : Extents{});
   }
+}
+
+std::vector<std::string> lost_calibration(const ScanSeries& series) {
+  const auto count = std::count_if(series.scans.begin(), series.scans.end(),
+                                   [](const Scan& scan) { return scan.calibration.has_value(); });
+  if (count == 0 || count == static_cast<std::ptrdiff_t>(series.scans.size())) return {};
+  return {"The calibration is not written, because only some slices and repetitions have one."};
 }
 
 void write_maps(hdf5::File& file, const ScanSeries& series) {
@@ -93,6 +120,14 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
       write_per_slice<Complex<float>>(
           file, maps_name, series,
           [](const Scan& scan) -> const Array<Complex<float>>& { return scan.sensitivity_maps->values; });
+  }
+  if (series.scans.front().calibration && lost_calibration(series).empty()) {
+    write_per_slice<Complex<float>>(
+        file, calibration_name, series,
+        [](const Scan& scan) -> const Array<Complex<float>>& { return scan.calibration->kspace.values; });
+    write_per_slice<double>(
+        file, calibration_trajectory_name, series,
+        [](const Scan& scan) -> const Array<double>& { return scan.calibration->trajectory.k; });
   }
   if (all_or_none(series, file, field_name, [](const Scan& scan) { return scan.field_map.has_value(); })) {
     if (in_double(series, [](const Scan& scan) { return !scan.field_map_in_double.empty(); }))
@@ -120,8 +155,9 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
 }
 
 void copy_maps(const hdf5::File& from, hdf5::File& to) {
-  for (const char* name : {noise_name, maps_name, field_name, time_name}) {
-    if (!from.has(name)) continue;
+  for (const char* name :
+       {noise_name, maps_name, field_name, time_name, calibration_name, calibration_trajectory_name}) {
+    if (!holds(from, name)) continue;
     const auto dataset = from.open_dataset(name);
     hdf5::check(H5Ocopy(dataset.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),
                 "a dataset that can be copied");

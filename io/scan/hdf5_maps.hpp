@@ -4,6 +4,8 @@
 //
 //   /sensitivity_maps  complex  [coil][z][y][x], or [slice][coil][z][y][x]
 //   /noise             complex  [coil][sample], noise without signal, of all slices and repetitions
+//   /calibration       complex  [coil][sample], or [slice][coil][sample]: a reference for the maps alone, with
+//   /calibration_trajectory  real  [3][sample], or [slice][3][sample], cycles/FOV of the image
 //   /field_map         real     [z][y][x], or [slice][z][y][x], off-resonance in rad/s
 //   /sample_time_s     real     [sample], or [repetition][slice][sample], s since excitation
 #include <array>
@@ -20,9 +22,11 @@ void find_maps(const hdf5::File& file, ScanSummary& summary);
 /// `precision` that of ReadOptions.
 void read_maps(const hdf5::File& file, const std::array<int, 3>& matrix_size, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan);
-/// Writes those that the scans have. Throws Error unless all scans of the series have them or none.
+/// Writes those that the scans have. Throws Error unless all scans of the series have them or none; but a calibration
+/// that only some have is not written, which lost_calibration says.
 void write_maps(hdf5::File& file, const ScanSeries& series);
 /// Those of one file as they are in another.
 void copy_maps(const hdf5::File& from, hdf5::File& to);
+std::vector<std::string> lost_calibration(const ScanSeries& series);
 
 }  // namespace fhd::io

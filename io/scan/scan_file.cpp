@@ -10,6 +10,7 @@
 #include "io/hdf5.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
+#include "io/scan/zero_samples.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -139,6 +140,7 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times) {
   if (in_double) lost.emplace_back("Values are rounded to single precision.");
   if (with_field_map_and_times && scan.field_map) lost.emplace_back("The field map is not written.");
   if (scan.noise) lost.emplace_back("The noise is not written.");
+  if (scan.calibration) lost.emplace_back("The separate calibration readouts are not written.");
   if (with_field_map_and_times && scan.sample_time_s) lost.emplace_back("The sample times are not written.");
   if (scan.cropped_matrix_size != std::array<int, 3>{})
     lost.emplace_back("The matrix to crop to is not written.");
@@ -153,16 +155,26 @@ std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std
   return longest;
 }
 
-std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+namespace {
+
+std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOptions& options) {
   std::error_code status;
   if (fs::is_directory(path, status)) return open_impatient(path, options);
   if (is_bart(path)) return open_bart(path, options);
   const auto file = hdf5::File::open(path);
   if (file.has("/kspace") || file.has("/trajectory")) return open_fhd(path, options);
-  if (file.has("/dataset")) return open_ismrmrd(path, options);
+  if (!options.group.empty() || file.has("/dataset") || !ismrmrd_groups(file).empty())
+    return open_ismrmrd(path, options);
   throw Error(path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)",
               "an HDF5 file without them",
               file.has("/image") ? "it holds images: give the scan that they were made of" : "");
+}
+
+}  // namespace
+
+std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+  auto file = open_as_stored(path, options);
+  return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 
 ScanSeries read_all(ScanFile& file) {

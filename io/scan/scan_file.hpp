@@ -37,6 +37,10 @@ struct ReadOptions {
   /// double_precision: what the file holds in double is kept so, beside the same in single (`in_double` of the parts
   /// of a Scan).
   Precision precision = Precision::single_precision;
+  /// Whether samples that are exactly zero in every coil count although they look like a mask: see
+  /// io/scan/zero_samples.hpp.
+  bool zeros_are_measured = false;
+  std::string group;  ///< of an ISMRMRD file with several measurements; empty: the only one
 };
 
 /// What a file holds, for `fhd info` and the report.

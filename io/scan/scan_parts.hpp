@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::io {
@@ -58,6 +59,9 @@ Sentences lost_parts(const Scan& scan, bool with_field_map_and_times);
 /// largest equal pieces of at most `longest` samples that need no more than twice the fewest pieces possible,
 /// else `longest`.
 std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std::int64_t longest);
+
+/// Groups of an HDF5 file that hold an ISMRMRD measurement (header and readouts), by name.
+std::vector<std::string> ismrmrd_groups(const hdf5::File& file);
 
 /// The formats: see open_scan and write_scan. Each .cpp file describes its format.
 std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options);

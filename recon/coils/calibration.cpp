@@ -21,6 +21,8 @@ namespace {
 
 /// Share of the integer positions inside the radius that have a sample within half a cycle/FOV.
 constexpr double enough_coverage = 0.9;
+/// Of reference lines, whose holes are not scattered but lie all beyond the outermost line.
+constexpr double enough_reference_coverage = 0.98;
 
 /// Cycles/FOV between the radius and the edge of the small matrix: positions near the edge lack neighbours
 /// beyond it.
@@ -91,13 +93,32 @@ std::array<int, 3> radius_within(const std::array<int, 3>& matrix_size, int radi
   return result;
 }
 
-/// The largest radius down to `least` that the samples determine, or `least`; whether they do.
-std::pair<int, bool> determined_radius(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
-                                       int largest, int least) {
+struct DeterminedRadius {
+  std::array<int, 3> radius;
+  int largest;  ///< of all axes, before the matrix bounds it
+  bool sampled;
+};
+/// The largest radius down to `least` that the samples determine, then with some axes as short as `least_width`;
+/// else `least`.
+DeterminedRadius determined_radius(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                                   int largest, int least, int least_width) {
+  const double enough = least_width < least ? enough_reference_coverage : enough_coverage;
+  const auto covers = [&](const std::array<int, 3>& radius) {
+    return coverage(trajectory, radius) >= enough;
+  };
   for (int radius = largest;; --radius) {
-    const bool covered = coverage(trajectory, radius_within(matrix_size, radius)) >= enough_coverage;
-    if (covered || radius <= least) return {covered ? radius : least, covered};
+    if (const auto bounded = radius_within(matrix_size, radius); covers(bounded))
+      return {bounded, radius, true};
+    if (radius <= least) break;
   }
+  for (int width = largest - 1; width >= least_width && least_width < least; --width)
+    for (const auto& narrow : {std::array{0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {0, 1, 1}, {1, 1, 0}, {1, 0, 1}}) {
+      auto radius = radius_within(matrix_size, largest);
+      for (int axis = 0; axis < 3; ++axis)
+        if (narrow[axis] != 0) radius[axis] = std::min(radius[axis], width);
+      if (covers(radius)) return {radius, largest, true};
+    }
+  return {radius_within(matrix_size, least), least, false};
 }
 
 /// Divided by the largest: maps do not depend on the size of the data, and squares of them stay in the range
@@ -178,12 +199,14 @@ std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int
 }
 
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius) {
+                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius,
+                                     int least_width) {
   CalibrationRegion region;
-  const auto [radius, sampled] = determined_radius(trajectory, matrix_size, largest_radius, least_radius);
-  region.radius = radius_within(matrix_size, radius);
+  const auto [radius, largest, sampled] =
+      determined_radius(trajectory, matrix_size, largest_radius, least_radius, least_width);
+  region.radius = radius;
   region.sampled = sampled;
-  const auto small = calibration_matrix(matrix_size, radius);
+  const auto small = calibration_matrix(matrix_size, largest);
   CentralSamples central = samples_inside(trajectory, kspace, small);
   normalize(central.kspace);
 

@@ -43,8 +43,12 @@ struct CalibrationRegion {
 ///
 /// Where they do not (undersampled spirals), images and smooth sensitivities are found together by
 /// estimate_jointly, and the region is F (S_c rho).
+///
+/// Reference lines alone (`least_width` < `least_radius`) are fewer along some axes than along the readout: before
+/// joint estimation the radius along one or both phase axes shrinks down to `least_width`.
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius);
+                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius,
+                                     int least_width);
 
 using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
 /// Image and sensitivities at once: coil images rho c_j [coil][z][y][x] that agree with the samples, by the

@@ -36,8 +36,12 @@ inline int largest_calibration_radius(const MapSettings& settings, const std::ar
   return matrix_size[2] > 1 ? settings.calibration_radius_3d : settings.calibration_radius;
 }
 
-/// Maps of all coils of a scan as it is, without whitening and compression, on the CPU. Throws Error when k-space is
-/// zero or has no sample near its centre.
+/// Width down to which the calibration region shrinks along phase axes, where maps are found from a reference of
+/// its own, cycles/FOV: two neighbourhoods of k-space.
+inline constexpr int least_reference_radius = 4;
+
+/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one, on
+/// the CPU. Throws Error when k-space is zero or has no sample near its centre.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
                           const ProgressCallback& progress = {});
 

@@ -60,8 +60,10 @@ struct Certificate {
 struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
-  double seconds = 0;                   ///< the stages and what lies between them
-  std::vector<std::string> notes;       ///< decisions and warnings, one sentence each
+  double seconds = 0;              ///< the stages and what lies between them
+  std::vector<std::string> notes;  ///< decisions and warnings, one sentence each
+  std::vector<std::string>
+      suspicions;  ///< why the image may be wrong, one sentence each; empty: no reason known
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;

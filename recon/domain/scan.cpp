@@ -120,6 +120,16 @@ void require_coils(const Scan& scan, const std::string& subject) {
                   scan.noise->shape().text());
     require_finite_coils(*scan.noise, subject + ": noise");
   }
+  if (scan.calibration) {
+    const auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
+    const auto samples = kspace.sample_count();
+    if (kspace.values.shape().rank() != 2 || samples < 1 || kspace.coil_count() != coils)
+      throw Error(subject + ": calibration", "samples of " + std::to_string(coils) + " coils [coil][sample]",
+                  kspace.values.shape().text());
+    require_shape(trajectory.k, {3, samples}, subject + ": trajectory of the calibration");
+    require_finite_coils(kspace.values, subject + ": calibration");
+    require_finite(trajectory.k, subject + ": trajectory of the calibration");
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "recon/array/array.hpp"
 #include "recon/domain/geometry.hpp"
@@ -42,6 +43,14 @@ struct SensitivityMaps {
   Array<Complex<double>> in_double{};  ///< as that of KSpace
 };
 
+/// A reference measured for the sensitivity maps alone, with a resolution or contrast of its own.
+struct Calibration {
+  Trajectory trajectory;             ///< in cycles/FOV of the scan's geometry, whatever it was measured with
+  KSpace kspace;                     ///< of the coils of the scan
+  std::array<int, 3> matrix_size{};  ///< its own, x, y, z; 0 where not stated
+  std::array<double, 3> fov_mm{};    ///< its own; 0 where not stated
+};
+
 /// One volume (or slice) at one time: everything that a reconstruction needs. The parts agree with each
 /// other and are finite; `validate` says so or throws, and everything behind it may trust them.
 struct Scan {
@@ -50,12 +59,16 @@ struct Scan {
   KSpace kspace;
   std::optional<SensitivityMaps> sensitivity_maps;
   std::optional<Array<Complex<float>>>
-      noise;                              ///< without signal, [coil][sample], as many samples as there are
-  std::optional<Array<float>> field_map;  ///< off-resonance, rad/s, [z][y][x]
-  Array<double> field_map_in_double{};    ///< as KSpace::in_double
+      noise;                               ///< without signal, [coil][sample], as many samples as there are
+  std::optional<Calibration> calibration;  ///< maps are found from it, where it is, and not from the samples
+  std::optional<Array<float>> field_map;   ///< off-resonance, rad/s, [z][y][x]
+  Array<double> field_map_in_double{};     ///< as KSpace::in_double
   std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
+
+  /// What its source did to the values (corrected, left out), one sentence each: goes to the report.
+  std::vector<std::string> remarks;
 
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
   /// there is no sample, or when |k| exceeds half the matrix by more than 0.5 % (rounding of files).

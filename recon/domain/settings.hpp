@@ -136,12 +136,16 @@ struct CoilSettings {
   NoiseWhitening whitening = NoiseWhitening::automatic;
   CompressionChoice compression{};
   MapSettings estimation{};
+  /// Whether a regularly undersampled Cartesian scan is solved though nothing unfolds it; the report then calls
+  /// the image suspicious.
+  bool allow_folding = false;
 
-  /// Takes the coils, and the maps if there are any, as they are.
+  /// Takes the coils, and the maps if there are any, as they are: for scans that prepare_coils has prepared.
   static CoilSettings as_they_are() {
     CoilSettings settings;
     settings.whitening = NoiseWhitening::off;
     settings.compression = NoCompression{};
+    settings.allow_folding = true;  // decided by whoever prepared them
     return settings;
   }
 };

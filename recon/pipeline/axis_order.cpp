@@ -58,6 +58,12 @@ Scan in_order(const AxisOrder& order, Scan scan) {
     reshape(maps.values, shape);
     reshape(maps.in_double, shape);
   }
+  if (scan.calibration) {
+    auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
+    trajectory = in_order(order, trajectory);
+    matrix_size = in_order(order, matrix_size);
+    fov_mm = in_order(order, fov_mm);
+  }
   if (scan.field_map) reshape(*scan.field_map, image);
   reshape(scan.field_map_in_double, image);
   return scan;

@@ -34,6 +34,14 @@ CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   return decision;
 }
 
+Folding decide_folding(const FoldingFacts& facts, const Settings& settings) {
+  const bool solves = least_squares(settings) != nullptr;
+  if (facts.lattice.reduction < 2 || is_method<PlainAdjoint>(settings)) return Folding::none;
+  if (!facts.knows_maps()) return settings.coils.allow_folding ? Folding::suspicious : Folding::refused;
+  const bool unfolds = solves && facts.lattice.reduction <= facts.live_coils;
+  return unfolds ? Folding::none : Folding::suspicious;
+}
+
 std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& choice) {
   const auto* asked = std::get_if<VirtualCoils>(&choice);
   if (asked == nullptr) return std::max(std::min(coils, AutomaticCompression::uncompressed), (coils + 2) / 3);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "recon/coils/undersampling.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/transform/transform.hpp"
 
@@ -23,6 +24,24 @@ struct CoilDecision {
 };
 /// Throws Error when the settings ask for what the scan cannot give.
 CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings);
+
+/// Narrower references do not determine maps: two neighbourhoods of k-space.
+inline constexpr int least_reference_width = 8;
+/// What a regularly undersampled Cartesian scan has to tell its folded copies apart.
+struct FoldingFacts {
+  LatticeSampling lattice;
+  std::int64_t live_coils = 1;
+  bool uses_maps = false, finds_maps = false;  ///< as decide_coils decides
+  bool has_calibration = false;
+  /// Maps that are given, or found from a reference that determines them.
+  bool knows_maps() const {
+    return uses_maps && (!finds_maps || has_calibration || lattice.reference_width >= least_reference_width);
+  }
+};
+/// none: nothing folds, or maps unfold it. suspicious: the image is made and is said to fold. refused: as
+/// suspicious, where settings.coils.allow_folding does not ask for it.
+enum class Folding { none, suspicious, refused };
+Folding decide_folding(const FoldingFacts& facts, const Settings& settings);
 
 /// Virtual coils of `coils`; for KeptEnergy, which only the data decide, as many as without a choice. Throws
 /// Error when more are asked for than there are.

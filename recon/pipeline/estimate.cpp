@@ -398,7 +398,9 @@ ScanSizes sizes_of(const Scan& scan) {
   const AxisOrder order = long_axes_first(sizes.matrix_size);
   sizes.samples = count_samples(keeps_axes(order) ? scan.trajectory : in_order(order, scan.trajectory));
   sizes.coils = scan.kspace.coil_count();
-  if (sizes.coils > 1) sizes.calibration_sampled = calibration_is_sampled(scan.trajectory, sizes.matrix_size);
+  if (sizes.coils > 1)
+    sizes.calibration_sampled =
+        scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();

@@ -48,6 +48,7 @@ void mix_values(const Array<Complex<double>>& matrix, Held& held) {
 void mix(const Array<Complex<double>>& matrix, Scan& scan) {
   mix_values(matrix, scan.kspace);
   if (scan.noise) scan.noise = apply_mixing(matrix, *scan.noise);
+  if (scan.calibration) mix_values(matrix, scan.calibration->kspace);
   if (scan.sensitivity_maps) mix_values(matrix, *scan.sensitivity_maps);
 }
 
@@ -87,18 +88,54 @@ void compress(const CompressionChoice& choice, Scan& scan, Journal& journal) {
 
 void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
   const MapMethod method = map_method(settings.maps);
+  const bool of_reference = scan.calibration.has_value();
   MapEstimate estimate = estimate_maps(scan, method, settings.estimation, journal.progress());
   scan.sensitivity_maps = std::move(estimate.maps);
+  scan.calibration.reset();
   const bool adaptive = method == MapMethod::adaptive;
   journal.setting("coils", adaptive ? "adaptive" : "espirit");
   const auto& radius = estimate.calibration_radius;
   journal.note(
       std::string("sensitivity maps are found by ") + (adaptive ? "adaptive combination" : "ESPIRiT") +
-      " from the centre of k-space, radius " +
+      (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
       std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
       (estimate.calibration_sampled
            ? ""
            : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+}
+
+/// Throws Error where the image would fold; says so where it is wanted all the same.
+void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t live,
+                   const Settings& settings, Journal& journal) {
+  const FoldingFacts facts{lattice_sampling(scan.trajectory, scan.geometry.matrix_size), live,
+                           decision.uses_maps(), decision.finds_maps, scan.calibration.has_value()};
+  const Folding folding = decide_folding(facts, settings);
+  if (folding == Folding::none) return;
+  const auto& [reduction, width] = facts.lattice;
+  const std::string sampled =
+      "one in " + std::to_string(reduction) + " places of a Cartesian k-space is sampled";
+  const std::string found = !decision.uses_maps() ? (live == 1 ? "one coil" : "no maps in use")
+                            : width < 2           ? "no reference"
+                                        : "a reference of " + std::to_string(width) + " lines, less than " +
+                                              std::to_string(least_reference_width);
+  if (folding == Folding::refused)
+    throw Error("k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
+                live == 1
+                    ? "the image would fold; see it with settings.coils.allow_folding"
+                    : "keep the calibration readouts in the file (or the centre of k-space without gaps, 24 "
+                      "lines), supply maps, use settings.coils.maps = espirit; or see the folded image with "
+                      "settings.coils.allow_folding");
+  std::string why = "the image may be folded: " + sampled + ", and ";
+  if (!facts.knows_maps()) {
+    journal.setting("folding", "allowed");
+    why += "nothing tells the copies apart (" + found + ")";
+  } else if (least_squares(settings)) {
+    why += std::to_string(live) + " coils are too few to tell the copies apart";
+  } else {
+    why += "only settings.method = cg uses the maps to tell the copies apart";
+  }
+  journal.note("suspicious: " + why);
+  journal.report.suspicions.push_back(why);
 }
 
 void select_coils(const std::vector<std::int64_t>& live, Scan& scan) {
@@ -116,6 +153,8 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
   const CoilDecision decision = decide_coils(facts, settings);
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
+  for (const auto& remark : scan.remarks) journal.note(remark);
+  judge_folding(scan, decision, facts.live, settings, journal);
   if (!decision.finds_maps)
     journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
   const bool drops_maps = facts.has_maps && !decision.maps_from_scan;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/pipeline/decisions.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
@@ -98,6 +99,24 @@ void check_repeated_positions(const Scan& scan, std::int64_t readout_length, Fin
         fmt::format("{} of {} samples lie where another one does; they are averaged.", repeated, samples));
 }
 
+/// A regular lattice that nothing unfolds.
+void check_folding(const Scan& scan, Findings& findings) {
+  const auto lattice = lattice_sampling(scan.trajectory, scan.geometry.matrix_size);
+  const auto coils = scan.kspace.coil_count();
+  const bool has_maps = scan.sensitivity_maps.has_value();
+  const FoldingFacts facts{lattice, coils, has_maps || coils > 1, !has_maps, scan.calibration.has_value()};
+  if (decide_folding(facts, Settings{}) != Folding::refused) return;
+  findings.add(
+      Severity::problem, "density",
+      fmt::format(
+          "One in {} places of a Cartesian k-space is sampled, and nothing tells the folded copies of the "
+          "image "
+          "apart: {} coil{} without maps, without calibration readouts, with {} line{} without gaps at the "
+          "centre.",
+          lattice.reduction, coils, plural(coils), lattice.reference_width, plural(lattice.reference_width)),
+      "keep the calibration readouts in the file, or supply maps; --allow-folding shows the folded image");
+}
+
 }  // namespace
 
 void check_density(const Scan& scan, std::int64_t readout_length, Findings& findings) {
@@ -131,6 +150,7 @@ void check_density(const Scan& scan, std::int64_t readout_length, Findings& find
                              plural(coils), text),
                  "expect streaks or aliases; --regularizer roughness, --prior or a smaller --matrix helps");
   check_repeated_positions(scan, readout_length, findings);
+  check_folding(scan, findings);
 }
 
 }  // namespace fhd::doctor

@@ -99,6 +99,8 @@ std::string_view name_of(Severity severity) {
 
 std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length) {
   Findings findings;
+  for (const auto& remark : scan.remarks)
+    findings.add(Severity::note, "values", "When it was read, " + remark + ".");
   check_geometry(scan.geometry, findings);
   check_extent(scan, findings);
   check_density(scan, readout_length, findings);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "validation/doctor/checks.hpp"
 
@@ -111,7 +113,17 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         fmt::format("shift the trajectory by {:.2g} cycles/FOV along its readouts", -*shift));
 }
 
-void check_spikes(const Scan& scan, Findings& findings) {
+namespace {
+
+struct SpikeCandidate {
+  std::int64_t coil, sample;
+  double energy;
+  bool stands_out = true;  ///< also of its neighbours in other readouts
+};
+
+/// Samples far above the median of their distance from the centre, and above both neighbours in their readout.
+/// Zeros were not measured: they are neither usual nor neighbours.
+std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
   constexpr int bands = 32;
   constexpr double factor = 100;  // of energies
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
@@ -119,32 +131,70 @@ void check_spikes(const Scan& scan, Findings& findings) {
   for (std::int64_t m = 0; m < samples; ++m)
     band[static_cast<std::size_t>(m)] =
         std::min(bands - 1, static_cast<int>(normalised_radius(scan, m) * bands / 1.8));
-  std::int64_t count = 0, first_coil = 0, first_sample = 0;
+  std::vector<SpikeCandidate> found;
   for (std::int64_t coil = 0; coil < coils; ++coil) {
     const auto* values = scan.kspace.values.data() + coil * samples;
     const auto energy = [&](std::int64_t m) { return norm(Complex<double>(values[m])); };
     std::vector<std::vector<double>> of_band(bands);
     for (std::int64_t m = 0; m < samples; ++m)
-      of_band[band[static_cast<std::size_t>(m)]].push_back(energy(m));
+      if (energy(m) > 0) of_band[band[static_cast<std::size_t>(m)]].push_back(energy(m));
     std::vector<double> usual;
     for (auto& one : of_band) usual.push_back(median(std::move(one)));
     for (std::int64_t m = 1; m + 1 < samples; ++m) {
-      const double e = energy(m);
-      if (e <= factor * usual[band[static_cast<std::size_t>(m)]] || e <= factor * energy(m - 1) ||
-          e <= factor * energy(m + 1) || normalised_radius(scan, m) < 0.1)
+      const double e = energy(m), before = energy(m - 1), after = energy(m + 1);
+      if (before == 0 || after == 0 || e <= factor * usual[band[static_cast<std::size_t>(m)]] ||
+          e <= factor * before || e <= factor * after || normalised_radius(scan, m) < 0.1)
         continue;
       if (distance(scan, m, m - 1) > 2 || distance(scan, m, m + 1) > 2) continue;  // not one smooth readout
-      if (count++ == 0) first_coil = coil, first_sample = m;
+      found.push_back({coil, m, e});
     }
   }
-  if (count > 0)
-    findings.add(
-        Severity::warning, "spikes",
-        fmt::format(
-            "{} sample{} stand{} out tenfold from their neighbours (first: coil {}, sample {}): spikes "
-            "become stripes in the image.",
-            count, plural(count), count == 1 ? "s" : "", first_coil, first_sample),
-        "remove those readouts, or replace the values by the mean of their neighbours");
+  return found;
+}
+
+/// The signal of a flat edge lies on a line through k-space, which readouts cross in one sample each: what has a
+/// neighbour of at least a 25th of its energy in another readout is none.
+void leave_out_lines_of_signal(const Scan& scan, std::vector<SpikeCandidate>& candidates) {
+  using Cell = std::array<int, 3>;
+  constexpr double factor = 25;
+  const auto samples = scan.kspace.sample_count();
+  const auto cell_of = [&](std::int64_t m) {
+    Cell cell{};
+    for (int axis = 0; axis < 3; ++axis)
+      if (scan.geometry.matrix_size[axis] > 1)
+        cell[axis] = static_cast<int>(std::lround(scan.trajectory.k[axis * samples + m]));
+    return cell;
+  };
+  std::multimap<Cell, SpikeCandidate*> near;
+  for (auto& candidate : candidates)
+    for (int i = 0; i < 27; ++i) {
+      auto cell = cell_of(candidate.sample);
+      cell[0] += i % 3 - 1, cell[1] += i / 3 % 3 - 1, cell[2] += i / 9 - 1;
+      near.emplace(cell, &candidate);
+    }
+  for (std::int64_t m = 0; m < samples && !near.empty(); ++m)
+    for (auto [at, end] = near.equal_range(cell_of(m)); at != end; ++at) {
+      auto& candidate = *at->second;
+      const auto value = scan.kspace.values[candidate.coil * samples + m];
+      if (std::abs(m - candidate.sample) > 1 && factor * norm(Complex<double>(value)) > candidate.energy)
+        candidate.stands_out = false;
+    }
+  std::erase_if(candidates, [](const SpikeCandidate& candidate) { return !candidate.stands_out; });
+}
+
+}  // namespace
+
+void check_spikes(const Scan& scan, Findings& findings) {
+  auto spikes = spike_candidates(scan);
+  leave_out_lines_of_signal(scan, spikes);
+  if (spikes.empty()) return;
+  const auto count = static_cast<std::int64_t>(spikes.size());
+  findings.add(
+      Severity::warning, "spikes",
+      fmt::format("{} sample{} stand{} out tenfold from their neighbours (first: coil {}, sample {}): spikes "
+                  "become stripes in the image.",
+                  count, plural(count), count == 1 ? "s" : "", spikes[0].coil, spikes[0].sample),
+      "remove those readouts, or replace the values by the mean of their neighbours");
 }
 
 }  // namespace fhd::doctor

@@ -151,12 +151,12 @@ void for_each_readout(const mrd::RecordDataset& records, bool with_values, Visit
   }
 }
 
-void copy_waveforms(const hdf5::File& from, hdf5::File& to) {
-  constexpr auto name = "/dataset/waveforms";
+void copy_waveforms(const hdf5::File& from, const std::string& group, hdf5::File& to) {
+  const auto name = group + "/waveforms", copy = mrd::usual_group + std::string("/waveforms");
   if (!from.has(name)) return;
   const auto waveforms = from.open_dataset(name);
-  hdf5::check(H5Ocopy(waveforms.get(), ".", to.id(), name, H5P_DEFAULT, H5P_DEFAULT), from.subject(name),
-              "a dataset that can be copied");
+  hdf5::check(H5Ocopy(waveforms.get(), ".", to.id(), copy.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              from.subject(name), "a dataset that can be copied");
 }
 
 }  // namespace
@@ -164,8 +164,9 @@ void copy_waveforms(const hdf5::File& from, hdf5::File& to) {
 Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, const ReadOptions& options,
                        const std::string& path) {
   const auto measurement = mrd::open_measurement(from, options);
-  const auto subject = measurement.file.subject(mrd::header_name);
-  const auto xml = measurement.file.read_text(mrd::header_name);
+  const auto header_name = mrd::header_name(measurement.group);
+  const auto subject = measurement.file.subject(header_name);
+  const auto xml = measurement.file.read_text(header_name);
   const bool user_states =
       options.matrix_size || options.fov_mm || options.trajectory_unit != TrajectoryUnit::automatic;
   Conversion converted(measurement.volumes.positions(), user_states || !states_unit(xml, subject));
@@ -182,7 +183,7 @@ Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, 
     if (!converted.leaves_out(readout.head)) writer.write(converted(readout));
   });
   writer.close();
-  copy_waveforms(measurement.file, file);
+  copy_waveforms(measurement.file, measurement.group, file);
   copy_maps(measurement.file, file);
   file.close();
   if (left_out == 0) return {};

@@ -41,7 +41,7 @@ void metres_to_mm(std::array<double, 3>& fov) {
 }
 
 /// Readout oversampling: the encoded FOV is larger than the one to show.
-std::array<int, 3> cropped_matrix_size(const Header& header, std::vector<std::string>& inferred) {
+std::array<int, 3> cropped_matrix_size(const EncodingHeader& header, std::vector<std::string>& inferred) {
   std::array<int, 3> cropped{};
   for (int axis = 0; axis < 3; ++axis) {
     const char name = "xyz"[axis];
@@ -75,6 +75,44 @@ std::array<int, 3> cropped_matrix_size(const Header& header, std::vector<std::st
   return cropped;
 }
 
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Whether the description of an echo-planar readout states a ramp, and samples that reach into it.
+bool is_ramp_sampled(const pugi::xml_node& description) {
+  const auto number = [&](const char* kind, const char* name) {
+    for (const auto parameter : description.children(kind))
+      if (std::string_view(parameter.child_value("name")) == name)
+        return parameter.child("value").text().as_double(0);
+    return 0.0;
+  };
+  const double ramp_us = number("userParameterLong", "rampUpTime"),
+               flat_us = number("userParameterLong", "flatTopTime"),
+               samples = number("userParameterLong", "numSamples"),
+               dwell_us = number("userParameterDouble", "dwellTime");
+  return ramp_us > 0 && samples * dwell_us > 1.01 * flat_us;
+}
+
+EncodingHeader encoding_of(const pugi::xml_node& encoding, const std::string& subject) {
+  EncodingHeader header;
+  const auto encoded = encoding.child("encodedSpace"), recon = encoding.child("reconSpace");
+  header.encoded_matrix = three_of<int>(encoded.child("matrixSize"), subject);
+  header.encoded_fov_mm = three_of<double>(encoded.child("fieldOfView_mm"), subject);
+  header.recon_matrix = three_of<int>(recon.child("matrixSize"), subject);
+  header.recon_fov_mm = three_of<double>(recon.child("fieldOfView_mm"), subject);
+  const auto limits = encoding.child("encodingLimits");
+  header.step_1 = limit_of(limits, "kspace_encoding_step_1");
+  header.step_2 = limit_of(limits, "kspace_encoding_step_2");
+  header.slice = limit_of(limits, "slice");
+  header.trajectory = lower_case(encoding.child_value("trajectory"));
+  header.calibration_mode = lower_case(encoding.child("parallelImaging").child_value("calibrationMode"));
+  header.ramp_sampled = is_ramp_sampled(encoding.child("trajectoryDescription"));
+  return header;
+}
+
 }  // namespace
 
 Header parse_header(const std::string& xml, const std::string& subject) {
@@ -85,19 +123,9 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const auto root = document.child("ismrmrdHeader");
   const auto encoding = root.child("encoding");
   if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
-  Header header;
-  const auto encoded = encoding.child("encodedSpace"), recon = encoding.child("reconSpace");
-  header.encoded_matrix = three_of<int>(encoded.child("matrixSize"), subject);
-  header.encoded_fov_mm = three_of<double>(encoded.child("fieldOfView_mm"), subject);
-  header.recon_matrix = three_of<int>(recon.child("matrixSize"), subject);
-  header.recon_fov_mm = three_of<double>(recon.child("fieldOfView_mm"), subject);
-  const auto limits = encoding.child("encodingLimits");
-  header.step_1 = limit_of(limits, "kspace_encoding_step_1");
-  header.step_2 = limit_of(limits, "kspace_encoding_step_2");
-  header.slice = limit_of(limits, "slice");
-  header.trajectory = encoding.child_value("trajectory");
-  std::transform(header.trajectory.begin(), header.trajectory.end(), header.trajectory.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  Header header{encoding_of(encoding, subject), {}, {}, {}, {}};
+  for (auto other = encoding.next_sibling("encoding"); other; other = other.next_sibling("encoding"))
+    header.others.push_back(encoding_of(other, subject));
   for (const auto parameter : root.child("userParameters").children("userParameterString"))
     if (std::string_view(parameter.child_value("name")) == unit_parameter)
       header.trajectory_unit = parameter.child_value("value");
@@ -106,7 +134,7 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   return header;
 }
 
-EncodedSpace encoded_space(Header header, const ReadOptions& options, const std::string& subject,
+EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
                            std::vector<std::string>& inferred) {
   EncodedSpace space;
   space.geometry.matrix_size = header.encoded_matrix;

@@ -17,12 +17,19 @@ struct Limit {
   int maximum = 0, center = 0;
 };
 
-/// What counts of the header; of the first encoding.
-struct Header {
+/// What counts of an encoding.
+struct EncodingHeader {
   std::array<int, 3> encoded_matrix{}, recon_matrix{};  ///< 0 where not stated
   std::array<double, 3> encoded_fov_mm{}, recon_fov_mm{};
-  std::string trajectory, trajectory_unit, vendor, protocol;
+  std::string trajectory;        ///< in lower case
+  std::string calibration_mode;  ///< of parallel imaging: "embedded", "separate", ...; empty where not stated
   std::optional<Limit> step_1, step_2, slice;
+  bool ramp_sampled = false;  ///< readouts are sampled while the gradient rises and falls
+};
+/// What counts of the header: the first encoding, that of the image, and the others.
+struct Header : EncodingHeader {
+  std::string trajectory_unit, vendor, protocol;
+  std::vector<EncodingHeader> others;
 };
 
 /// Throws Error naming `subject`.
@@ -35,7 +42,7 @@ struct EncodedSpace {
 };
 /// The space that the readouts encode; adds to `inferred` what was inferred. Throws Error naming `subject`
 /// when neither the header nor the user states a matrix.
-EncodedSpace encoded_space(Header header, const ReadOptions& options, const std::string& subject,
+EncodedSpace encoded_space(EncodingHeader header, const ReadOptions& options, const std::string& subject,
                            std::vector<std::string>& inferred);
 
 }  // namespace fhd::io::mrd

@@ -1,5 +1,7 @@
 // ISMRMRD HDF5 files: records.hpp tells the layout, volume_assembler.hpp what readouts mean. Optional root
 // datasets /sensitivity_maps, /field_map, /sample_time_s: see io/scan/hdf5_maps.hpp.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "io/scan/hdf5_maps.hpp"
@@ -56,17 +58,51 @@ class IsmrmrdFile final : public ScanFile {
   Precision precision_;
 };
 
+/// "/name" of the measurement to read; says so in `inferred` where it is not the usual one.
+std::string group_of(const hdf5::File& file, const ReadOptions& options, Sentences& inferred) {
+  const auto groups = ismrmrd_groups(file);
+  std::string all;
+  for (const auto& group : groups) all += (all.empty() ? "'" : ", '") + group + "'";
+  if (!options.group.empty()) {
+    auto name = options.group;
+    if (name.starts_with('/')) name.erase(0, 1);
+    if (std::find(groups.begin(), groups.end(), name) == groups.end())
+      throw Error(file.path(), "a group '" + options.group + "' with an ISMRMRD measurement, as --group says",
+                  groups.empty() ? "none" : all);
+    return "/" + name;
+  }
+  if (groups.size() > 1)
+    throw Error(file.path(), "one ISMRMRD measurement", fmt::format("{}: {}", groups.size(), all),
+                "choose one with --group NAME");
+  if (groups.empty()) return mrd::usual_group;  // errors name what is missing
+  if ("/" + groups[0] != mrd::usual_group)
+    inferred.push_back(
+        fmt::format("The measurement is the group '{}', the only one in the file.", groups[0]));
+  return "/" + groups[0];
+}
+
 }  // namespace
+
+std::vector<std::string> ismrmrd_groups(const hdf5::File& file) {
+  auto groups = file.groups();
+  std::erase_if(groups, [&](const std::string& name) {
+    return !file.has(mrd::header_name("/" + name)) || !file.has(mrd::records_name("/" + name));
+  });
+  return groups;
+}
 
 mrd::Measurement mrd::open_measurement(const std::string& path, const ReadOptions& options) {
   auto file = hdf5::File::open(path);
-  for (const char* name : {mrd::header_name, mrd::records_name})
+  Sentences inferred;
+  const auto group = group_of(file, options, inferred), header_name = mrd::header_name(group),
+             records_name = mrd::records_name(group);
+  for (const auto& name : {header_name, records_name})
     if (!file.has(name))
       throw Error(file.subject(name), "a dataset", "none", "the file is no complete ISMRMRD file");
-  const mrd::Subjects subjects{path, file.subject(mrd::header_name), file.subject(mrd::records_name)};
-  auto header = mrd::parse_header(file.read_text(mrd::header_name), subjects.header);
-  mrd::RecordDataset records(file);
-  mrd::VolumeAssembler volumes(std::move(header), options, subjects);
+  const mrd::Subjects subjects{path, file.subject(header_name), file.subject(records_name)};
+  auto header = mrd::parse_header(file.read_text(header_name), subjects.header);
+  mrd::RecordDataset records(file, group);
+  mrd::VolumeAssembler volumes(std::move(header), options, subjects, std::move(inferred));
   constexpr std::int64_t most = 256;
   for (std::int64_t first = 0; first < records.count(); first += most) {
     const auto count = std::min(most, records.count() - first);
@@ -75,7 +111,7 @@ mrd::Measurement mrd::open_measurement(const std::string& path, const ReadOption
   }
   RecordSource trajectories(records, false), whole(records, true);
   volumes.finish(std::ref(trajectories), std::ref(whole));
-  return {std::move(file), std::move(records), std::move(volumes)};
+  return {std::move(file), std::move(records), std::move(volumes), group};
 }
 
 std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options) {

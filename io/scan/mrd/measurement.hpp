@@ -12,6 +12,7 @@ struct Measurement {
   hdf5::File file;
   RecordDataset records;
   VolumeAssembler volumes;  ///< has seen every readout
+  std::string group;        ///< "/name"
 };
 /// Throws Error.
 Measurement open_measurement(const std::string& path, const ReadOptions& options);

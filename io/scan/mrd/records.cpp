@@ -121,9 +121,9 @@ void select(const Handle& space, hsize_t first, hsize_t count, const std::string
 }
 
 void write_header(hdf5::File& file, const std::string& header) {
-  const auto subject = file.subject(header_name);
+  const auto name = header_name(usual_group), subject = file.subject(name);
   const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
-  Handle dataset = file.create_dataset(header_name, type.get(), hdf5::space_of({1}, subject).get());
+  Handle dataset = file.create_dataset(name, type.get(), hdf5::space_of({1}, subject).get());
   const char* text = header.c_str();
   hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), subject,
               "a file that can be written");
@@ -132,8 +132,8 @@ void write_header(hdf5::File& file, const std::string& header) {
 
 }  // namespace
 
-RecordDataset::RecordDataset(const hdf5::File& file)
-    : subject_(file.subject(records_name)), dataset_(file.open_dataset(records_name)) {
+RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
+    : subject_(file.subject(records_name(group))), dataset_(file.open_dataset(records_name(group))) {
   const Handle stored(H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type");
   require_record_type(stored.get(), subject_);
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
@@ -171,8 +171,8 @@ Readout RecordBlock::operator[](std::int64_t i) const {
 }
 
 RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count)
-    : subject_(file.subject(records_name)) {
-  file.create_group("/dataset");
+    : subject_(file.subject(records_name(usual_group))) {
+  file.create_group(usual_group);
   write_header(file, header);
   type_ = record_type(true, subject_);
   // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
@@ -185,7 +185,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
   const Handle space(H5Screate_simple(1, &size, &unlimited), H5Sclose, subject_, "valid extents");
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, subject_, "a dataset that can be created");
   hdf5::check(H5Pset_chunk(properties.get(), 1, &chunk), subject_, "a dataset that can be created");
-  dataset_ = file.create_dataset(records_name, packed.get(), space.get(), properties.get());
+  dataset_ = file.create_dataset(records_name(usual_group), packed.get(), space.get(), properties.get());
 }
 
 void RecordWriter::write(const Readout& readout) {

@@ -1,6 +1,6 @@
 #pragma once
-// Readouts in ISMRMRD HDF5 files: /dataset/xml (the header) and /dataset/data (one record per readout: head,
-// trajectory, values).
+// Readouts in ISMRMRD HDF5 files: a group, by convention /dataset, with xml (the header) and data (one record per
+// readout: head, trajectory, values).
 //
 // libismrmrd's readers are not used: they trust the lengths in a record's head when they copy the arrays. The
 // records are read through HDF5 with the same type, the lengths as stored.
@@ -12,7 +12,10 @@
 
 namespace fhd::io::mrd {
 
-constexpr auto header_name = "/dataset/xml", records_name = "/dataset/data";
+constexpr auto usual_group = "/dataset";
+/// Of a group "/name".
+inline std::string header_name(const std::string& group) { return group + "/xml"; }
+inline std::string records_name(const std::string& group) { return group + "/data"; }
 
 /// A record as HDF5 fills it.
 struct Record {
@@ -23,8 +26,8 @@ struct Record {
 /// The readouts of an open file.
 class RecordDataset {
  public:
-  /// Throws Error unless the file has a list of at least one readout.
-  explicit RecordDataset(const hdf5::File& file);
+  /// Throws Error unless the group has a list of at least one readout.
+  RecordDataset(const hdf5::File& file, const std::string& group);
   std::int64_t count() const { return count_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "io/scan/mrd/sample_positions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +19,7 @@ double distance_from_centre(const Readout& readout, std::int64_t sample) {
   return axes == 1 ? std::abs(double{k[0]}) : std::hypot(double{k[0]}, double{k[1]});
 }
 
-TrajectoryUnit unit_of(const Header& header, const ReadOptions& options, const EncodedSpace& space,
+TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& options, const EncodedSpace& space,
                        const TrajectoryEvidence& evidence,
                        const std::function<std::array<double, 3>()>& object_length, const Subjects& subjects,
                        std::vector<std::string>& inferred) {
@@ -27,9 +29,8 @@ TrajectoryUnit unit_of(const Header& header, const ReadOptions& options, const E
   }
   auto whole = evidence;
   auto stated = TrajectoryUnit::automatic;
-  if (!header.trajectory_unit.empty())
-    stated = parse_trajectory_unit(header.trajectory_unit,
-                                   subjects.header + " userParameterString 'trajectory_unit'");
+  if (!stated_unit.empty())
+    stated = parse_trajectory_unit(stated_unit, subjects.header + " userParameterString 'trajectory_unit'");
   if (stated != TrajectoryUnit::automatic)
     require_credible_unit(stated, evidence.largest_k, space.unit_reference.encoded, subjects.readouts);
   if (stated != TrajectoryUnit::automatic && stated != TrajectoryUnit::cycles_per_fov) return stated;
@@ -49,7 +50,10 @@ TrajectoryUnit unit_of(const Header& header, const ReadOptions& options, const E
 void TrajectoryExtent::add(std::int64_t number, const Readout& readout) {
   const auto& head = readout.head;
   some_center_is_stated = some_center_is_stated || head.center_sample != 0;
+  largest_step_1 = std::max<int>(largest_step_1, head.idx.kspace_encode_step_1);
+  largest_step_2 = std::max<int>(largest_step_2, head.idx.kspace_encode_step_2);
   const std::size_t axes = head.trajectory_dimensions;
+  axis_count = static_cast<int>(axes);
   if (axes == 0) return;
   double lowest = std::numeric_limits<double>::infinity(), nearest = lowest;
   auto& third = third_by_step_[head.idx.kspace_encode_step_2];
@@ -125,22 +129,62 @@ ReadoutPart central_part(const Readout& readout, int axes) {
   return part;
 }
 
-SamplePositions choose_positions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
+namespace {
+
+/// The encoding step at k = 0 along an axis of n voxels.
+int center_step(const std::optional<Limit>& limit, int n, int largest_step, const char* name,
+                const Subjects& subjects, std::vector<std::string>& inferred) {
+  if (!limit) return n / 2;
+  if (limit->center != 0 || n == 1 || largest_step == 0) return limit->center;
+  const int steps = std::max(limit->maximum, largest_step) + 1;
+  const auto field = fmt::format("encodingLimits.{}.center", name);
+  if (10 * steps > 9 * n) {
+    inferred.push_back(fmt::format(
+        "The centre of k-space is taken to be step {} of {}: the header's {} is 0, though its steps "
+        "reach from 0 to {}.",
+        n / 2, n, field, steps - 1));
+    return n / 2;
+  }
+  if (largest_step > n / 2)
+    throw Error(
+        subjects.header + ": " + field, "the step at the centre of k-space",
+        fmt::format("0, with steps to {} of {}", largest_step, n),
+        fmt::format("write the centre into the header: {} for a matrix of which the end was not measured, {} "
+                    "where both ends were not",
+                    n / 2, steps / 2));
+  inferred.push_back(
+      fmt::format("The centre of k-space is step 0, as the header's {} says: half of k-space is "
+                  "measured, to step {} of {}.",
+                  field, largest_step, n));
+  return 0;
+}
+
+}  // namespace
+
+SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
+                                 const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,
                                  const Subjects& subjects, std::vector<std::string>& inferred) {
   const auto& n = space.unit_reference.encoded.matrix_size;
-  SamplePositions positions{n, extent.axis_count, header.step_1 ? header.step_1->center : n[1] / 2,
-                            header.step_2 ? header.step_2->center : n[2] / 2};
+  SamplePositions positions{n, extent.axis_count, encoding.step_1 ? encoding.step_1->center : n[1] / 2,
+                            encoding.step_2 ? encoding.step_2->center : n[2] / 2};
+  const auto read_center_2 = [&] {
+    positions.center_step_2 = center_step(encoding.step_2, n[2], extent.largest_step_2,
+                                          "kspace_encoding_step_2", subjects, inferred);
+  };
   if (extent.axis_count == 0) {
-    if (header.trajectory != "cartesian" && header.trajectory != "epi")
+    if (encoding.trajectory != "cartesian" && encoding.trajectory != "epi")
       throw Error(subjects.readouts,
-                  "readouts with their trajectory, because the header says '" + header.trajectory + "'",
+                  "readouts with their trajectory, because the header says '" + encoding.trajectory + "'",
                   "trajectory_dimensions 0", "write the k-space positions into the file");
     positions.center_is_stated = extent.some_center_is_stated;
     if (!positions.center_is_stated)
       inferred.push_back(
           "No readout states its center_sample: the centre of k-space is taken to be the middle of each.");
-    if (!header.step_1 && n[1] > 1)
+    positions.center_step_1 = center_step(encoding.step_1, n[1], extent.largest_step_1,
+                                          "kspace_encoding_step_1", subjects, inferred);
+    read_center_2();
+    if (!encoding.step_1 && n[1] > 1)
       inferred.push_back(
           "The header states no limits: the centre of k-space is taken to be the middle encoding step.");
     return positions;
@@ -149,6 +193,7 @@ SamplePositions choose_positions(const Header& header, const ReadOptions& option
   const bool weight = n[2] > 1 && extent.third_axis_is_weight();
   TrajectoryEvidence evidence{extent.largest_k, {}};
   positions.stacked = n[2] > 1 && (weight || extent.axis_count == 2);
+  if (positions.stacked) read_center_2();
   if (extent.axis_count > 2)
     note_ignored_third_axis(extent.largest_k, space.unit_reference.encoded, inferred);
   if (weight)
@@ -164,7 +209,7 @@ SamplePositions choose_positions(const Header& header, const ReadOptions& option
   const int axes = n[2] == 1 || positions.stacked ? 2 : 3;
   if (axes == 2) evidence.largest_k[2] = 0;
   const auto unit = unit_of(
-      header, options, space, evidence, [&] { return object_length(axes); }, subjects, inferred);
+      trajectory_unit, options, space, evidence, [&] { return object_length(axes); }, subjects, inferred);
   positions.scale = scale_to_cycles_per_fov(unit, space.unit_reference, subjects.readouts);
   return positions;
 }

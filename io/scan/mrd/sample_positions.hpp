@@ -4,6 +4,8 @@
 //     and the encoding steps, in cycles/FOV. A third axis counts only for a matrix of several voxels in z, and only
 //     if it holds positions: density weights (Gadgetron's convention) are recognised. A two-dimensional
 //     trajectory of a 3D matrix is stacked by kspace_encode_step_2.
+//   - A stated centre of encoding steps counts, but for one left at 0, the default of the Python package, where the
+//     steps fill the matrix: then it is the middle.
 //   - Unit of the trajectory: --trajectory-unit, else the userParameterString 'trajectory_unit', else
 //     inferred (trajectory_unit.hpp).
 #include <array>
@@ -28,11 +30,12 @@ struct Subjects {
 
 /// What the trajectories of all readouts of the image tell before their unit is known.
 struct TrajectoryExtent {
-  int axis_count = 0;                  ///< of the trajectories; 0: none
-  std::array<double, 3> largest_k{};   ///< in the unit of the trajectories
-  bool some_center_is_stated = false;  ///< of the readouts' center_sample
+  int axis_count = 0;                          ///< of the trajectories; 0: none
+  std::array<double, 3> largest_k{};           ///< in the unit of the trajectories
+  bool some_center_is_stated = false;          ///< of the readouts' center_sample
+  int largest_step_1 = 0, largest_step_2 = 0;  ///< kspace_encode_step_1 and _2
 
-  void add(std::int64_t number, const Readout& readout);
+  void add(std::int64_t number, const Readout& readout);  ///< whose trajectory is as long as its head says
   /// Whether the third axis holds no positions but density weights, or nothing: never below zero, and the same in
   /// every partition (kspace_encode_step_2) of a stack.
   bool third_axis_is_weight() const;
@@ -68,7 +71,8 @@ struct SamplePositions {
 using ObjectLength = std::function<std::array<double, 3>(int axes)>;
 
 /// Adds to `inferred` what was inferred. Throws Error when the positions are unknown or ambiguous.
-SamplePositions choose_positions(const Header& header, const ReadOptions& options, const EncodedSpace& space,
+SamplePositions choose_positions(const EncodingHeader& encoding, const std::string& trajectory_unit,
+                                 const ReadOptions& options, const EncodedSpace& space,
                                  const TrajectoryExtent& extent, const ObjectLength& object_length,
                                  const Subjects& subjects, std::vector<std::string>& inferred);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <tuple>
 
@@ -13,13 +14,11 @@
 namespace fhd::io::mrd {
 namespace {
 
-/// What a readout is that holds no samples of the image; nullptr for one that does.
+/// What a readout is that holds no samples of image, reference or navigator; nullptr for one that does.
 const char* other_purpose(const ReadoutHead& head) {
   static constexpr std::pair<int, const char*> purposes[]{
       {ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT, "noise"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION, "calibration"},
       {ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, "navigator"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA, "phase correction"},
       {ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, "feedback"},
       {ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA, "dummy"},
       {ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, "feedback"},
@@ -28,7 +27,21 @@ const char* other_purpose(const ReadoutHead& head) {
       {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION, "phase stabilisation"}};
   for (const auto& [flag, name] : purposes)
     if (head.has_flag(flag)) return name;
-  return head.encoding_space_ref != 0 ? "of another encoding space than the first" : nullptr;
+  return nullptr;
+}
+
+/// For calibration, and not for the image as well: some scanners set both flags then.
+bool is_reference(const ReadoutHead& head) {
+  return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION) &&
+         !head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING);
+}
+bool is_reversed(const ReadoutHead& head) { return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE); }
+
+/// What tells lines of one volume apart, and volumes from each other.
+using LineKey = std::array<int, 7>;
+LineKey line_of(const ReadoutHead& head) {
+  const auto& i = head.idx;
+  return {i.kspace_encode_step_1, i.kspace_encode_step_2, i.slice, i.repetition, i.contrast, i.phase, i.set};
 }
 
 /// What makes a repetition of the output, in the order of the output.
@@ -51,10 +64,12 @@ std::array<double, 3> position_mm(const ReadoutHead& head) {
 
 }  // namespace
 
-VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects)
+VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
+                                 std::vector<std::string> inferred)
     : header_(std::move(header)), options_(options), subjects_(std::move(subjects)) {
   summary_.path = subjects_.measurement;
   summary_.format = "ISMRMRD";
+  summary_.inferred = std::move(inferred);
   space_ = encoded_space(header_, options_, subjects_.header, summary_.inferred);
   summary_.geometry = space_.geometry;
 }
@@ -63,7 +78,24 @@ void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
   if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) noise_readouts_.push_back({number, head});
-  if (const char* purpose = other_purpose(head)) {
+  const std::size_t axes = head.trajectory_dimensions, trajectory_length = head.number_of_samples * axes;
+  const bool is_navigator = head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA);
+  const char* purpose = other_purpose(head);
+  if (purpose == nullptr && (is_navigator || is_reference(head))) {
+    const bool usable = head.active_channels > 0 && head.sample_count() > 1 &&
+                        readout.trajectory.size() == trajectory_length &&
+                        (is_navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
+    if (!usable) {
+      ++skipped_[is_navigator ? "phase correction" : "calibration"];
+    } else {
+      (is_navigator ? navigators_ : references_).push_back({number, head});
+      if (!is_navigator) reference_extent_.add(number, readout);
+    }
+    return;
+  }
+  if (purpose == nullptr && head.encoding_space_ref != 0)
+    purpose = "of another encoding space than the first";
+  if (purpose != nullptr) {
     ++skipped_[purpose];
     return;
   }
@@ -72,22 +104,25 @@ void VolumeAssembler::add(const Readout& readout) {
     throw Error(
         subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
         fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
-  const std::size_t axes = head.trajectory_dimensions;
-  require_length(readout.trajectory.size(), head.number_of_samples * axes, "traj", number);
+  require_length(readout.trajectory.size(), trajectory_length, "traj", number);
   extent_.add(number, readout);
   image_readouts_.push_back({number, head});
 }
 
 void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   require_agreement();
+  const auto length = [&](int axes) { return object_length(image_readouts_, extent_, with_values, axes); };
+  placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
+                                        subjects_, summary_.inferred);
+  sort_references(source, with_values);
   group_by_volume();
+  require_references_in_place();
+  tell_ghost();
   read_directions();
-  const auto length = [&](int axes) { return object_length(with_values, axes); };
-  positions_ = choose_positions(header_, options_, space_, extent_, length, subjects_, summary_.inferred);
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   for (const auto& entry : readouts_of(0, 0)) {
-    copy_positions(entry, source(entry.number), trajectory.k, m);
+    copy_positions(entry, source(entry.number), placing_, trajectory.k, m);
     m += entry.head.sample_count();
   }
   summary_.cartesian = lies_on_grid(trajectory);
@@ -114,30 +149,184 @@ void VolumeAssembler::require_agreement() {
                   std::to_string(head.trajectory_dimensions));
     if (head.sample_count() != summary_.readout_length) summary_.readout_length = 0;
   }
-  // Noise of another set of coils says nothing about these.
-  std::erase_if(noise_readouts_, [&](const Entry& entry) {
+  // Noise, references and navigators of another set of coils say nothing about these.
+  const auto of_other_coils = [&](const Entry& entry) {
     return entry.head.active_channels != first.active_channels || entry.head.sample_count() < 1;
+  };
+  std::erase_if(noise_readouts_, of_other_coils);
+  if (const auto left_out = std::erase_if(references_, of_other_coils)) skipped_["calibration"] += left_out;
+  if (const auto left_out = std::erase_if(navigators_, of_other_coils))
+    skipped_["phase correction"] += left_out;
+}
+
+/// Whether the references are samples of the image: see the top of the header.
+bool VolumeAssembler::are_embedded(const Source& source) const {
+  const auto& first = image_readouts_.front().head;
+  const bool alike = std::all_of(references_.begin(), references_.end(), [&](const Entry& entry) {
+    const auto& head = entry.head;
+    return head.encoding_space_ref == 0 && head.sample_count() == first.sample_count() &&
+           head.center_sample == first.center_sample &&
+           head.trajectory_dimensions == first.trajectory_dimensions;
   });
+  const auto& mode = header_.calibration_mode;
+  if (!alike || mode == "separate" || mode == "external") return false;
+  if (mode == "embedded" || mode == "interleaved") return true;
+  std::set<LineKey> lines;
+  std::set<std::array<int, 2>> contrasts;
+  for (const auto& entry : image_readouts_) {
+    lines.insert(line_of(entry.head));
+    contrasts.insert({entry.head.idx.contrast, entry.head.idx.set});
+  }
+  std::size_t repeated = 0;
+  for (const auto& entry : references_) {
+    repeated += lines.count(line_of(entry.head));
+    if (contrasts.count({entry.head.idx.contrast, entry.head.idx.set}) == 0) return false;
+    Trajectory trajectory{Array<double>({3, entry.head.sample_count()})};
+    copy_positions(entry, source(entry.number), placing_, trajectory.k, 0);
+    if (!lies_on_grid(trajectory)) return false;
+  }
+  return 8 * repeated <
+         references_.size();  // what repeats the lines of the image is a measurement of its own
+}
+
+/// References become samples of the image, or a calibration of their own.
+void VolumeAssembler::sort_references(const Source& source, const Source& with_values) {
+  if (references_.empty()) return;
+  // One encoding is enough: that of the image, if it has some.
+  const auto chosen =
+      std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
+        return a.head.encoding_space_ref < b.head.encoding_space_ref;
+      })->head;
+  reference_extent_.axis_count = chosen.trajectory_dimensions;
+  if (const auto others = std::erase_if(references_, [&](const Entry& entry) {
+        return entry.head.encoding_space_ref != chosen.encoding_space_ref ||
+               entry.head.trajectory_dimensions != chosen.trajectory_dimensions;
+      }))
+    skipped_["calibration of a further encoding"] += others;
+  const auto count = references_.size();
+  embedded_ = are_embedded(source);
+  if (!embedded_) return place_references(with_values);
+  const bool stated = header_.calibration_mode == "embedded" || header_.calibration_mode == "interleaved";
+  summary_.inferred.push_back(fmt::format("{} calibration readouts are samples of the image too, because {}.",
+                                          count,
+                                          stated ? "the header calls them " + header_.calibration_mode
+                                                 : "they lie between its lines, and are like them"));
+  summary_.facts.emplace_back("calibration",
+                              fmt::format("{} embedded readouts, samples of the image", count));
+  for (const auto& entry : image_readouts_)
+    if (entry.head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
+      references_.push_back(entry);
+  const auto in_order = [](const Entry& a, const Entry& b) { return a.number < b.number; };
+  image_readouts_.insert(image_readouts_.end(), references_.begin(),
+                         references_.begin() + static_cast<std::ptrdiff_t>(count));
+  std::sort(image_readouts_.begin(), image_readouts_.end(), in_order);
+  std::sort(references_.begin(), references_.end(), in_order);
+  reference_placing_ = placing_;
+}
+
+/// Where the samples of a reference of its own lie.
+void VolumeAssembler::place_references(const Source& with_values) {
+  const auto space = references_.front().head.encoding_space_ref;
+  const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
+  const auto count = references_.size();
+  reference_placing_ = placing_;
+  try {
+    std::vector<std::string> not_told;
+    ReadOptions options;
+    options.trajectory_unit = options_.trajectory_unit;
+    const auto length = [&](int axes) {
+      return object_length(references_, reference_extent_, with_values, axes);
+    };
+    if (space != 0 || reference_extent_.axis_count != extent_.axis_count)
+      reference_placing_.positions =
+          choose_positions(encoding, header_.trajectory_unit, options,
+                           encoded_space(encoding, options, subjects_.header, not_told), reference_extent_,
+                           length, subjects_, not_told);
+  } catch (const Error& error) {
+    summary_.missing.push_back(
+        fmt::format("{} calibration readouts are left out, because their positions are unknown: {}.", count,
+                    error.what()));
+    skipped_["calibration"] += static_cast<std::int64_t>(count);
+    return references_.clear();
+  }
+  for (int axis = 0; axis < 3; ++axis)
+    if (const double own = encoding.encoded_fov_mm[axis], image = header_.encoded_fov_mm[axis];
+        own > 0 && image > 0)
+      reference_placing_.scale[axis] = image / own;
+  const auto& n = encoding.encoded_matrix;
+  const auto& fov = encoding.encoded_fov_mm;
+  const auto what =
+      fmt::format("{} separate readouts of {} samples, encoded with {} x {} x {} and {:g} x {:g} x {:g} mm",
+                  count, references_.front().head.sample_count(), n[0], n[1], n[2], fov[0], fov[1], fov[2]);
+  summary_.facts.emplace_back("calibration", what + ", for the maps alone");
+  summary_.inferred.push_back("Calibration for the sensitivity maps alone: " + what + ".");
+}
+
+/// A reference of another place in the patient says nothing about the maps of this one.
+void VolumeAssembler::require_references_in_place() {
+  if (embedded_) return;
+  for (const auto& [key, entries] : reference_volumes_) {
+    const auto* images = of_volume(volumes_, key.second, key.first);
+    if (images == nullptr) continue;
+    const auto &reference = entries.front().head, &image = images->front().head;
+    double offset_mm = 0, turned = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      offset_mm = std::max(offset_mm, std::abs(double{reference.position[axis]} - image.position[axis]));
+      turned = std::max({turned, std::abs(double{reference.read_dir[axis]} - image.read_dir[axis]),
+                         std::abs(double{reference.phase_dir[axis]} - image.phase_dir[axis])});
+    }
+    if (offset_mm <= 1 && turned <= 0.01) continue;
+    summary_.missing.push_back(fmt::format(
+        "{} calibration readouts are left out, because they lie elsewhere than the image: {:.3g} mm off, "
+        "directions that differ by {:.2g}.",
+        references_.size(), offset_mm, turned));
+    reference_volumes_.clear();
+    return;
+  }
+}
+
+/// What is known of the delay between echoes of opposite directions.
+void VolumeAssembler::tell_ghost() {
+  const auto reversed = [](const Entry& entry) { return is_reversed(entry.head); };
+  const auto has_both = [&](const Entries& entries) {
+    const auto count = std::count_if(entries.begin(), entries.end(), reversed);
+    return count > 0 && count < static_cast<std::ptrdiff_t>(entries.size());
+  };
+  if (extent_.axis_count == 0 && header_.ramp_sampled)
+    summary_.missing.emplace_back(
+        "The header describes samples on the ramps of the readout gradient, but no trajectory: they are "
+        "taken to be "
+        "equally spaced; the image is distorted along x unless they were regridded.");
+  if (!has_both(image_readouts_)) return;
+  if (extent_.axis_count == 0 && has_both(navigators_))
+    summary_.inferred.push_back(fmt::format(
+        "Echoes of opposite directions are aligned by {} phase-correction readouts.", navigators_.size()));
+  else
+    summary_.missing.emplace_back(extent_.axis_count > 0 && has_both(navigators_)
+                                      ? "Echoes of opposite directions are taken as the trajectory says: "
+                                        "phase-correction readouts are not used."
+                                      : "No phase-correction readouts of both directions tell how echoes of "
+                                        "opposite directions are delayed: the "
+                                        "image may have a ghost at half the FOV.");
 }
 
 /// Whether the readouts count slices that the header denies.
-bool VolumeAssembler::is_one_slice() {
+bool VolumeAssembler::is_one_slice() const {
   const auto& first = image_readouts_.front().head;
-  const bool one = header_.slice && header_.slice->maximum == 0 &&
-                   std::any_of(image_readouts_.begin(), image_readouts_.end(),
-                               [](const Entry& entry) { return entry.head.idx.slice > 0; }) &&
-                   std::all_of(image_readouts_.begin(), image_readouts_.end(), [&](const Entry& entry) {
-                     return std::equal(entry.head.position, entry.head.position + 3, first.position);
-                   });
-  if (one)
-    summary_.inferred.push_back(
-        "All readouts are taken to be of one slice: the header's limits state one, and all positions are the "
-        "same, though the readouts count slices.");
-  return one;
+  return header_.slice && header_.slice->maximum == 0 &&
+         std::any_of(image_readouts_.begin(), image_readouts_.end(),
+                     [](const Entry& entry) { return entry.head.idx.slice > 0; }) &&
+         std::all_of(image_readouts_.begin(), image_readouts_.end(), [&](const Entry& entry) {
+           return std::equal(entry.head.position, entry.head.position + 3, first.position);
+         });
 }
 
 void VolumeAssembler::group_by_volume() {
   const bool one_slice = is_one_slice();
+  if (one_slice)
+    summary_.inferred.push_back(
+        "All readouts are taken to be of one slice: the header's limits state one, and all positions are the "
+        "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionKey> repetitions;
   std::set<int> slices, averages, distinct[4];
@@ -157,9 +346,20 @@ void VolumeAssembler::group_by_volume() {
   if (averages.size() > 1)
     summary_.inferred.push_back(
         fmt::format("The {} averages are further samples of the same image.", averages.size()));
-  for (const auto& entry : image_readouts_)
-    volumes_[{rank_of(repetition_of(entry.head), repetitions), rank_of(slice_of(entry.head), slices)}]
-        .push_back(entry);
+  const auto grouped = [&](const Entries& entries) {
+    Volumes volumes;
+    for (const auto& entry : entries)
+      if (slices.count(slice_of(entry.head)) > 0) {
+        const auto repetition = repetition_of(entry.head);
+        volumes[{repetitions.count(repetition) > 0 ? rank_of(repetition, repetitions) : -1,
+                 rank_of(slice_of(entry.head), slices)}]
+            .push_back(entry);
+      }
+    return volumes;
+  };
+  volumes_ = grouped(image_readouts_);
+  reference_volumes_ = grouped(references_);
+  navigator_volumes_ = grouped(navigators_);
   const auto expected = summary_.slice_count * summary_.repetition_count;
   if (static_cast<std::int64_t>(volumes_.size()) < expected)
     summary_.missing.push_back(fmt::format(
@@ -191,12 +391,20 @@ void VolumeAssembler::read_directions() {
   geometry.position_mm = position_mm(head);
 }
 
-/// Of the first volume, along the axes of the trajectory (in 1 / its unit).
-std::array<double, 3> VolumeAssembler::object_length(const Source& with_values, int axes) const {
+/// From the readouts of the first volume among `entries`, along the axes of the trajectory (in 1 / its unit).
+std::array<double, 3> VolumeAssembler::object_length(const Entries& entries, const TrajectoryExtent& of,
+                                                     const Source& with_values, int axes) const {
+  const bool one_slice = is_one_slice();
+  const auto volume_of = [&](const Entry& entry) {
+    return std::pair(repetition_of(entry.head), one_slice ? 0 : int{entry.head.idx.slice});
+  };
+  auto first = volume_of(entries.front());
+  for (const auto& entry : entries) first = std::min(first, volume_of(entry));
   std::vector<std::int64_t> numbers;
-  for (const auto& entry : readouts_of(0, 0)) numbers.push_back(entry.number);
+  for (const auto& entry : entries)
+    if (volume_of(entry) == first) numbers.push_back(entry.number);
   ObjectExtent extent;
-  for (const auto number : extent_.central_readouts(numbers)) {
+  for (const auto number : of.central_readouts(numbers)) {
     const auto readout = with_values(number);
     const auto& head = readout.head;
     require_length(readout.trajectory.size(),
@@ -231,22 +439,97 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   scan.geometry = summary_.geometry;
   scan.geometry.position_mm = position_mm(entries.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
-  scan.trajectory.k = Array<double>({3, samples});
-  scan.kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
+  auto ghost = ghost_correction(slice, repetition, source, scan.remarks);
+  collect(entries, placing_, source, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
+  scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
   if (std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.head.sample_time_us > 0; }))
     scan.sample_time_s = Array<double>({samples});
   std::int64_t m = 0;
-  for (const auto& entry : entries) {
-    const auto& head = entry.head;
-    const auto readout = source(entry.number);
-    copy_positions(entry, readout, scan.trajectory.k, m);
-    copy_values(entry, readout, scan.kspace.values, m);
+  for (const auto& [number, head] : entries) {
     for (std::int64_t s = 0; scan.sample_time_s && s < head.sample_count(); ++s)
       (*scan.sample_time_s)[m + s] =
           static_cast<double>(head.first_sample() + s) * head.sample_time_us * 1e-6;
     m += head.sample_count();
   }
   return scan;
+}
+
+/// Samples of readouts, one after the other.
+void VolumeAssembler::collect(const Entries& entries, const Placing& placing, const Source& source,
+                              GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const {
+  const auto samples = sample_count(entries);
+  trajectory.k = Array<double>({3, samples});
+  kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
+  std::int64_t m = 0;
+  for (const auto& entry : entries) {
+    const auto readout = source(entry.number);
+    copy_positions(entry, readout, placing, trajectory.k, m);
+    copy_values(entry, readout, kspace.values, m);
+    if (ghost != nullptr && is_reversed(entry.head) && entry.head.sample_count() == ghost->sample_count())
+      ghost->apply(kspace.values, m);
+    m += entry.head.sample_count();
+  }
+}
+
+/// Those of the slice and repetition; else of the slice in the first repetition that has some; null without.
+const VolumeAssembler::Entries* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
+                                                           std::int64_t repetition) {
+  if (const auto found = volumes.find({repetition, slice}); found != volumes.end()) return &found->second;
+  for (const auto& [key, entries] : volumes)
+    if (key.second == slice) return &entries;
+  return nullptr;
+}
+
+/// Empty without a reference, and where it is part of the volume's own samples.
+std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
+                                                        const Source& source, GhostCorrection* ghost) const {
+  const auto* entries = of_volume(reference_volumes_, slice, repetition);
+  if (entries == nullptr || (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
+    return std::nullopt;
+  const auto space = entries->front().head.encoding_space_ref;
+  const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
+  Calibration calibration{{}, {}, encoding.encoded_matrix, encoding.encoded_fov_mm};
+  collect(*entries, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
+  return calibration;
+}
+
+/// From the navigators of the volume, where it has lines of both directions.
+std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
+                                                                 const Source& source,
+                                                                 std::vector<std::string>& remarks) const {
+  const auto& lines = readouts_of(slice, repetition);
+  const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
+  const auto coils = summary_.coil_count, length = lines.front().head.sample_count();
+  if (navigators == nullptr || extent_.axis_count > 0 ||
+      std::none_of(lines.begin(), lines.end(), [](const Entry& entry) { return is_reversed(entry.head); }))
+    return std::nullopt;
+  Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
+                                 Array<Complex<double>>({coils, length})};
+  std::int64_t counts[2]{};
+  for (const auto& entry : *navigators) {
+    if (entry.head.sample_count() != length) continue;
+    Array<Complex<float>> line({coils, length});
+    copy_values(entry, source(entry.number), line, 0);
+    const bool reversed = is_reversed(entry.head);
+    ++counts[reversed];
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      for (std::int64_t s = 0; s < length; ++s)
+        sums[reversed][coil * length + s] +=
+            Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
+  }
+  const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
+  if (!phase) {
+    remarks.emplace_back(
+        "the phase-correction readouts do not tell how echoes of opposite directions are delayed");
+    return std::nullopt;
+  }
+  remarks.push_back(
+      fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
+                  "phase-correction readouts tell: they are aligned",
+                  phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
+                  counts[0] + counts[1]));
+  return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
+                                        static_cast<int>(coils));
 }
 
 std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source) const {
@@ -287,15 +570,15 @@ void VolumeAssembler::require_length(std::size_t found, std::size_t expected, co
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].
-void VolumeAssembler::copy_positions(const Entry& entry, const Readout& readout, Array<double>& k,
-                                     std::int64_t m) const {
+void VolumeAssembler::copy_positions(const Entry& entry, const Readout& readout, const Placing& placing,
+                                     Array<double>& k, std::int64_t m) const {
   const auto& head = entry.head;
   require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
                  "traj", entry.number);
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
-    const auto position = positions_.of(readout, head.first_sample() + s);
-    for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis];
+    const auto position = placing.positions.of(readout, head.first_sample() + s);
+    for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis] * placing.scale[axis];
   }
 }
 

@@ -2,9 +2,14 @@
 // Readouts -> volumes: what the flags, counters and encoding spaces of an ISMRMRD measurement mean, whoever
 // delivers its readouts.
 //
-//   - Readouts flagged as noise become the noise of every scan. Those flagged as calibration only,
-//     navigation, phase correction, feedback, dummy, surface coil correction or phase stabilisation are skipped, as are
-//     those of another encoding space than the first.
+//   - Readouts flagged as noise become the noise of every scan. Those flagged as navigation, feedback, dummy, surface
+//     coil correction or phase stabilisation are skipped, as are those of another encoding space than the first.
+//   - Readouts flagged as calibration and imaging are samples of the image. Those flagged as calibration alone are
+//     samples too where the header calls them embedded or interleaved or, where it says nothing, where they are
+//     Cartesian readouts of the image's own encoding space, length, centre and contrast between (not on) its other
+//     lines; else they are a reference for the sensitivity maps alone (Scan::calibration), brought to the FOV of the
+//     image. A repetition without takes those of the first that has some.
+//   - Echo-planar readouts of opposite directions are aligned by those flagged as phase correction: epi_ghost.hpp.
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
 //     image. Each combination of repetition, contrast, phase and set is one repetition of the output, in that
 //     order.
@@ -17,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/scan/mrd/epi_ghost.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
 
 namespace fhd::io::mrd {
@@ -29,7 +35,9 @@ class VolumeAssembler {
   /// Delivers readout `number` again; its arrays live until the next call.
   using Source = std::function<Readout(std::int64_t number)>;
 
-  VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects);
+  /// `inferred`: what is known before the header.
+  VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
+                  std::vector<std::string> inferred = {});
   /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
   void add(const Readout& readout);
   /// After the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
@@ -41,7 +49,7 @@ class VolumeAssembler {
   /// Of sensitivity and field maps that come with the readouts.
   const std::array<int, 3>& map_matrix_size() const { return space_.map_matrix_size; }
   /// How trajectories become positions; `axis_count` is that of the readouts of the image.
-  const SamplePositions& positions() const { return positions_; }
+  const SamplePositions& positions() const { return placing_.positions; }
   /// Geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
   /// The samples of all noise readouts, [coil][sample]; none without such readouts.
@@ -53,16 +61,37 @@ class VolumeAssembler {
     ReadoutHead head;
   };
   using Entries = std::vector<Entry>;
+  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, Entries>;  ///< by repetition and slice
+  /// How readouts become samples of a scan.
+  struct Placing {
+    SamplePositions positions;
+    std::array<double, 3> scale{1, 1, 1};  ///< to the FOV of the image
+  };
   static std::int64_t sample_count(const Entries& entries);
   const Entries& readouts_of(std::int64_t slice, std::int64_t repetition) const;
   void require_length(std::size_t found, std::size_t expected, const char* member, std::int64_t number) const;
   void require_agreement();
-  bool is_one_slice();
+  bool is_one_slice() const;
+  void sort_references(const Source& source, const Source& with_values);
+  bool are_embedded(const Source& source) const;
+  void place_references(const Source& with_values);
   void group_by_volume();
+  void require_references_in_place();
+  void tell_ghost();
   void read_directions();
-  std::array<double, 3> object_length(const Source& with_values, int axes) const;
+  std::array<double, 3> object_length(const Entries& entries, const TrajectoryExtent& of,
+                                      const Source& with_values, int axes) const;
   void add_facts();
-  void copy_positions(const Entry& entry, const Readout& readout, Array<double>& k, std::int64_t m) const;
+  static const Entries* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
+  std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
+                                                  const Source& source,
+                                                  std::vector<std::string>& remarks) const;
+  std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
+                                         GhostCorrection* ghost) const;
+  void collect(const Entries& entries, const Placing& placing, const Source& source, GhostCorrection* ghost,
+               Trajectory& trajectory, KSpace& kspace) const;
+  void copy_positions(const Entry& entry, const Readout& readout, const Placing& placing, Array<double>& k,
+                      std::int64_t m) const;
   void copy_values(const Entry& entry, const Readout& readout, Array<Complex<float>>& values,
                    std::int64_t m) const;
 
@@ -73,10 +102,11 @@ class VolumeAssembler {
   EncodedSpace space_;
   std::int64_t added_ = 0;
   std::map<std::string, std::int64_t> skipped_;  ///< readouts that are not of the image, by what they are
-  Entries image_readouts_, noise_readouts_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Entries> volumes_;  ///< by repetition and slice
-  TrajectoryExtent extent_;
-  SamplePositions positions_{};
+  Entries image_readouts_, noise_readouts_, references_, navigators_;
+  Volumes volumes_, reference_volumes_, navigator_volumes_;  ///< repetition -1: of none of the image's
+  TrajectoryExtent extent_, reference_extent_;
+  Placing placing_{}, reference_placing_{};
+  bool embedded_ = false;  ///< references are samples of the image too
 };
 
 }  // namespace fhd::io::mrd

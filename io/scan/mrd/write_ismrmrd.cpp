@@ -154,8 +154,10 @@ Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
   records.close();
   write_maps(file, series);
   file.close();
-  if (!series.scans.front().kspace.in_double.empty()) return {"Samples are rounded to single precision."};
-  return {};
+  auto lost = lost_calibration(series);
+  if (!series.scans.front().kspace.in_double.empty())
+    lost.emplace_back("Samples are rounded to single precision.");
+  return lost;
 }
 
 }  // namespace fhd::io

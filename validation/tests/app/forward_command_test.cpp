@@ -77,6 +77,28 @@ TEST_F(Forward, keeps_all_of_the_scan_but_its_samples) {
   EXPECT_FALSE(made.noise.has_value());
 }
 
+TEST_F(Forward, gives_samples_where_the_scan_holds_zeros_and_drops_its_calibration) {
+  auto scan = random_scan_in_double({16, 12, 1}, 3, 10, 30);
+  scan.calibration = Calibration{scan.trajectory, {scan.kspace.values}};
+  const auto samples = scan.kspace.sample_count();
+  for (std::int64_t coil = 0; coil < 3; ++coil)
+    for (std::int64_t m = 0; m < samples; ++m)
+      if (m / 10 % 2 == 1) {
+        scan.kspace.values[coil * samples + m] = {};
+        scan.kspace.in_double[coil * samples + m] = {};
+      }
+  const auto image = random_image_in_double(scan.geometry);
+  write(scan, image);
+  EXPECT_EQ(read("scan.h5").kspace.sample_count(), samples / 2);
+  for (const std::string maps : {"", " --no-maps"}) {
+    ASSERT_EQ(run("forward image.h5 scan.h5 -o out.h5 --device cpu --force" + maps), 0) << text("err");
+    const auto made = read("out.h5");
+    EXPECT_EQ(made.kspace.sample_count(), samples);
+    EXPECT_EQ(made.kspace.coil_count(), maps.empty() ? 3 : 1);
+    EXPECT_FALSE(made.calibration.has_value());
+  }
+}
+
 TEST_F(Forward, single_precision_is_stored_so) {
   const auto scan = random_scan_in_double({16, 12, 1}, 2, 10, 30);
   const auto image = random_image_in_double(scan.geometry);

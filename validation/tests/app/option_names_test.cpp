@@ -35,6 +35,7 @@ TEST(OptionNames, lines_of_the_library_read_as_a_user_typed_them) {
        "--prior-strength: expected a number above 0, found 0"},
       {"settings.coils.count: expected at most the 8 coils of the scan, found 12",
        "--compress: expected at most the 8 coils of the scan, found 12"},
+      {"see it with settings.coils.allow_folding", "see it with --allow-folding"},
       {"Leave out settings.coils.maps.", "Leave out --coils."},
       {"settings.lambda = auto: there is no noise to go by", "--lambda auto: there is no noise to go by"}};
   for (const auto& [library, user] : lines) EXPECT_EQ(in_words_of_options(library), user);

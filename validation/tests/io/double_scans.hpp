@@ -7,7 +7,11 @@
 namespace fhd::io {
 
 /// Reads what is stored in double so.
-inline const ReadOptions double_options{{}, {}, TrajectoryUnit::automatic, Precision::double_precision};
+inline const ReadOptions double_options = [] {
+  ReadOptions options;
+  options.precision = Precision::double_precision;
+  return options;
+}();
 
 /// Adds to every value less than its rounding to single precision.
 template <class Single, class Double>

@@ -48,6 +48,59 @@ TEST(Diagnosis, finds_spikes) {
   EXPECT_TRUE(warns(scan, "spikes", "coil 2, sample " + std::to_string(7 * readout_length + 10)));
 }
 
+TEST(Diagnosis, zeros_and_lines_of_signal_are_no_spikes) {
+  Scan masked = faultless_scan();  // single samples between zeros
+  for (std::int64_t coil = 0; coil < 4; ++coil)
+    for (std::int64_t m = 0; m < masked.kspace.sample_count(); ++m)
+      if (m % 8 != 3) masked.kspace.values[coil * masked.kspace.sample_count() + m] = {};
+  EXPECT_FALSE(warns(masked, "spikes", ""));
+
+  // A box as long as the FOV along x: all its signal lies in the plane kx = 0, which every readout crosses.
+  constexpr int n = 32;
+  const data::Phantom box(3, {{data::PhantomPart::Form::box, {0.01, 0.02, 0}, {0.5, 0.17, 0.23}, 0, 1}});
+  Scan flat;
+  flat.geometry.matrix_size = {n, n, n};
+  flat.trajectory.k = Array<double>({3, n * n * n});
+  flat.kspace.values = Array<Complex<float>>({1, n * n * n});
+  std::int64_t m = 0;
+  for (int z = -n / 2; z < n / 2; ++z)
+    for (int y = -n / 2; y < n / 2; ++y)
+      for (int x = -n / 2; x < n / 2; ++x, ++m) {
+        const data::Vector3 k{double(x), double(y), double(z)};
+        for (int axis = 0; axis < 3; ++axis) flat.trajectory.k[axis * n * n * n + m] = k[axis];
+        flat.kspace.values[m] = static_cast<Complex<float>>(box.fourier_integral(k));
+      }
+  data::add_noise(flat.kspace.values, 1e-6, 1);
+  flat.validate("box");
+  EXPECT_FALSE(warns(flat, "spikes", ""));
+  flat.kspace.values[n * n * 5 + n * 5 + 9] = {0.05F, 0};
+  EXPECT_TRUE(warns(flat, "spikes", "1 sample stands"));
+}
+
+TEST(Diagnosis, knows_what_recon_would_refuse_to_fold) {
+  Scan scan = faultless_scan();
+  constexpr int n = 32;
+  const auto coils = scan.kspace.coil_count();
+  scan.sensitivity_maps.reset();
+  scan.sample_time_s.reset();
+  scan.geometry.matrix_size = {n, n, 1};
+  scan.trajectory.k = Array<double>({3, n * n / 2});
+  scan.kspace.values = Array<Complex<float>>({coils, n * n / 2});
+  for (std::int64_t i = 0; i < n * n / 2; ++i) {
+    scan.trajectory.k[i] = static_cast<double>(i % n - n / 2);
+    scan.trajectory.k[n * n / 2 + i] = static_cast<double>(i / n * 2 - n / 2);
+  }
+  data::add_noise(scan.kspace.values, 1, 1);
+  const auto refuses = [&] {
+    for (const auto& finding : diagnose(scan, 0))
+      if (finding.severity == Severity::problem && finding.topic == "density") return true;
+    return false;
+  };
+  EXPECT_TRUE(refuses());
+  scan.calibration = Calibration{scan.trajectory, scan.kspace};
+  EXPECT_FALSE(refuses());
+}
+
 TEST(Diagnosis, finds_repeated_constant_and_empty_readouts) {
   Scan scan = faultless_scan();
   for (std::int64_t coil = 0; coil < 4; ++coil) {

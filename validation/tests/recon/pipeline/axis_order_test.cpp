@@ -43,6 +43,25 @@ TEST(AxisOrder, puts_axes_of_one_voxel_last_and_keeps_the_others) {
     EXPECT_EQ(in_order(inverse(order), in_order(order, std::array{5, 6, 7})), (std::array{5, 6, 7}));
 }
 
+TEST(AxisOrder, calibration_follows) {
+  Scan scan = flat_scan();
+  scan.sensitivity_maps.reset();
+  scan.calibration = Calibration{scan.trajectory, scan.kspace, {24, 20, 1}, {240, 200, 5}};
+  const auto samples = scan.trajectory.sample_count();
+  const auto expected = reconstruct(scan, {}).image.values;
+  for (const AxisOrder& order : others) {
+    const Scan turned = in_order(order, scan);
+    EXPECT_EQ(turned.calibration->matrix_size, turned.geometry.matrix_size);
+    EXPECT_EQ(turned.calibration->fov_mm, turned.geometry.fov_mm);
+    for (int axis = 0; axis < 3; ++axis)
+      EXPECT_EQ(turned.calibration->trajectory.k[axis * samples + 7],
+                scan.trajectory.k[order[axis] * samples + 7]);
+    const auto image = reconstruct(turned, {}).image.values;
+    ASSERT_EQ(image.size(), expected.size());
+    for (std::int64_t p = 0; p < image.size(); ++p) ASSERT_EQ(abs(image[p] - expected[p]), 0);
+  }
+}
+
 TEST(AxisOrder, changes_neither_the_image_nor_its_place) {
   const Scan scan = flat_scan();
   for (const bool with_maps : {true, false})

@@ -85,6 +85,29 @@ TEST(DecideTransform, sums_directly_what_is_affordable_and_obeys) {
   EXPECT_EQ(kind(1'000'001), TransformKind::gridded);
 }
 
+TEST(DecideFolding, maps_or_a_reference_unfold_what_is_sampled_regularly) {
+  const Settings solve{}, gridded{ConventionalGridding{}}, fft{CartesianFft{}}, adjoint{PlainAdjoint{}};
+  Settings allowed{};
+  allowed.coils.allow_folding = true;
+  const LatticeSampling full{}, bare{2, 1}, thin{2, 7}, referenced{2, 8};
+  using enum Folding;
+  // lattice, live coils, maps, found here, calibration
+  EXPECT_EQ(decide_folding({full, 1}, gridded), none);
+  EXPECT_EQ(decide_folding({bare, 4, true, false, false}, solve), none) << "maps are given";
+  EXPECT_EQ(decide_folding({referenced, 4, true, true, false}, solve), none);
+  EXPECT_EQ(decide_folding({bare, 4, true, true, true}, solve), none) << "separate calibration";
+  for (const auto& lattice : {bare, thin}) {
+    EXPECT_EQ(decide_folding({lattice, 4, true, true, false}, solve), refused);
+    EXPECT_EQ(decide_folding({lattice, 4, true, true, false}, allowed), suspicious);
+  }
+  for (const auto& settings : {solve, gridded, fft})
+    EXPECT_EQ(decide_folding({referenced, 4}, settings), refused) << "no maps in use";
+  EXPECT_EQ(decide_folding({bare, 1}, solve), refused) << "one coil";
+  EXPECT_EQ(decide_folding({referenced, 4}, adjoint), none) << "a sum, as it is defined";
+  EXPECT_EQ(decide_folding({bare, 4, true, false, false}, gridded), suspicious) << "maps do not unfold it";
+  EXPECT_EQ(decide_folding({{5, 1}, 4, true, false, false}, solve), suspicious) << "fewer coils than copies";
+}
+
 TEST(DirectPairs, count_what_is_left_where_samples_share_positions_on_a_cpu) {
   const Settings adjoint{PlainAdjoint{}};
   const std::array<int, 3> matrix{64, 64, 1};

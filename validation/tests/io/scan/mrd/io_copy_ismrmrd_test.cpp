@@ -105,14 +105,14 @@ class CopyIsmrmrd : public FolderTest {
     }
   }
   static std::string header(const std::string& name) {
-    return hdf5::File::open(name).read_text(mrd::header_name);
+    return hdf5::File::open(name).read_text(mrd::header_name(mrd::usual_group));
   }
 };
 
 TEST_F(CopyIsmrmrd, heads_are_packed_as_the_format_says) {
   write_scan(path("scan.mrd"), ScanFormat::ismrmrd, {1, 1, 20, {random_scan({16, 12, 1}, 3, 20, 4)}});
   const auto file = hdf5::File::open(path("scan.mrd"));
-  const Handle dataset = file.open_dataset(mrd::records_name);
+  const Handle dataset = file.open_dataset(mrd::records_name(mrd::usual_group));
   const Handle record(H5Dget_type(dataset.get()), H5Tclose, "record", "a type");
   const Handle head(H5Tget_member_type(record.get(), 0), H5Tclose, "head", "a type");
   using Head = ISMRMRD::ISMRMRD_AcquisitionHeader;
@@ -134,7 +134,7 @@ TEST_F(CopyIsmrmrd, padded_heads_are_read) {
   write_scan(path("packed.mrd"), ScanFormat::ismrmrd, {1, 1, 20, {scan}});
   {
     const auto from = hdf5::File::open(path("packed.mrd"));
-    const Handle dataset = from.open_dataset(mrd::records_name);
+    const Handle dataset = from.open_dataset(mrd::records_name(mrd::usual_group));
     const Handle packed(H5Dget_type(dataset.get()), H5Tclose, "record", "a type");
     const Handle padded(H5Tget_native_type(packed.get(), H5T_DIR_ASCEND), H5Tclose, "record", "a type");
     const Handle head(H5Tget_member_type(padded.get(), 0), H5Tclose, "head", "a type");
@@ -144,9 +144,11 @@ TEST_F(CopyIsmrmrd, padded_heads_are_read) {
     ASSERT_GE(H5Dread(dataset.get(), padded.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()), 0);
     auto to = hdf5::File::create(path("padded.mrd"), path("padded.mrd"));
     to.create_group("/dataset");
-    const Handle xml = from.open_dataset(mrd::header_name);
-    ASSERT_GE(H5Ocopy(xml.get(), ".", to.id(), mrd::header_name, H5P_DEFAULT, H5P_DEFAULT), 0);
-    Handle written = to.create_dataset(mrd::records_name, padded.get(), space.get());
+    const Handle xml = from.open_dataset(mrd::header_name(mrd::usual_group));
+    ASSERT_GE(H5Ocopy(xml.get(), ".", to.id(), mrd::header_name(mrd::usual_group).c_str(), H5P_DEFAULT,
+                      H5P_DEFAULT),
+              0);
+    Handle written = to.create_dataset(mrd::records_name(mrd::usual_group), padded.get(), space.get());
     ASSERT_GE(H5Dwrite(written.get(), padded.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()), 0);
     H5Dvlen_reclaim(padded.get(), space.get(), H5P_DEFAULT, records.data());
     written.close("record");
@@ -224,6 +226,33 @@ TEST_F(CopyIsmrmrd, maps_and_times_beside_the_readouts_are_kept) {
   EXPECT_EQ(largest_difference(*read.field_map, *scan.field_map), 0);
   EXPECT_EQ(largest_difference(*read.sample_time_s, *scan.sample_time_s), 0);
   EXPECT_EQ(largest_difference(*read.noise, *scan.noise), 0);
+}
+
+TEST_F(CopyIsmrmrd, a_measurement_of_another_name_is_copied_zeros_and_calibration_too) {
+  const auto name = path("scan.mrd");
+  {
+    auto scan = random_scan({16, 12, 1}, 2, 20, 8);
+    for (std::int64_t m = 0; m < 160; ++m)
+      if (m / 20 % 2 == 1) scan.kspace.values[m] = scan.kspace.values[160 + m] = {};
+    scan.calibration = Calibration{scan.trajectory, scan.kspace};
+    write_scan(name, ScanFormat::ismrmrd, {1, 1, 20, {scan}});
+    const auto file = H5Fopen(name.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    ASSERT_GE(H5Lmove(file, "/dataset", file, "/brain", H5P_DEFAULT, H5P_DEFAULT), 0);
+    const auto group = H5Gcreate2(file, "/empty", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(group);
+    H5Fclose(file);
+  }
+  EXPECT_EQ(open_scan(name)->read(0, 0).kspace.sample_count(), 80);
+  ReadOptions as_stored;
+  as_stored.zeros_are_measured = true;
+  as_stored.group = "brain";
+  const auto expected = open_scan(name, as_stored)->read(0, 0);
+  const auto copied = copy(name, as_stored);
+  as_stored.group.clear();
+  const auto made = open_scan(copied, as_stored)->read(0, 0);
+  EXPECT_EQ(largest_difference(made.kspace.values, expected.kspace.values), 0);
+  ASSERT_TRUE(made.calibration.has_value());
+  EXPECT_EQ(largest_difference(made.calibration->kspace.values, expected.calibration->kspace.values), 0);
 }
 
 TEST_F(CopyIsmrmrd, a_damaged_volume_is_not_copied) {

@@ -439,7 +439,8 @@ TEST_F(Ismrmrd, rejects_nan) {
     spoke(a, i);
     a.data(3, 0) = {NAN, 0};
   });
-  EXPECT_CONTAINS(error_of([&] { open_scan(values)->read(0, 0); }), "k-space of coil 0: expected finite numbers");
+  EXPECT_CONTAINS(error_of([&] { open_scan(values)->read(0, 0); }),
+                  "k-space of coil 0: expected finite numbers");
   const auto positions = write({}, 2, [](auto& a, int i) {
     spoke(a, i);
     a.traj(0, 3) = NAN;
@@ -471,6 +472,73 @@ TEST_F(Ismrmrd, rejects_a_file_without_readouts) {
   }
   EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd")); }),
                   "/dataset/data: expected a dataset, found none");
+}
+
+TEST_F(Ismrmrd, reads_the_only_group_whatever_its_name_and_asks_which_of_several) {
+  const auto add = [&](const std::string& group, int readouts) {
+    ISMRMRD::Dataset dataset(path("scan.mrd").c_str(), group.c_str(), true);
+    dataset.writeHeader(header_of({}));
+    for (int i = 0; i < readouts; ++i) {
+      ISMRMRD::Acquisition acquisition;
+      spoke(acquisition, i);
+      dataset.appendAcquisition(acquisition);
+    }
+  };
+  add("dataset_2", 3);
+  {
+    const auto file = open_scan(path("scan.mrd"));
+    EXPECT_EQ(file->read(0, 0).kspace.sample_count(), 48);
+    EXPECT_TRUE(told(*file, "the group 'dataset_2', the only one"));
+  }
+  add("noise", 5);
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd")); }),
+                  "found 2: 'dataset_2', 'noise'; choose one with --group");
+  ReadOptions options;
+  for (const char* name : {"noise", "/noise"}) {
+    options.group = name;
+    EXPECT_EQ(open_scan(path("scan.mrd"), options)->read(0, 0).kspace.sample_count(), 80);
+  }
+  options.group = "other";
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.mrd"), options); }), "'other'");
+}
+
+TEST_F(Ismrmrd, reads_several_encodings_of_a_header) {
+  HeaderOptions options;
+  options.trajectory = "cartesian";
+  options.limits =
+      "<kspace_encoding_step_1><minimum>0</minimum><maximum>15</maximum><center>8</center></"
+      "kspace_encoding_step_1>";
+  auto header = header_of(options);
+  options.encoded = {16, 8, 1};
+  options.encoded_fov = {160, 200, 5};
+  const auto second = header_of(options);
+  const auto begin = second.find("<encoding>"), end = second.find("</encoding>") + std::strlen("</encoding>");
+  header.insert(header.find("<userParameters>"), second.substr(begin, end - begin));
+  std::filesystem::remove(path("scan.mrd"));
+  {
+    ISMRMRD::Dataset dataset(path("scan.mrd").c_str(), "/dataset", true);
+    dataset.writeHeader(header);
+    for (int i = 0; i < 16; ++i) {
+      ISMRMRD::Acquisition acquisition;
+      line(acquisition, i);
+      if (i % 2 == 1) acquisition.setFlag(std::uint64_t{ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION});
+      if (i % 2 == 1) acquisition.encoding_space_ref() = 1;
+      dataset.appendAcquisition(acquisition);
+    }
+  }
+  const auto scan = open_scan(path("scan.mrd"))->read(0, 0);
+  EXPECT_EQ(scan.kspace.sample_count(), 128);
+  ASSERT_TRUE(scan.calibration.has_value());
+  EXPECT_EQ(scan.calibration->matrix_size, (std::array{16, 8, 1}));
+  EXPECT_DOUBLE_EQ(scan.calibration->trajectory.k[128], (1 - 8) * 160.0 / 200);
+  // What is written keeps it.
+  for (const auto format : {ScanFormat::fhd, ScanFormat::ismrmrd}) {
+    write_scan(path("again.h5"), format, {1, 1, 16, {scan}});
+    const auto again = open_scan(path("again.h5"))->read(0, 0);
+    ASSERT_TRUE(again.calibration.has_value());
+    EXPECT_EQ(largest_difference(again.calibration->kspace.values, scan.calibration->kspace.values), 0);
+    EXPECT_EQ(largest_difference(again.calibration->trajectory.k, scan.calibration->trajectory.k), 0);
+  }
 }
 
 // --- Real scans

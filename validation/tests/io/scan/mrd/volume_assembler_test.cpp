@@ -1,6 +1,8 @@
 // Readouts made by hand, without a file: the rules hold for whoever delivers them.
 #include "io/scan/mrd/volume_assembler.hpp"
 
+#include <numbers>
+
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::mrd {
@@ -177,6 +179,306 @@ TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others)
   Stream nothing;
   EXPECT_CONTAINS(error_of([&] { nothing.assembler.finish(nothing.source(), nothing.source()); }),
                   "0 readouts, all flagged");
+}
+
+// --- Calibration
+
+/// Readout `number` of a Cartesian scan at encoding step `step`.
+OwnedReadout cartesian(int number, int step, std::initializer_list<int> flags = {}) {
+  auto readout = line_readout(number, 0);
+  readout.k.clear();
+  readout.head.trajectory_dimensions = 0;
+  readout.head.center_sample = samples / 2;
+  readout.head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(step);
+  for (const int flag : flags) readout.head.set_flag(flag);
+  return readout;
+}
+Header cartesian_header() {
+  auto header = header_8x8();
+  header.trajectory = "cartesian";
+  header.step_1 = Limit{7, 4};
+  return header;
+}
+constexpr int only = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION,
+              also = ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING;
+
+Scan scan_of(Stream& stream, std::int64_t repetition = 0) {
+  stream.assembler.finish(stream.source(), stream.source());
+  auto scan = stream.assembler.volume(0, repetition, stream.source());
+  scan.validate("stream");
+  return scan;
+}
+bool says(const std::vector<std::string>& sentences, const std::string& part) {
+  return std::any_of(sentences.begin(), sentences.end(), [&](const auto& s) { return contains(s, part); });
+}
+
+TEST(VolumeAssembler, embedded_calibration_is_of_the_image) {
+  for (const std::string mode : {"embedded", "interleaved", ""}) {
+    auto header = cartesian_header();
+    header.calibration_mode = mode;
+    Stream stream(header);
+    // As scanners flag them: lines of the lattice inside the reference have both flags.
+    for (const int step : {0, 2}) stream.deliver(cartesian(step, step));
+    stream.deliver(cartesian(3, 3, {only}));
+    stream.deliver(cartesian(4, 4, {only, also}));
+    stream.deliver(cartesian(5, 5, {only}));
+    stream.deliver(cartesian(6, 6));
+    const auto scan = scan_of(stream);
+    EXPECT_FALSE(scan.calibration.has_value());
+    ASSERT_EQ(scan.kspace.sample_count(), 6 * samples) << mode;
+    const int expected[]{0, 2, 3, 4, 5, 6};  // in the order of the file
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(scan.kspace.values[i * samples].re, expected[i]);
+    EXPECT_EQ(scan.trajectory.k[6 * samples + 2 * samples], -1);
+    EXPECT_TRUE(says(stream.assembler.summary().inferred, "2 calibration readouts are samples of the image"));
+  }
+}
+
+TEST(VolumeAssembler, a_repetition_without_reference_takes_that_of_the_first) {
+  Stream stream(cartesian_header());
+  for (int repetition = 0; repetition < 2; ++repetition)
+    for (const int step : {0, 2, 4, 6}) {
+      auto readout = cartesian(step, step, {});
+      if (step == 4 && repetition == 0) readout.head.set_flag(also);
+      readout.head.idx.repetition = static_cast<std::uint16_t>(repetition);
+      stream.deliver(readout);
+    }
+  for (const int step : {3, 5}) stream.deliver(cartesian(step, step, {only}));
+  const auto first = scan_of(stream);
+  EXPECT_EQ(first.kspace.sample_count(), 6 * samples);
+  EXPECT_FALSE(first.calibration.has_value());
+  const auto second = stream.assembler.volume(0, 1, stream.source());
+  EXPECT_EQ(second.kspace.sample_count(), 4 * samples);
+  ASSERT_TRUE(second.calibration.has_value());
+  EXPECT_EQ(second.calibration->kspace.sample_count(), 3 * samples);  // with the line of both purposes
+}
+
+TEST(VolumeAssembler, separate_calibration_is_for_the_maps_alone) {
+  enum class Form { stated, repeats_lines, shorter, other_contrast };
+  for (const auto form : {Form::stated, Form::repeats_lines, Form::shorter, Form::other_contrast}) {
+    auto header = cartesian_header();
+    if (form == Form::stated) header.calibration_mode = "separate";
+    Stream stream(header);
+    for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
+    for (const int step : {3, 4, 5}) {
+      if (step == 4 && form != Form::repeats_lines) continue;
+      auto readout = cartesian(10 + step, step, {only});
+      if (form == Form::shorter) readout.head.discard_post = 2;
+      if (form == Form::other_contrast) readout.head.idx.set = 1;
+      stream.deliver(readout);
+    }
+    const auto scan = scan_of(stream);
+    EXPECT_EQ(scan.kspace.sample_count(), 4 * samples);
+    EXPECT_EQ(stream.assembler.summary().repetition_count, 1);
+    ASSERT_TRUE(scan.calibration.has_value()) << static_cast<int>(form);
+    EXPECT_EQ(scan.calibration->kspace.values[0].re, 13);
+    EXPECT_EQ(scan.calibration->trajectory.k[scan.calibration->kspace.sample_count()], -1);
+    EXPECT_TRUE(says(stream.assembler.summary().inferred, "separate"));
+  }
+}
+
+TEST(VolumeAssembler, calibration_of_its_own_encoding_space_comes_in_cycles_per_fov_of_the_image) {
+  auto header = cartesian_header();
+  EncodingHeader reference;
+  reference.encoded_matrix = {4, 4, 1};
+  reference.encoded_fov_mm = {100, 160, 5};
+  reference.trajectory = "cartesian";
+  reference.step_1 = Limit{3, 2};
+  header.others = {reference};
+  Stream stream(header);
+  for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
+  for (int step = 0; step < 4; ++step) {
+    auto readout = cartesian(10 + step, step, {only});
+    readout.head.encoding_space_ref = 1;
+    readout.head.discard_post = 4;
+    readout.head.center_sample = 2;
+    stream.deliver(readout);
+  }
+  auto far = cartesian(20, 0, {only});
+  far.head.encoding_space_ref = 2;  // which the header does not describe
+  stream.deliver(far);
+  const auto scan = scan_of(stream);
+  ASSERT_TRUE(scan.calibration.has_value());
+  const auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
+  ASSERT_EQ(kspace.sample_count(), 16);
+  EXPECT_EQ(matrix_size, (std::array{4, 4, 1}));
+  EXPECT_EQ(fov_mm[1], 160);
+  for (int s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(trajectory.k[s], (s - 2) * 80.0 / 100);
+  for (int line = 0; line < 4; ++line) EXPECT_DOUBLE_EQ(trajectory.k[16 + 4 * line], (line - 2) * 80.0 / 160);
+  EXPECT_TRUE(
+      says(stream.assembler.summary().inferred, "4 separate readouts of 4 samples, encoded with 4 x 4 x 1"));
+
+  // Measured elsewhere, it says nothing about the image.
+  Stream moved(header);
+  for (const int step : {0, 2, 4, 6}) moved.deliver(cartesian(step, step));
+  auto readout = cartesian(10, 2, {only});
+  readout.head.encoding_space_ref = 1;
+  readout.head.position[0] = 5;
+  moved.deliver(readout);
+  EXPECT_FALSE(scan_of(moved).calibration.has_value());
+  EXPECT_TRUE(says(moved.assembler.summary().missing, "5 mm off"));
+}
+
+TEST(VolumeAssembler, calibration_has_one_kind_of_trajectory) {
+  for (const bool without_comes_last : {true, false}) {
+    auto header = cartesian_header();
+    header.calibration_mode = "separate";
+    Stream stream(header);
+    for (const int step : {0, 2, 4, 6}) stream.deliver(cartesian(step, step));
+    if (!without_comes_last) stream.deliver(cartesian(3, 3, {only}));
+    for (const int line : {-1, 0, 1}) {
+      auto readout = line_readout(10 + line, line);
+      readout.head.set_flag(only);
+      stream.deliver(readout);
+    }
+    if (without_comes_last) stream.deliver(cartesian(3, 3, {only}));
+    const auto scan = scan_of(stream);
+    ASSERT_TRUE(scan.calibration.has_value());
+    const auto count = scan.calibration->kspace.sample_count();
+    ASSERT_EQ(count, without_comes_last ? 3 * samples : samples);
+    EXPECT_EQ(scan.calibration->trajectory.k[0], -samples / 2);
+    EXPECT_EQ(scan.calibration->trajectory.k[count], -1);
+  }
+}
+
+// --- The centre of k-space
+
+TEST(VolumeAssembler, asymmetric_echoes_and_partial_fourier_keep_their_centre) {
+  auto header = cartesian_header();
+  header.encoded_matrix = {16, 16, 1};
+  header.step_1 = Limit{10, 8};  // the last 5 of 16 steps were not measured
+  Stream stream(header);
+  for (int step = 0; step <= 10; ++step) {
+    auto readout = cartesian(step, step);
+    readout.head.center_sample = 2;  // of 8 samples: the first 6 of 16 were not measured, nor the last 2
+    stream.deliver(readout);
+  }
+  const auto scan = scan_of(stream);
+  const auto count = scan.kspace.sample_count();
+  ASSERT_EQ(count, 11 * samples);
+  EXPECT_EQ(scan.trajectory.k[0], -2);
+  EXPECT_EQ(scan.trajectory.k[samples - 1], 5);
+  EXPECT_EQ(scan.trajectory.k[count], -8);
+  EXPECT_EQ(scan.trajectory.k[count + count - 1], 2);
+  EXPECT_FALSE(says(stream.assembler.summary().inferred, "centre of k-space"));
+}
+
+TEST(VolumeAssembler, a_stack_has_its_centre_inferred_with_and_without_density_weights) {
+  for (const bool weights : {true, false}) {
+    auto header = header_8x8();
+    header.encoded_matrix = {8, 8, 4};
+    header.step_2 = Limit{3, 0};
+    Stream stream(header);
+    for (int partition = 0; partition < 4; ++partition)
+      for (int line = -4; line < 4; ++line) {
+        auto readout = line_readout(line, line);
+        readout.head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(partition);
+        if (weights) {
+          readout.head.trajectory_dimensions = 3;
+          readout.k.clear();
+          for (int s = 0; s < samples; ++s)
+            readout.k.insert(readout.k.end(),
+                             {float(s - samples / 2), float(line), std::abs(float(s - samples / 2)) / 8});
+        }
+        stream.deliver(readout);
+      }
+    const auto scan = scan_of(stream);
+    const auto count = scan.kspace.sample_count();
+    EXPECT_EQ(scan.trajectory.k[2 * count], -2) << weights;
+    EXPECT_EQ(scan.trajectory.k[3 * count - 1], 1);
+    EXPECT_TRUE(says(stream.assembler.summary().inferred, "taken to be step 2 of 4"));
+  }
+}
+
+TEST(VolumeAssembler, a_centre_left_at_zero_is_inferred_or_refused) {
+  const auto first_ky = [](Limit limit, std::initializer_list<int> steps) {
+    auto header = cartesian_header();
+    header.encoded_matrix = {8, 16, 1};
+    header.step_1 = limit;
+    Stream stream(header);
+    for (const int step : steps) stream.deliver(cartesian(step, step));
+    const auto scan = scan_of(stream);
+    return scan.trajectory.k[scan.kspace.sample_count()];
+  };
+  EXPECT_EQ(first_ky({15, 0}, {0, 5, 15}), -8);
+  EXPECT_EQ(first_ky({0, 0}, {0, 14}), -8) << "the limits are left out too";
+  EXPECT_EQ(first_ky({15, 0}, {6, 15}), -2) << "partial Fourier of a known matrix";
+  EXPECT_EQ(first_ky({11, 4}, {0, 11}), -4) << "partial Fourier with its centre stated";
+  EXPECT_EQ(first_ky({0, 0}, {0}), 0);
+  EXPECT_EQ(first_ky({5, 0}, {0, 5}), 0) << "at its word, while it fits";
+  const auto text = error_of([&] { first_ky({11, 0}, {0, 11}); });
+  EXPECT_CONTAINS(text, "encodingLimits.kspace_encoding_step_1.center");
+  EXPECT_CONTAINS(text, "steps to 11 of 16");
+  EXPECT_CONTAINS(text, "8 for a matrix of which the end was not measured, 6 where");
+}
+
+// --- Echo-planar readouts
+
+/// The value at k of coil 0 or 1 looking at three spots, a twentieth of the FOV wide along x, turned by a phase.
+Complex<double> echo(int coil, double kx, double ky, double phase) {
+  Complex<double> sum{};
+  for (const auto& [x, y, intensity] : {std::array{-0.21, 0.13, 1.0}, {0.08, -0.3, 0.7}, {0.17, 0.22, 0.4}}) {
+    const double angle = phase - 2 * std::numbers::pi * (kx * x + ky * y);
+    sum += (coil == 0 ? intensity : intensity * (1 - x)) * std::exp(-kx * kx / 36) *
+           Complex<double>(std::cos(angle), std::sin(angle));
+  }
+  return sum;
+}
+
+/// An EPI line of 32 samples; every second one reversed, which is late by `delay` samples and turned by 0.6 rad.
+OwnedReadout epi_line(int step, int ky, bool reversed, double delay, bool navigator) {
+  constexpr int length = 32;
+  auto readout = cartesian(0, step);
+  readout.head.number_of_samples = length;
+  readout.head.center_sample = length / 2;
+  if (reversed) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE);
+  if (navigator) readout.head.set_flag(ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA);
+  readout.values.clear();
+  for (int coil = 0; coil < coils; ++coil)
+    for (int s = 0; s < length; ++s) {
+      const int place = reversed ? length - 1 - s : s;
+      const auto value = echo(coil, place - length / 2 + (reversed ? delay : 0), ky, reversed ? 0.6 : 0);
+      readout.values.insert(readout.values.end(),
+                            {static_cast<float>(value.re), static_cast<float>(value.im)});
+    }
+  return readout;
+}
+
+/// Relative l2 error of k-space against that without delay; `navigators`: directions of those delivered.
+double epi_error(double delay, const std::vector<bool>& navigators, std::vector<std::string>& told) {
+  auto header = cartesian_header();
+  header.trajectory = "epi";
+  header.encoded_matrix = {32, 16, 1};
+  header.step_1 = Limit{15, 8};
+  Stream stream(header);
+  for (const bool reversed : navigators) stream.deliver(epi_line(8, 0, reversed, delay, true));
+  for (int step = 0; step < 16; ++step) stream.deliver(epi_line(step, step - 8, step % 2 == 1, delay, false));
+  const auto scan = scan_of(stream);
+  told = stream.assembler.summary().inferred;
+  const auto& missing = stream.assembler.summary().missing;
+  told.insert(told.end(), missing.begin(), missing.end());
+  told.insert(told.end(), scan.remarks.begin(), scan.remarks.end());
+  double difference = 0, all = 0;
+  const auto count = scan.kspace.sample_count();
+  for (int coil = 0; coil < coils; ++coil)
+    for (std::int64_t m = 0; m < count; ++m) {
+      const auto truth = echo(coil, scan.trajectory.k[m], scan.trajectory.k[count + m], 0);
+      difference += norm(Complex<double>(scan.kspace.values[coil * count + m]) - truth);
+      all += norm(truth);
+    }
+  return std::sqrt(difference / all);
+}
+
+TEST(VolumeAssembler, phase_correction_readouts_align_echoes_of_opposite_directions) {
+  std::vector<std::string> told;
+  for (const double delay : {0.0, 0.7, -1.6}) {
+    EXPECT_GE(epi_error(delay, {}, told), 0.4);
+    EXPECT_TRUE(says(told, "ghost at half the FOV"));
+    EXPECT_LE(epi_error(delay, {false, true, false}, told), 5e-3) << delay;  // what lies beyond the readout
+    EXPECT_TRUE(says(told, "by 3 phase-correction readouts"));
+    EXPECT_TRUE(says(told, "echoes of opposite directions differ by"));
+    EXPECT_GE(epi_error(delay, {false, false}, told), 0.4) << "navigators of one direction tell nothing";
+    EXPECT_TRUE(says(told, "ghost at half the FOV"));
+  }
 }
 
 }  // namespace

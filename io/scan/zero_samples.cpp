@@ -1,0 +1,122 @@
+#include "io/scan/zero_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace fhd::io {
+namespace {
+
+/// The samples to keep: those that are not zero in every coil; all where the zeros are no mask.
+template <class T>
+std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values) {
+  const auto coils = values.extent(0), samples = values.extent(1);
+  std::vector<char> holds_signal(static_cast<std::size_t>(samples));
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t m = 0; m < samples; ++m) {
+      const auto value = values[coil * samples + m];
+      if (value.re != 0 || value.im != 0) holds_signal[static_cast<std::size_t>(m)] = 1;
+    }
+  std::vector<std::int64_t> measured;
+  for (std::int64_t m = 0; m < samples; ++m)
+    if (holds_signal[static_cast<std::size_t>(m)]) measured.push_back(m);
+  const auto kept = static_cast<std::int64_t>(measured.size()), zeros = samples - kept;
+  bool is_mask = 100 * zeros > samples && 64 * kept >= samples;
+  double by_chance = 1;  // share of the samples whose parts would all be zero
+  for (std::int64_t coil = 0; coil < coils && is_mask; ++coil) {
+    std::int64_t zero_re = 0, zero_im = 0;
+    for (const auto m : measured) {
+      zero_re += values[coil * samples + m].re == 0;
+      zero_im += values[coil * samples + m].im == 0;
+    }
+    by_chance *= static_cast<double>(zero_re) / static_cast<double>(kept) * static_cast<double>(zero_im) /
+                 static_cast<double>(kept);
+  }
+  is_mask =
+      is_mask && static_cast<double>(zeros) * (1 - by_chance) > 10 * by_chance * static_cast<double>(kept);
+  if (is_mask) return measured;
+  measured.resize(static_cast<std::size_t>(samples));
+  for (std::int64_t m = 0; m < samples; ++m) measured[static_cast<std::size_t>(m)] = m;
+  return measured;
+}
+
+std::vector<std::int64_t> measured_samples(const KSpace& kspace) {
+  return kspace.in_double.empty() ? measured_samples(kspace.values) : measured_samples(kspace.in_double);
+}
+
+/// The chosen columns of values [row][column].
+template <class T>
+Array<T> columns(const Array<T>& values, const std::vector<std::int64_t>& chosen) {
+  const auto rows = values.extent(0), before = values.extent(1),
+             after = static_cast<std::int64_t>(chosen.size());
+  Array<T> result({rows, after});
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < after; ++i)
+      result[row * after + i] = values[row * before + chosen[static_cast<std::size_t>(i)]];
+  return result;
+}
+
+void keep(Trajectory& trajectory, KSpace& kspace, const std::vector<std::int64_t>& chosen) {
+  trajectory.k = columns(trajectory.k, chosen);
+  kspace.values = columns(kspace.values, chosen);
+  if (!kspace.in_double.empty()) kspace.in_double = columns(kspace.in_double, chosen);
+}
+
+bool are_whole_readouts(const std::vector<std::int64_t>& chosen, std::int64_t length) {
+  if (length < 1 || static_cast<std::int64_t>(chosen.size()) % length != 0) return false;
+  for (std::size_t i = 0; i < chosen.size(); i += static_cast<std::size_t>(length))
+    if (chosen[i] % length != 0 || chosen[i + static_cast<std::size_t>(length) - 1] != chosen[i] + length - 1)
+      return false;
+  return true;
+}
+
+class FileWithoutZeros final : public ScanFile {
+ public:
+  explicit FileWithoutZeros(std::unique_ptr<ScanFile> file)
+      : file_(std::move(file)), summary_(file_->summary()) {}
+  const ScanSummary& summary() const override { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    auto scan = file_->read(slice, repetition);
+    if (!leave_out_zeros(scan, summary_.readout_length)) summary_.readout_length = 0;
+    return scan;
+  }
+
+ private:
+  std::unique_ptr<ScanFile> file_;
+  ScanSummary summary_;
+};
+
+}  // namespace
+
+bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
+  if (scan.calibration) {
+    auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
+    if (const auto measured = measured_samples(kspace);
+        static_cast<std::int64_t>(measured.size()) < kspace.sample_count())
+      keep(trajectory, kspace, measured);
+  }
+  const auto samples = scan.kspace.sample_count();
+  const auto measured = measured_samples(scan.kspace);
+  const auto zeros = samples - static_cast<std::int64_t>(measured.size());
+  if (zeros == 0) return true;
+  keep(scan.trajectory, scan.kspace, measured);
+  if (scan.sample_time_s) {
+    Array<double> times({scan.kspace.sample_count()});
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      times[static_cast<std::int64_t>(i)] = (*scan.sample_time_s)[measured[i]];
+    scan.sample_time_s = std::move(times);
+  }
+  scan.remarks.push_back(
+      fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
+                  "they are left out "
+                  "as not measured (--zeros measured keeps them)",
+                  zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples)));
+  return are_whole_readouts(measured, readout_length);
+}
+
+std::unique_ptr<ScanFile> without_zeros(std::unique_ptr<ScanFile> file) {
+  return std::make_unique<FileWithoutZeros>(std::move(file));
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,87 @@
+// Zero-filled k-space, in every format, and what looks like it.
+#include "io/scan/zero_samples.hpp"
+#include "validation/tests/io/io_scans.hpp"
+
+namespace fhd::io {
+namespace {
+
+using ZeroSamples = FolderTest;
+constexpr std::int64_t readout = 20, readouts = 30, samples = readout * readouts;
+
+/// A scan of which `is_zero` says the samples that hold zeros.
+template <class IsZero>
+Scan filled(const IsZero& is_zero, std::int64_t coils = 3) {
+  auto scan = random_scan({16, 12, 1}, coils, readout, readouts);
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (std::int64_t coil = 0; coil < coils && is_zero(m); ++coil)
+      scan.kspace.values[coil * samples + m] = {};
+  return scan;
+}
+bool of_lines(std::int64_t m) { return m / readout % 3 != 0; }
+
+TEST_F(ZeroSamples, a_mask_is_left_out_and_said_whatever_the_format) {
+  const auto scan = filled(of_lines);
+  for (const auto& [name, format] :
+       {std::pair{"s.h5", ScanFormat::fhd}, {"s.mrd", ScanFormat::ismrmrd}, {"s.cfl", ScanFormat::bart}}) {
+    write_scan(path(name), format, {1, 1, readout, {scan}});
+    const auto file = open_scan(path(name));
+    const auto read = file->read(0, 0);
+    ASSERT_EQ(read.kspace.sample_count(), samples / 3) << name;
+    EXPECT_NO_THROW(read.validate(name));
+    EXPECT_EQ(read.kspace.values[readout + 4], scan.kspace.values[3 * readout + 4]);
+    EXPECT_NEAR(read.trajectory.k[readout + 4], scan.trajectory.k[3 * readout + 4], 1e-5);
+    ASSERT_EQ(read.remarks.size(), 1u);
+    EXPECT_CONTAINS(read.remarks[0], "400 of 600 samples (67 %) are exactly zero in every coil");
+    EXPECT_CONTAINS(read.remarks[0], "--zeros measured");
+    EXPECT_EQ(file->summary().readout_length, readout) << "whole readouts are left out";
+    ReadOptions measured;
+    measured.zeros_are_measured = true;
+    const auto as_stored = open_scan(path(name), measured)->read(0, 0);
+    EXPECT_EQ(as_stored.kspace.sample_count(), samples) << name;
+    EXPECT_TRUE(as_stored.remarks.empty());
+  }
+}
+
+TEST_F(ZeroSamples, times_and_calibration_follow) {
+  auto scan = filled([](std::int64_t m) { return m % 2 == 1; });
+  scan.calibration = Calibration{scan.trajectory, scan.kspace};
+  const auto before = scan;
+  EXPECT_FALSE(leave_out_zeros(scan, readout)) << "no whole readouts";
+  ASSERT_EQ(scan.kspace.sample_count(), samples / 2);
+  EXPECT_EQ((*scan.sample_time_s)[7], (*before.sample_time_s)[14]);
+  EXPECT_EQ(scan.calibration->kspace.sample_count(), samples / 2);
+  EXPECT_NO_THROW(scan.validate("scan"));
+}
+
+TEST_F(ZeroSamples, values_in_double_follow_and_count_where_single_precision_has_none) {
+  auto scan = filled(of_lines);
+  scan.kspace.in_double = converted<Complex<double>>(scan.kspace.values);
+  scan.calibration = Calibration{scan.trajectory, scan.kspace};
+  scan.kspace.in_double[readout + 4] = {1e-60, 0};  // of coil 0, on a line of zeros
+  leave_out_zeros(scan, readout);
+  ASSERT_EQ(scan.kspace.sample_count(), samples / 3 + 1);
+  EXPECT_EQ(scan.kspace.in_double[readout].re, 1e-60);
+  EXPECT_EQ(scan.calibration->kspace.in_double.extent(1), samples / 3);
+  EXPECT_NO_THROW(scan.validate("scan"));
+}
+
+TEST_F(ZeroSamples, few_or_accidental_zeros_are_measured) {
+  const auto kept = [](Scan scan) {
+    leave_out_zeros(scan, readout);
+    return scan.kspace.sample_count() == samples && scan.remarks.empty();
+  };
+  EXPECT_TRUE(kept(filled([](std::int64_t) { return false; })));
+  EXPECT_TRUE(kept(filled([](std::int64_t) { return true; }))) << "nothing is left";
+  EXPECT_TRUE(kept(filled([](std::int64_t m) { return m % 100 == 0; }))) << "one in a hundred";
+  EXPECT_FALSE(kept(filled([](std::int64_t m) { return m % 50 == 0; })));
+  EXPECT_TRUE(kept(filled([](std::int64_t m) { return m != 77; }))) << "one sample is no scan";
+  auto rounded = filled([](std::int64_t) { return false; }, 1);  // a small signal in whole numbers
+  for (auto& value : rounded.kspace.values)
+    value = {std::round(value.re * 1.2F), std::round(value.im * 1.2F)};
+  EXPECT_GE(std::count(rounded.kspace.values.begin(), rounded.kspace.values.end(), Complex<float>{}),
+            samples / 20);
+  EXPECT_TRUE(kept(rounded));
+}
+
+}  // namespace
+}  // namespace fhd::io
