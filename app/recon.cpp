@@ -87,7 +87,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     if (!first) quiet = true;
     if (!recon_options.threads_are_given()) share_processors(team->local_size());
   }
-  if (!output) output = default_output(scan);
+  output = output ? io::without_result_ending(*output) : default_output(scan);
   if (first) io::check_writable(*output, scan);
 
   read_options.precision = settings.precision;

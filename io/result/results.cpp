@@ -199,6 +199,16 @@ void write_report(hdf5::File& file, const std::string& json, const Provenance& p
 
 }  // namespace
 
+std::string without_result_ending(std::string name) {
+  for (const std::string_view ending : result_endings)
+    if (name.ends_with(ending) && name.size() > ending.size() &&
+        name[name.size() - ending.size() - 1] != '/') {
+      name.resize(name.size() - ending.size());
+      break;
+    }
+  return name;
+}
+
 void check_writable(const std::string& prefix, const std::string& input) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",

@@ -36,6 +36,8 @@ struct CompanionResults {
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
+/// "x.nii.gz" -> "x": a user may name the result by one of its files.
+std::string without_result_ending(std::string name);
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
 /// in the way, or one of them is the file `input`. Called before the work starts.

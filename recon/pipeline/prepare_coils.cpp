@@ -119,12 +119,13 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
                                         : "a reference of " + std::to_string(width) + " lines, less than " +
                                               std::to_string(least_reference_width);
   if (folding == Folding::refused)
-    throw Error("k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
-                live == 1
-                    ? "the image would fold; see it with settings.coils.allow_folding"
-                    : "keep the calibration readouts in the file (or the centre of k-space without gaps, 24 "
-                      "lines), supply maps, use settings.coils.maps = espirit; or see the folded image with "
-                      "settings.coils.allow_folding");
+    throw Error(
+        "k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
+        (live == 1               ? "the image would fold"
+         : !decision.uses_maps() ? "supply maps or let them be found, with settings.coils.maps = espirit"
+                                 : "keep the calibration readouts in the file (or the centre of k-space "
+                                   "without gaps, 24 lines), or supply maps") +
+            std::string("; see the folded image with settings.coils.allow_folding"));
   std::string why = "the image may be folded: " + sampled + ", and ";
   if (!facts.knows_maps()) {
     journal.setting("folding", "allowed");

@@ -96,6 +96,13 @@ class FileSizeLimit {
 class ResultsTest : public FolderTest {};
 using Results = ResultsTest;
 
+TEST_F(Results, are_named_by_any_of_their_files) {
+  EXPECT_EQ(without_result_ending("out/x.nii.gz"), "out/x");
+  EXPECT_EQ(without_result_ending("x.h5"), "x");
+  EXPECT_EQ(without_result_ending("x.2026"), "x.2026");
+  EXPECT_EQ(without_result_ending("out/.h5"), "out/.h5");
+}
+
 TEST_F(Results, image_is_read_back_exactly) {
   const auto series = random_series(oblique_geometry(), 2, 3);
   write_results(path("out"), series, some_provenance(6));
