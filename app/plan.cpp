@@ -16,6 +16,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "validation/certificate.hpp"
 
@@ -172,10 +173,9 @@ void print(const DevicePlan& plan) {
 std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings& how,
                                  const ChosenDevice& chosen) {
   std::vector<DevicePlan> plans{plan_on_cpu(sizes, how)};
-  if (is_method<CartesianFft>(how.settings) || !runs_on_gpu(transform_settings(how.settings).kind))
-    return plans;
   for (const auto& gpu : device::inventory().devices)
-    if (chosen.automatic || chosen.device == gpu.device) plans.push_back(plan_on_gpu(sizes, how, gpu));
+    if ((chosen.automatic || chosen.device == gpu.device) && device_for(how.settings, gpu.device).is_cuda())
+      plans.push_back(plan_on_gpu(sizes, how, gpu));
   return plans;
 }
 

@@ -19,7 +19,6 @@ constexpr const char* name_of(TransformKind kind) {
   constexpr const char* names[] = {"auto", "direct", "gridded"};
   return names[static_cast<int>(kind)];
 }
-constexpr bool runs_on_gpu(TransformKind) { return true; }
 
 /// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
 /// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
