@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
 #include "validation/certificate.hpp"
+#include "validation/verdict/causes.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -68,12 +70,28 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
   Report& report = result.reconstruction.report;
+  if (report.verdict) suspect(scan, report);
   report.predicted_stages = predicted_stages(scan);
   auto& prepared = result.reconstruction.prepared;
   if (companion_) result.gridded = companion_image(prepared ? *prepared : scan, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
+}
+
+/// What the verdict does not explain becomes a suspicion, with the likeliest cause.
+void ReconEngine::suspect(const Scan& scan, Report& report) const {
+  Verdict& verdict = *report.verdict;
+  if (verdict.judgement != Verdict::Judgement::unexplained) return;
+  const auto begin = std::chrono::steady_clock::now();
+  if (verdict.cause.empty())
+    verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or("");
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  report.stages.push_back({"search of a cause", taken.count()});
+  report.seconds += taken.count();
+  report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
+                                                      ? "; unit, trajectory, maps, calibration or motion?"
+                                                      : "; likeliest cause: " + verdict.cause));
 }
 
 /// The gridded image of the coils as they were used.

@@ -42,6 +42,7 @@ class ReconEngine {
  private:
   void make_reconstructors();
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
+  void suspect(const Scan& scan, Report& report) const;
   std::vector<Stage> predicted_stages(const Scan& scan) const;
 
   Settings settings_;

@@ -72,6 +72,39 @@ Json certificate_to_json(const Certificate& c) {
           {"seconds", c.seconds}};
 }
 
+Json misfits_to_json(const std::vector<Misfit>& misfits, const char* where) {
+  Json json = Json::array();
+  for (const auto& m : misfits)
+    json.push_back({{where, m.where},
+                    {"share_of_energy", m.energy},
+                    {"unexplained", m.unexplained},
+                    {"chi_squared", m.chi_squared > 0 ? Json(m.chi_squared) : Json(nullptr)}});
+  return json;
+}
+
+Json verdict_to_json(const Verdict& v) {
+  constexpr const char* judgements[] = {"explained", "untested", "not converged", "varies", "unexplained"};
+  Json changes = Json::array();
+  for (const auto& c : v.changes)
+    changes.push_back({{"what", c.what}, {"amount", c.amount}, {"unit", c.unit}, {"share_of_rest", c.share},
+                       {"deviations", c.deviations > 0 ? Json(c.deviations) : Json(nullptr)}});
+  return {{"judgement", judgements[static_cast<int>(v.judgement)]},
+          {"sentence", v.sentence},
+          {"cause", v.cause},
+          {"unexplained", v.unexplained},
+          {"tested", v.tested},
+          {"chi_squared", v.chi_squared > 0 ? Json(v.chi_squared) : Json(nullptr)},
+          {"noise_variance", v.noise_variance},
+          {"noise_is_measured", v.noise_is_measured},
+          {"by_radius", misfits_to_json(v.by_radius, "radius")},
+          {"by_coil", misfits_to_json(v.by_coil, "coil")},
+          {"changes", changes},
+          {"border", v.border},
+          {"air", v.air},
+          {"centre", v.centre},
+          {"seconds", v.seconds}};
+}
+
 Json report_to_json(const Report& report) {
   Json json{{"settings", pairs_to_json(report.settings)},
             {"stages", stages_to_json(report.stages)},
@@ -89,6 +122,7 @@ Json report_to_json(const Report& report) {
     json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
                              {"peak_bytes", report.device_peak_bytes}};
   if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
+  if (report.verdict) json["verdict"] = verdict_to_json(*report.verdict);
   if (!report.lambda_curve.empty()) {
     Json curve = Json::array();
     for (const auto& point : report.lambda_curve)
