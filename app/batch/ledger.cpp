@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "io/result/atomic_file.hpp"
+#include "io/result/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -24,7 +25,7 @@ fs::path claims_folder(const std::string& directory) { return fs::path(directory
 
 /// The NAME of a result file NAME.h5, NAME.manifest.json, ...
 std::string name_of(const std::string& file) {
-  for (const char* ending : {".manifest.json", ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
+  for (const char* ending : {".manifest.json", io::phase_ending, ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
     if (file.ends_with(ending)) return file.substr(0, file.size() - std::strlen(ending));
   return file;
 }
