@@ -143,7 +143,8 @@ bool BatchLedger::adopt(std::size_t scan) {
     end(scan, Outcome::Status::failed, manifest->error);
     return true;
   }
-  if (manifest->program_version != program_version) reason = "made by version " + manifest->program_version;
+  if (manifest->program_version != program_version && !work_.accepts_version)
+    reason = "made by version " + manifest->program_version;
   if (manifest->settings != work_.settings[work_.settings_of[scan]].recorded) reason = "settings changed";
   if (reason.empty())
     if (const auto missing = io::missing_product(work_.directory, *manifest))
@@ -177,6 +178,8 @@ void BatchLedger::end(std::size_t scan, Outcome::Status status, const std::strin
   if (status == Outcome::Status::finished || status == Outcome::Status::unchanged)
     if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
       outcome.manifest = std::move(*manifest);
+  if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
+    outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
   entries_[scan].claim.reset();
   log_.ended(work_.scans[scan], outcome, ours, totals(outcomes_));
 }

@@ -316,7 +316,7 @@ class WorkerProcess {
           auto before = io::read_manifest(path);
           unchanged = before && before->status == io::Manifest::Status::finished &&
                       before->input_sha256 == now.input_sha256 && before->settings == now.settings &&
-                      before->program_version == now.program_version &&
+                      (work_.accepts_version || before->program_version == now.program_version) &&
                       !io::missing_product(work_.directory, *before);
           if (unchanged) {  // other times of the same content
             before->scan = now.scan;

@@ -485,6 +485,9 @@ Json scan_json(const Json& row) {
   return scan;
 }
 
+/// Now, or in an earlier run.
+bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
+
 /// Links a scan that has a result to its page and picture in `folder`. Returns the bytes of its thumbnail.
 std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bool with_thumbnail) {
   const auto name = text_or(scan, "name");
@@ -495,7 +498,7 @@ std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bo
   };
   // A name is one file in this folder, whatever the summary says.
   const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
-  if (!safe || scan["status"] == "failed" || !exists(".h5")) return 0;
+  if (!safe || is_failed(scan) || !exists(".h5")) return 0;
   if (make_page) write_report_page({file(".h5")}, file(".html"));
   if (exists(".html")) scan["page"] = url_of(name + ".html");
   if (!exists(".png")) return 0;
@@ -517,7 +520,7 @@ std::string write_batch(const std::string& folder, bool make_pages, std::size_t 
     scans.push_back(std::move(scan));
   }
   const auto first_whole = std::stable_partition(scans.begin(), scans.end(),
-                                                 [](const Json& scan) { return scan["status"] == "failed"; });
+                                                 is_failed);
   const auto failed = first_whole - scans.begin();
   const auto path = (fs::path(folder) / "index.html").string();
   const auto page = [&] {
