@@ -123,6 +123,19 @@ std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
   }
 }
 
+namespace {
+
+/// From each to the next; 0 where that differs, or goes backwards.
+double even_step(const std::vector<std::int64_t>& numbers) {
+  if (numbers.size() < 2 || numbers[1] <= numbers[0]) return 0;
+  const auto step = numbers[1] - numbers[0];
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] - numbers[i - 1] != step) return 0;
+  return static_cast<double>(step);
+}
+
+}  // namespace
+
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line,
                          std::string input_sha256) {
@@ -136,6 +149,13 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   provenance_ = {
       program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
       slices};
+  if (!summary.repetition_counters.empty())
+    for (const auto i : repetitions)
+      provenance_.repetition_counters.push_back(summary.repetition_counters[static_cast<std::size_t>(i)]);
+  if (!summary.slice_counters.empty())
+    for (const auto i : slices)
+      provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
+  provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
 }
 
 void ScanResults::add(ReconResult made) {
@@ -155,7 +175,14 @@ std::string ScanResults::note_positions() {
   return notes.back();
 }
 
-void ScanResults::write(const std::string& prefix) {
+std::string ScanResults::name_of_last() const {
+  const auto last = static_cast<std::int64_t>(provenance_.reports.size()) - 1;
+  return io::name_of_repetition(provenance_.repetition_counters,
+                                static_cast<std::size_t>(last / series_.slice_count));
+}
+
+void ScanResults::write(const std::string& prefix, bool with_phase) {
+  companions_.with_phase = with_phase;
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);
 }

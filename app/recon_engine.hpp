@@ -76,7 +76,9 @@ class ScanResults {
   /// returned; empty where nothing is.
   std::string note_positions();
   /// OUT.h5, ...: see io::write_results.
-  void write(const std::string& prefix);
+  void write(const std::string& prefix, bool with_phase);
+  /// What the scan file calls the last volume, beside others of the results: "contrast 1"; empty where it does not.
+  std::string name_of_last() const;
 
  private:
   std::vector<Volume> volumes_;

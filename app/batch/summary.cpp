@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/batch/ledger.hpp"
 #include "io/result/atomic_file.hpp"
@@ -15,8 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_earlier(const Outcome& outcome) {
+  return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
+}
+
 bool has_results(const Outcome& outcome) {
-  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged;
+  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged ||
+         outcome.status == Outcome::Status::earlier;
 }
 
 /// RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
@@ -30,15 +37,14 @@ std::string csv(std::string text) {
 }
 
 std::string why(const Outcome& outcome) {
-  return outcome.status == Outcome::Status::failed || outcome.status == Outcome::Status::images
-             ? outcome.error
-             : outcome.reason;
+  return outcome.error.empty() ? outcome.reason : outcome.error;
 }
 
 }  // namespace
 
 const char* text(Outcome::Status status) {
-  constexpr const char* texts[] = {"not run", "finished", "unchanged", "no scan", "failed"};
+  constexpr const char* texts[] = {"not run", "finished", "unchanged",     "no scan",
+                                   "failed",  "earlier",  "failed earlier"};
   return texts[static_cast<int>(status)];
 }
 
@@ -49,7 +55,37 @@ BatchTotals totals(const std::vector<Outcome>& outcomes) {
                                           [&](const Outcome& outcome) { return outcome.status == status; }));
   };
   return {count(Status::finished), count(Status::unchanged), count(Status::images), count(Status::failed),
-          count(Status::open)};
+          count(Status::open), count(Status::earlier) + count(Status::failed_earlier)};
+}
+
+void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, std::vector<Outcome>& outcomes) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view ending = ".manifest.json";
+  std::set<std::string> known;
+  for (const auto& scan : scans) known.insert(scan.name);
+  std::map<std::string, io::Manifest> others;
+  std::error_code status;
+  for (fs::directory_iterator entry(directory, status), end; !status && entry != end; entry.increment(status)) {
+    auto name = entry->path().filename().string();
+    if (name.starts_with(".") || !name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    if (known.count(name) > 0) continue;
+    if (auto manifest = io::read_manifest(entry->path().string())) others.emplace(name, std::move(*manifest));
+  }
+  for (auto& [name, manifest] : others) {
+    Outcome outcome;
+    if (manifest.status == io::Manifest::Status::failed) {
+      outcome.status = Outcome::Status::failed_earlier;
+      outcome.error = manifest.error;
+    } else {
+      outcome.status = Outcome::Status::earlier;
+      if (const auto missing = io::missing_product(directory, manifest))
+        outcome.reason = *missing + " is missing or changed";
+    }
+    scans.push_back({manifest.scan, name});
+    outcome.manifest = std::move(manifest);
+    outcomes.push_back(std::move(outcome));
+  }
 }
 
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
@@ -62,7 +98,9 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   bool any = false;
   for (std::size_t i = 0; i < scans.size(); ++i) {
     const auto& outcome = outcomes[i];
-    if (outcome.status == Outcome::Status::images || (scans.size() > few && has_results(outcome))) continue;
+    if (outcome.status == Outcome::Status::images || is_earlier(outcome) ||
+        (scans.size() > few && has_results(outcome)))
+      continue;
     any = true;
     table += fmt::format("{:<{}}  {:<9}", scans[i].name, width, text(outcome.status));
     if (has_results(outcome)) {
@@ -81,10 +119,11 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   std::int64_t hits = 0;
   for (const auto& outcome : outcomes)
     if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
-  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed", scans.size(), t.finished,
-                       t.unchanged, t.failed);
+  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed",
+                       scans.size() - static_cast<std::size_t>(t.earlier), t.finished, t.unchanged, t.failed);
   if (t.images > 0) table += fmt::format(", {} hold images and no scan", t.images);
   if (t.open > 0) table += fmt::format(", {} not run", t.open);
+  if (t.earlier > 0) table += fmt::format("; {} more of earlier runs", t.earlier);
   table += fmt::format("; {:.1f} s", seconds);
   if (t.finished > 0 && seconds > 0) table += fmt::format(", {:.2f} scans/s", t.finished / seconds);
   if (hits > 0) table += fmt::format(", {} cache hits", hits);
@@ -124,7 +163,7 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
   const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
                   {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
                   {"failed", t.failed}, {"no_scans", t.images},       {"not_run", t.open},
-                  {"scans", rows}};
+                  {"earlier", t.earlier}, {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other

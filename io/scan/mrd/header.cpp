@@ -131,6 +131,11 @@ Header parse_header(const std::string& xml, const std::string& subject) {
       header.trajectory_unit = parameter.child_value("value");
   header.vendor = root.child("acquisitionSystemInformation").child_value("systemVendor");
   header.protocol = root.child("measurementInformation").child_value("protocolName");
+  const auto sequence = root.child("sequenceParameters");
+  if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {
+    const double ms = tr.text().as_double(0);
+    if (ms > 0 && ms < 1e7) header.excitation_time_s = ms * 1e-3;
+  }
   return header;
 }
 
