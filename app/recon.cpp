@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "app/commands.hpp"
@@ -26,7 +27,7 @@ struct ReconCommand {
   std::string scan;
   VolumeSelection selection;
   std::optional<std::string> output;
-  bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false;
+  bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false, strict = false;
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
@@ -34,7 +35,8 @@ struct ReconCommand {
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
   void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const;
-  void print_image(const Report& report, std::size_t number, std::size_t total, const std::string& name) const;
+  void print_image(const Report& report, std::size_t number, std::size_t total, const std::string& name,
+                   std::set<std::string>& warned) const;
 };
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
@@ -107,6 +109,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   reconstruct_volumes(*file, engine, results);
   if (!first) return 0;
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
+  results.require_trust(strict);
   results.write(*output, phase);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
@@ -121,24 +124,27 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, 
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
+  std::set<std::string> warned;  // what several images have is said once
   for (const auto& [repetition, slice] : results.volumes()) {
     const std::size_t number = results.reports().size() + 1;
     if (total > 1) progress.set_context(fmt::format("image {} of {}", number, total));
     results.add(engine(file.read(slice, repetition), progress.callback(), on_fallback));
     progress.clear();
-    print_image(results.reports().back(), number, total, results.name_of_last());
+    print_image(results.reports().back(), number, total, results.name_of_last(), warned);
   }
 }
 
 /// `number`: from 1. `name`: as the file counts it.
 void ReconCommand::print_image(const Report& report, std::size_t number, std::size_t total,
-                               const std::string& name) const {
+                               const std::string& name, std::set<std::string>& warned) const {
   const auto& certificate = report.certificate;
   if (certificate && !certificate->passed)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
   for (const auto& suspicion : report.suspicions)
     print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
+  for (const auto& warning : report.warnings)
+    if (warned.insert(warning).second) print_error(fmt::format("warning: image {}: {}", number, warning));
   if (quiet) return;
   const bool first = number == 1;
   if (first && verbose && !report.device_memory.empty()) {
@@ -154,6 +160,10 @@ void ReconCommand::print_image(const Report& report, std::size_t number, std::si
   const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
   fmt::print("image     {}{}\n", which, describe(report));
   if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
+  using Judgement = Verdict::Judgement;
+  if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&
+                                      (first || verbose || v->judgement != Judgement::explained))
+    fmt::print("verdict   {}\n", v->sentence);
 }
 
 }  // namespace
@@ -166,6 +176,8 @@ Run add_recon(CLI::App& app) {
                  "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
   app.add_flag("--force", command->force,
                "overwrite what is there under these names, also a result of another scan");
+  app.add_flag("--strict", command->strict,
+               "fail, and write nothing, where the image or the scan is suspicious");
   app.add_flag("--phase", command->phase, "also write OUT_phase.nii.gz, the phase in rad");
   command->selection.add_to(app);
   app.add_flag("--quiet", command->quiet, "print nothing but errors");

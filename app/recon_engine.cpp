@@ -10,10 +10,26 @@
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
 #include "validation/certificate.hpp"
+#include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
+#include "validation/verdict/readouts.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
+
+namespace {
+
+/// Does the work and adds its time as a stage.
+template <class Work>
+void timed(const char* name, Report& report, const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  report.stages.push_back({name, taken.count()});
+  report.seconds += taken.count();
+}
+
+}  // namespace
 
 ScanSizes header_sizes(const io::ScanSummary& summary) {
   ScanSizes sizes;
@@ -70,6 +86,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
   Report& report = result.reconstruction.report;
+  inspect(scan, report);
   if (report.verdict) suspect(scan, report);
   report.predicted_stages = predicted_stages(scan);
   auto& prepared = result.reconstruction.prepared;
@@ -79,16 +96,24 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   return result;
 }
 
+/// What the input doctor finds probably wrong becomes a warning.
+void ReconEngine::inspect(const Scan& scan, Report& report) const {
+  timed("input check", report, [&] {
+    const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
+    for (const auto& finding : diagnose(scan, length))
+      if (finding.severity >= Severity::warning)
+        report.warnings.push_back(finding.what +
+                                  (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+  });
+}
+
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
 void ReconEngine::suspect(const Scan& scan, Report& report) const {
   Verdict& verdict = *report.verdict;
   if (verdict.judgement != Verdict::Judgement::unexplained) return;
-  const auto begin = std::chrono::steady_clock::now();
   if (verdict.cause.empty())
-    verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or("");
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  report.stages.push_back({"search of a cause", taken.count()});
-  report.seconds += taken.count();
+    timed("search of a cause", report,
+          [&] { verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or(""); });
   report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
                                                       ? "; unit, trajectory, maps, calibration or motion?"
                                                       : "; likeliest cause: " + verdict.cause));
@@ -179,6 +204,15 @@ std::string ScanResults::name_of_last() const {
   const auto last = static_cast<std::int64_t>(provenance_.reports.size()) - 1;
   return io::name_of_repetition(provenance_.repetition_counters,
                                 static_cast<std::size_t>(last / series_.slice_count));
+}
+
+void ScanResults::require_trust(bool strict) const {
+  if (!strict) return;
+  for (const auto& report : provenance_.reports)
+    for (const auto* found : {&report.suspicions, &report.warnings})
+      if (!found->empty())
+        throw Error(path(), "a scan without doubts (--strict)", found->front(),
+                    "nothing was written; without --strict the image is written, with the warning");
 }
 
 void ScanResults::write(const std::string& prefix, bool with_phase) {

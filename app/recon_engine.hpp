@@ -42,6 +42,7 @@ class ReconEngine {
  private:
   void make_reconstructors();
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
+  void inspect(const Scan& scan, Report& report) const;
   void suspect(const Scan& scan, Report& report) const;
   std::vector<Stage> predicted_stages(const Scan& scan) const;
 
@@ -75,6 +76,8 @@ class ScanResults {
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
   /// returned; empty where nothing is.
   std::string note_positions();
+  /// With `strict`, throws Error where a report holds a suspicion or a warning.
+  void require_trust(bool strict) const;
   /// OUT.h5, ...: see io::write_results.
   void write(const std::string& prefix, bool with_phase);
   /// What the scan file calls the last volume, beside others of the results: "contrast 1"; empty where it does not.

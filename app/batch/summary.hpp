@@ -1,6 +1,7 @@
 #pragma once
 // What became of the scans of a batch: as a table for people, and in DIR/summary.csv and DIR/summary.json.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/batch/scans.hpp"
@@ -24,11 +25,17 @@ struct Outcome {
   io::Manifest manifest;  ///< where there are results
 };
 
-const char* text(Outcome::Status status);
+/// What a warning of a manifest begins with where the image, or the scan, is suspicious.
+inline constexpr std::string_view suspicious_mark = "suspicious: ";
+/// Whether there are results, and they are.
+bool is_suspicious(const Outcome& outcome);
+/// "finished", "unchanged, suspicious", ...
+std::string text(const Outcome& outcome);
 
 struct BatchTotals {
   int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
   int earlier = 0;  ///< finished or failed, of other runs
+  int suspicious = 0;  ///< of those finished or unchanged
   /// Whether every scan of this run has its results now, and there is at least one.
   bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
 };

@@ -249,6 +249,7 @@ JobOptions::JobOptions(const std::vector<std::string>& arguments)
 
 void JobOptions::add_to(CLI::App& app) {
   selection.add_to(app);
+  app.add_flag("--strict", strict, "a scan whose image or input is suspicious fails, without results");
   app.add_flag("--no-gridded-image", no_gridded_image,
                "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
   app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");

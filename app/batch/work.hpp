@@ -19,7 +19,7 @@ namespace fhd::app {
 /// The options of `fhd recon` that say what becomes of a scan.
 struct JobOptions {
   VolumeSelection selection;
-  bool no_gridded_image = false, phase = false;
+  bool no_gridded_image = false, phase = false, strict = false;
   io::ReadOptions read_options;
   ReconOptions recon;
   DeviceOption device;

@@ -132,6 +132,7 @@ class ScanJob {
   /// Writes PREFIX.* and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest) {
     const bool phase = settings->options.phase;
+    results_.require_trust(settings->options.strict);
     io::check_writable(prefix, results_.path(), phase);
     results_.write(prefix, phase);
     manifest.images = static_cast<std::int64_t>(results_.volumes().size());
@@ -139,7 +140,8 @@ class ScanJob {
       manifest.cache_hits += report.trajectory_hits;
       manifest.converged = manifest.converged && report.converged;
       manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
-      for (const auto& suspicion : report.suspicions) manifest.warnings.push_back("suspicious: " + suspicion);
+      for (const auto* found : {&report.suspicions, &report.warnings})
+        for (const auto& sentence : *found) manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
       if (const auto& c = report.certificate; c && !c->passed)
         manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
       if (report.relative_residuals.empty()) continue;

@@ -50,7 +50,10 @@ Json verdict_to_json(const Verdict& v) {
   constexpr const char* judgements[] = {"explained", "untested", "not converged", "varies", "unexplained"};
   Json changes = Json::array();
   for (const auto& c : v.changes)
-    changes.push_back({{"what", c.what}, {"amount", c.amount}, {"unit", c.unit}, {"share_of_rest", c.share},
+    changes.push_back({{"what", c.what},
+                       {"amount", c.amount},
+                       {"unit", c.unit},
+                       {"share_of_rest", c.share},
                        {"deviations", c.deviations > 0 ? Json(c.deviations) : Json(nullptr)}});
   return {{"judgement", judgements[static_cast<int>(v.judgement)]},
           {"sentence", v.sentence},

@@ -108,6 +108,7 @@ struct Report {
   std::vector<std::string> notes;  ///< decisions and warnings, one sentence each
   std::vector<std::string>
       suspicions;  ///< why the image may be wrong, one sentence each; empty: no reason known
+  std::vector<std::string> warnings;  ///< what is probably wrong with the input, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;

@@ -38,7 +38,8 @@ void verify(VerifierInput<T>& input, const Context& context) {
 template <class T>
 auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context) {
   return [&](const Array<Complex<T>>& image) {
-    const auto& transform = *operators.transform_of(verdict_transform(context.settings, operators.settings()));
+    const auto& transform =
+        *operators.transform_of(verdict_transform(context.settings, operators.settings()));
     Array<Complex<T>> samples(model.encoding->range(), context.device());
     model.encoding->forward_through(transform, image.to(context.device()), samples);
     return samples.to(Device::cpu());
@@ -49,7 +50,8 @@ auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Con
 
 template <class T>
 void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators, const Context& context) {
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
+                     const Context& context) {
   const Scan& scan = data.scan;
   auto input = input_of(data, coil, operators.promised_accuracy());
   if (!coil && scan.sensitivity_maps) {
@@ -94,11 +96,10 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
   verify(input, context);
 }
 
-#define FHD_INSTANTIATE(T)                                                                      \
-  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&, \
-                                   std::optional<std::int64_t>, TrajectoryOperators<T>&,        \
-                                   const Context&);                                             \
-  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,         \
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&,           \
+                                   std::optional<std::int64_t>, TrajectoryOperators<T>&, const Context&); \
+  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,                   \
                                       const Array<double>*, double, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

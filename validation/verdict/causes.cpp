@@ -62,7 +62,8 @@ Scan centre_of(const Scan& scan, int radius) {
   centre.kspace.values = Array<Complex<float>>(Shape{coils, count});
   for (Index i = 0; i < count; ++i) {
     const Index m = kept[static_cast<std::size_t>(i)];
-    for (Index axis = 0; axis < 3; ++axis) centre.trajectory.k[axis * count + i] = scan.trajectory.k[axis * all + m];
+    for (Index axis = 0; axis < 3; ++axis)
+      centre.trajectory.k[axis * count + i] = scan.trajectory.k[axis * all + m];
     for (Index coil = 0; coil < coils; ++coil)
       centre.kspace.values[coil * count + i] = scan.kspace.values[coil * all + m];
   }
@@ -76,8 +77,8 @@ SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 
   const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
   const auto nearest = [&](std::size_t axis, Index n) {
     const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
-    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2, Index{0},
-                      from[axis] - 1);
+    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
+                      Index{0}, from[axis] - 1);
   };
   Index i = 0;
   for (Index coil = 0; coil < maps.values.extent(0); ++coil)
@@ -85,7 +86,8 @@ SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 
       for (Index y = 0; y < to[1]; ++y)
         for (Index x = 0; x < to[0]; ++x)
           small.values[i++] =
-              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] + nearest(0, x)];
+              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
+                          nearest(0, x)];
   return small;
 }
 
@@ -104,7 +106,8 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     Settings settings{method, Precision::single_precision, coils};
     settings.coils.allow_folding = true;
     if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
-    const auto result = reconstruct(centre, settings, Execution{Device::cpu(), 1}, Services{nullptr, verifier});
+    const auto result =
+        reconstruct(centre, settings, Execution{Device::cpu(), 1}, Services{nullptr, verifier});
     const auto& verdict = result.report.verdict;
     return verdict && verdict->tested > 0.3 ? verdict->unexplained : std::numeric_limits<double>::infinity();
   } catch (const std::exception&) {
@@ -121,7 +124,8 @@ std::vector<double> energies(const Scan& scan) {
   const Index count = sample_count(scan);
   std::vector<double> energy(static_cast<std::size_t>(count));
   for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil)
-    for (Index m = 0; m < count; ++m) energy[static_cast<std::size_t>(m)] += norm(scan.kspace.values[coil * count + m]);
+    for (Index m = 0; m < count; ++m)
+      energy[static_cast<std::size_t>(m)] += norm(scan.kspace.values[coil * count + m]);
   return energy;
 }
 
@@ -138,7 +142,8 @@ bool is_spike(const std::vector<double>& energy, Index m) {
 Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
   const Index count = trajectory.sample_count();
   const auto square = [&](Index m) {
-    return std::pow(trajectory.k[m], 2) + std::pow(trajectory.k[count + m], 2) + std::pow(trajectory.k[2 * count + m], 2);
+    return std::pow(trajectory.k[m], 2) + std::pow(trajectory.k[count + m], 2) +
+           std::pow(trajectory.k[2 * count + m], 2);
   };
   Index best = first;
   for (Index m = first; m < last; ++m)
@@ -154,12 +159,14 @@ void align_phases(const Starts& starts, Scan& scan) {
   for (std::size_t j = 1; j + 1 < starts.size(); ++j) {
     Complex<float> sum{};
     const Index at = nearest_to_centre(scan.trajectory, starts[j], starts[j + 1]);
-    for (Index coil = 0; coil < coils; ++coil) sum += conj(values[coil * count + at]) * values[coil * count + first];
+    for (Index coil = 0; coil < coils; ++coil)
+      sum += conj(values[coil * count + at]) * values[coil * count + first];
     const float size = std::sqrt(norm(sum));
     if (!(size > 0)) continue;
     const Complex<float> turn{sum.re / size, sum.im / size};
     for (Index coil = 0; coil < coils; ++coil)
-      for (Index m = starts[j]; m < starts[j + 1]; ++m) values[coil * count + m] = turn * values[coil * count + m];
+      for (Index m = starts[j]; m < starts[j + 1]; ++m)
+        values[coil * count + m] = turn * values[coil * count + m];
   }
 }
 
@@ -173,7 +180,8 @@ void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
   const auto select = [&](auto& values) {
     std::remove_reference_t<decltype(values)> part(Shape{values.extent(0), left});
     for (Index row = 0; row < values.extent(0); ++row)
-      for (Index i = 0; i < left; ++i) part[row * left + i] = values[row * count + kept[static_cast<std::size_t>(i)]];
+      for (Index i = 0; i < left; ++i)
+        part[row * left + i] = values[row * count + kept[static_cast<std::size_t>(i)]];
     values = std::move(part);
   };
   select(scan.trajectory.k);
@@ -205,7 +213,8 @@ void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
   double* k = scan.trajectory.k.data();
   for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
     const Index last = starts[j + 1] - 1;
-    const double angle = step_degrees * std::numbers::pi / 180 * static_cast<double>(j) - std::atan2(k[count + last], k[last]);
+    const double angle =
+        step_degrees * std::numbers::pi / 180 * static_cast<double>(j) - std::atan2(k[count + last], k[last]);
     const double c = std::cos(angle), s = std::sin(angle);
     for (Index m = starts[j]; m <= last; ++m) {
       const double x = k[m], y = k[count + m];
@@ -255,14 +264,10 @@ class Alternatives {
   Index count() const { return sample_count(scan_); }
   Index readout_count() const { return static_cast<Index>(starts_.size()) - 1; }
   bool is_long(int axis) const { return scan_.geometry.matrix_size[static_cast<std::size_t>(axis)] > 1; }
-  /// All readouts are of one length, and there are several.
-  bool is_regular() const {
-    for (std::size_t j = 1; j + 1 < starts_.size(); ++j)
-      if (starts_[j + 1] - starts_[j] != starts_[1] - starts_[0]) return false;
-    return starts_.size() > 2 && starts_[1] > 1;
-  }
 
-  void add(std::string cause, std::function<void(Scan&)> undo) { list_.push_back({std::move(cause), std::move(undo)}); }
+  void add(std::string cause, std::function<void(Scan&)> undo) {
+    list_.push_back({std::move(cause), std::move(undo)});
+  }
   /// The samples of the data at position m are those that were told for `source(m)`.
   void add_order(std::string cause, std::function<Index(Index)> source) {
     add(std::move(cause), [source = std::move(source)](Scan& scan) {
@@ -283,7 +288,8 @@ class Alternatives {
         for (Index i = 0; i < 3 * all; ++i) scan.trajectory.k[i] *= factor[static_cast<std::size_t>(i / all)];
       });
     };
-    for (const double factor : {2.0, std::numbers::pi, 2 * std::numbers::pi, 1.25, 0.8, 0.5, 1 / std::numbers::pi})
+    for (const double factor :
+         {2.0, std::numbers::pi, 2 * std::numbers::pi, 1.25, 0.8, 0.5, 1 / std::numbers::pi})
       times(fmt::format("the scale of k-space (unit or FOV): k is {:.3g} times as long as told", factor),
             {factor, factor, factor});
     for (int axis = 0; axis < 3; ++axis)
@@ -291,7 +297,8 @@ class Alternatives {
         std::array<double, 3> factors{1, 1, 1};
         factors[static_cast<std::size_t>(axis)] = factor;
         if (is_long(axis))
-          times(fmt::format("the scale of k_{} (FOV along {}): {} times as long as told", "xyz"[axis], "xyz"[axis], factor),
+          times(fmt::format("the scale of k_{} (FOV along {}): {} times as long as told", "xyz"[axis],
+                            "xyz"[axis], factor),
                 factors);
       }
   }
@@ -316,7 +323,8 @@ class Alternatives {
              [a = a, b = b](auto& k) { std::swap(k[a], k[b]); });
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (is_long(static_cast<int>(axis)))
-        turn(fmt::format("the sign of k_{} (mirrored)", "xyz"[axis]), [axis](auto& k) { k[axis] = -k[axis]; });
+        turn(fmt::format("the sign of k_{} (mirrored)", "xyz"[axis]),
+             [axis](auto& k) { k[axis] = -k[axis]; });
     turn("the sign of k, or conjugated data", [](auto& k) {
       for (double& value : k) value = -value;
     });
@@ -338,9 +346,10 @@ class Alternatives {
   }
 
   void orders() {
-    if (!is_regular()) return;
-    const Index length = starts_[1], readouts = readout_count();
-    add_order("the readouts are reversed in time", [=](Index m) { return m / length * length + length - 1 - m % length; });
+    const Index length = readout_length(starts_), readouts = readout_count();
+    if (length < 2 || readouts < 2) return;
+    add_order("the readouts are reversed in time",
+              [=](Index m) { return m / length * length + length - 1 - m % length; });
     for (const Index odd : {0, 1})
       add_order("every other readout is reversed in time", [=](Index m) {
         return m / length % 2 == odd ? m : m / length * length + length - 1 - m % length;
@@ -365,7 +374,8 @@ class Alternatives {
       add("the phase of the readouts changes from one to the next",
           [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
       const Index half = starts_[starts_.size() / 2];
-      add_part("motion: the first and the second half of the readouts do not agree", [=](Index m) { return m < half; });
+      add_part("motion: the first and the second half of the readouts do not agree",
+               [=](Index m) { return m < half; });
       add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
         return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
       });

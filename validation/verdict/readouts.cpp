@@ -10,8 +10,8 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
   const double* k = trajectory.k.data();
   std::vector<double> steps(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)));
   for (std::int64_t m = 0; m + 1 < count; ++m)
-    steps[static_cast<std::size_t>(m)] = std::hypot(k[m + 1] - k[m], k[count + m + 1] - k[count + m],
-                                                    k[2 * count + m + 1] - k[2 * count + m]);
+    steps[static_cast<std::size_t>(m)] =
+        std::hypot(k[m + 1] - k[m], k[count + m + 1] - k[count + m], k[2 * count + m + 1] - k[2 * count + m]);
   std::vector<std::int64_t> starts{0};
   if (!steps.empty()) {
     std::vector<double> sorted(steps);
@@ -22,6 +22,13 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
   }
   starts.push_back(count);
   return starts;
+}
+
+std::int64_t readout_length(const std::vector<std::int64_t>& starts) {
+  const std::int64_t length = starts.size() < 2 ? 0 : starts[1] - starts[0];
+  for (std::size_t j = 1; j + 1 < starts.size(); ++j)
+    if (starts[j + 1] - starts[j] != length) return 0;
+  return length;
 }
 
 Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts) {

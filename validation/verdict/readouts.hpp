@@ -11,6 +11,9 @@ namespace fhd::validation {
 /// four times the median one. Steps that nowhere differ make one readout.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
 
+/// Samples of each readout; 0 where they are not all of one length.
+std::int64_t readout_length(const std::vector<std::int64_t>& starts);
+
 /// dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
 /// difference, at the ends the one-sided; 0 in a readout of one sample.
 Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts);

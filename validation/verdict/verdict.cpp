@@ -88,14 +88,17 @@ class Judge {
     return e_.sample_scale *
            (e_.samples_in_double ? value_of(e_.samples_in_double[i]) : value_of(e_.samples[i]));
   }
-  Value rest(Index coil, Index m) const { return data(coil, m) - value_of(e_.predicted[coil * samples_ + m]); }
+  Value rest(Index coil, Index m) const {
+    return data(coil, m) - value_of(e_.predicted[coil * samples_ + m]);
+  }
   double k(int axis, Index m) const { return e_.trajectory.k[axis * samples_ + m]; }
   bool is_long(int axis) const { return e_.matrix_size[static_cast<std::size_t>(axis)] > 1; }
 
   std::uint8_t shell(Index m) const {
     double square = 0;
     for (int axis = 0; axis < 3; ++axis)
-      if (is_long(axis)) square += std::pow(2 * k(axis, m) / e_.matrix_size[static_cast<std::size_t>(axis)], 2);
+      if (is_long(axis))
+        square += std::pow(2 * k(axis, m) / e_.matrix_size[static_cast<std::size_t>(axis)], 2);
     const auto found = std::lower_bound(shell_radii.begin(), shell_radii.end() - 1, std::sqrt(square));
     return static_cast<std::uint8_t>(found - shell_radii.begin());
   }
@@ -131,8 +134,8 @@ class Judge {
 
   /// Values that the unknowns of a shell leave over; at most a few: it says nothing.
   double freedom(std::size_t s) const {
-    const double cells =
-        cells_within(shell_radii[s], e_.matrix_size) - (s > 0 ? cells_within(shell_radii[s - 1], e_.matrix_size) : 0);
+    const double cells = cells_within(shell_radii[s], e_.matrix_size) -
+                         (s > 0 ? cells_within(shell_radii[s - 1], e_.matrix_size) : 0);
     return shells_[s].count - std::min(cells, shells_[s].count);
   }
   bool tells(std::size_t s) const {
@@ -149,7 +152,8 @@ class Judge {
     double least = std::numeric_limits<double>::infinity(), all = 0;
     for (std::size_t s = 0; s < shell_radii.size(); ++s) all += freedom(s);
     for (std::size_t s = 0; s < shell_radii.size(); ++s)
-      if (tells(s) && freedom(s) > 0.1 * all) least = std::min(least, shells_[s].rest_of_shape() / freedom(s));
+      if (tells(s) && freedom(s) > 0.1 * all)
+        least = std::min(least, shells_[s].rest_of_shape() / freedom(s));
     if (least < (v.noise_is_measured ? v.noise_variance : std::numeric_limits<double>::infinity()))
       v.noise_variance = least, v.noise_is_measured = false;
   }
@@ -193,14 +197,16 @@ class Judge {
     a = std::sqrt(amplitude / positive(weight)), b = std::sqrt(phase / positive(weight));
     if (count > 1) {
       v.changes.push_back({"signal of the readouts", 100 * a, "%", share(amplitude, count / 2, v)});
-      v.changes.push_back({"phase of the readouts", b * 180 / std::numbers::pi, "degrees", share(phase, count / 2, v)});
+      v.changes.push_back(
+          {"phase of the readouts", b * 180 / std::numbers::pi, "degrees", share(phase, count / 2, v)});
     }
     for (const Gain& g : coil_gains_) {
       if (g.prediction <= 0) continue;
       coils += std::norm(g.product) / g.prediction;
       largest = std::max(largest, std::abs(g.product) / g.prediction);
     }
-    if (coil_gains_.size() > 1) v.changes.push_back({"gain of a coil", 100 * largest, "%", share(coils, 1, v)});
+    if (coil_gains_.size() > 1)
+      v.changes.push_back({"gain of a coil", 100 * largest, "%", share(coils, 1, v)});
   }
 
   /// Re <v, r> and |v|^2 of v = weight(m) values(c, m).
@@ -218,10 +224,13 @@ class Judge {
       }
     return sum;
   }
-  void add_change(Verdict& v, const char* what, const Projection& p, double unit_factor, const char* unit) const {
+  void add_change(Verdict& v, const char* what, const Projection& p, double unit_factor,
+                  const char* unit) const {
     if (p.square <= 0) return;
-    v.changes.push_back({what, p.onto / p.square * unit_factor, unit, share(p.onto * p.onto / p.square, 1, v)});
-    if (v.noise_variance > 0) v.changes.back().deviations = std::abs(p.onto) / std::sqrt(p.square * v.noise_variance / 2);
+    v.changes.push_back(
+        {what, p.onto / p.square * unit_factor, unit, share(p.onto * p.onto / p.square, 1, v)});
+    if (v.noise_variance > 0)
+      v.changes.back().deviations = std::abs(p.onto) / std::sqrt(p.square * v.noise_variance / 2);
   }
 
   Array<Complex<T>> encoded(const std::function<double(Index)>& factor) const {
@@ -237,11 +246,13 @@ class Judge {
     try_delays(v);
     const auto time = times();
     const Value i(0, 1);
-    add_change(v, "frequency offset", project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
+    add_change(v, "frequency offset",
+               project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
                0.5 / std::numbers::pi, e_.sample_time_s ? "Hz" : "turns per readout");
     if (e_.field_map == nullptr) return;
     const auto turned = encoded([&](Index p) { return (*e_.field_map)[p]; });
-    add_change(v, "field map", project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100, "%");
+    add_change(v, "field map", project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100,
+               "%");
   }
 
   /// Delays of the readouts along every axis at once: sum_b <v_a, v_b> tau_b = <v_a, r>.
@@ -255,9 +266,8 @@ class Judge {
       if (!is_long(axis) || std::all_of(step, step + samples_, [](double x) { return x == 0; })) continue;
       const Index stride = axis == 0 ? 1 : axis == 1 ? n[0] : Index{n[0]} * n[1];
       const int length = n[static_cast<std::size_t>(axis)];
-      const auto moment = encoded([&](Index p) {
-        return static_cast<double>(p / stride % length - length / 2) / length;
-      });
+      const auto moment =
+          encoded([&](Index p) { return static_cast<double>(p / stride % length - length / 2) / length; });
       const auto found = project(moment, [&](Index m) { return -i * (2 * std::numbers::pi * step[m]); });
       if (found.square <= 0) continue;
       explained += found.onto * found.onto / found.square;
@@ -273,8 +283,9 @@ class Judge {
     for (std::size_t j = 0; j + 1 < starts_.size(); ++j)
       for (Index m = starts_[j]; m < starts_[j + 1]; ++m) {
         auto& t = time[static_cast<std::size_t>(m)];
-        t = e_.sample_time_s ? (*e_.sample_time_s)[m]
-                             : static_cast<double>(m - starts_[j]) / static_cast<double>(starts_[j + 1] - starts_[j]);
+        t = e_.sample_time_s
+                ? (*e_.sample_time_s)[m]
+                : static_cast<double>(m - starts_[j]) / static_cast<double>(starts_[j + 1] - starts_[j]);
         mean += t / static_cast<double>(samples_);
       }
     for (double& t : time) t -= mean;

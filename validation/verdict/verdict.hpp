@@ -18,5 +18,4 @@ namespace fhd::validation {
 template <class T>
 Verdict judge(const VerifierInput<T>& input);
 
-
 }  // namespace fhd::validation

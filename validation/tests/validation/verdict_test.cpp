@@ -182,7 +182,8 @@ TEST(Causes, name_what_was_planted) {
   expect("maps", [&](Scan& s) {
     const auto told = s.sensitivity_maps->values;
     const auto of_coil = told.size() / told.extent(0);
-    for (std::int64_t i = 0; i < told.size(); ++i) s.sensitivity_maps->values[i] = told[(i + of_coil) % told.size()];
+    for (std::int64_t i = 0; i < told.size(); ++i)
+      s.sensitivity_maps->values[i] = told[(i + of_coil) % told.size()];
   });
 }
 
