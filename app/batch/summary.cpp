@@ -36,9 +36,7 @@ std::string csv(std::string text) {
   return quoted + "\"";
 }
 
-std::string why(const Outcome& outcome) {
-  return outcome.error.empty() ? outcome.reason : outcome.error;
-}
+std::string why(const Outcome& outcome) { return outcome.error.empty() ? outcome.reason : outcome.error; }
 
 }  // namespace
 
@@ -54,18 +52,21 @@ BatchTotals totals(const std::vector<Outcome>& outcomes) {
     return static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(),
                                           [&](const Outcome& outcome) { return outcome.status == status; }));
   };
-  return {count(Status::finished), count(Status::unchanged), count(Status::images), count(Status::failed),
-          count(Status::open), count(Status::earlier) + count(Status::failed_earlier)};
+  return {count(Status::finished), count(Status::unchanged),
+          count(Status::images),   count(Status::failed),
+          count(Status::open),     count(Status::earlier) + count(Status::failed_earlier)};
 }
 
-void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, std::vector<Outcome>& outcomes) {
+void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
+                 std::vector<Outcome>& outcomes) {
   namespace fs = std::filesystem;
   constexpr std::string_view ending = ".manifest.json";
   std::set<std::string> known;
   for (const auto& scan : scans) known.insert(scan.name);
   std::map<std::string, io::Manifest> others;
   std::error_code status;
-  for (fs::directory_iterator entry(directory, status), end; !status && entry != end; entry.increment(status)) {
+  for (fs::directory_iterator entry(directory, status), end; !status && entry != end;
+       entry.increment(status)) {
     auto name = entry->path().filename().string();
     if (name.starts_with(".") || !name.ends_with(ending)) continue;
     name.resize(name.size() - ending.size());
@@ -160,10 +161,17 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
     rows.push_back(std::move(row));
   }
   const auto t = totals(outcomes);
-  const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
-                  {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
-                  {"failed", t.failed}, {"no_scans", t.images},       {"not_run", t.open},
-                  {"earlier", t.earlier}, {"scans", rows}};
+  const Json json{{"program", "fhd"},
+                  {"version", program_version},
+                  {"command_line", command_line},
+                  {"seconds", seconds},
+                  {"finished", t.finished},
+                  {"unchanged", t.unchanged},
+                  {"failed", t.failed},
+                  {"no_scans", t.images},
+                  {"not_run", t.open},
+                  {"earlier", t.earlier},
+                  {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
