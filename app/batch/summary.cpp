@@ -182,10 +182,18 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
     rows.push_back(std::move(row));
   }
   const auto t = totals(outcomes);
-  const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
-                  {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
-                  {"failed", t.failed}, {"suspicious", t.suspicious}, {"no_scans", t.images},
-                  {"not_run", t.open},  {"earlier", t.earlier},       {"scans", rows}};
+  const Json json{{"program", "fhd"},
+                  {"version", program_version},
+                  {"command_line", command_line},
+                  {"seconds", seconds},
+                  {"finished", t.finished},
+                  {"unchanged", t.unchanged},
+                  {"failed", t.failed},
+                  {"suspicious", t.suspicious},
+                  {"no_scans", t.images},
+                  {"not_run", t.open},
+                  {"earlier", t.earlier},
+                  {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other

@@ -1,6 +1,7 @@
 #include "io/page/report_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -11,8 +12,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <set>
 
 #include "io/hdf5.hpp"
+#include "io/page/judgements.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
@@ -240,47 +243,6 @@ std::string text_or(const Json& json, const char* name, const std::string& other
   return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
 }
 
-/// How much of the allowed error a certificate found; infinite where a figure is missing that must be there.
-/// Reports write null for what was not checked, and JSON has nothing else for what is not a number.
-double severity(const Json& certificate) {
-  constexpr double missing = std::numeric_limits<double>::infinity();
-  const auto figure = [&](const char* name) {
-    return certificate.contains(name) && certificate[name].is_number() ? certificate[name].get<double>()
-                                                                       : missing;
-  };
-  // The adjoint is always checked; the others where a system was solved, all of them.
-  double worst = figure("adjoint_error");
-  int solved = 0;
-  for (const char* name : {"forward_error", "normal_error", "true_residual"})
-    if (std::isfinite(figure(name))) ++solved;
-  if (!std::isfinite(worst) || !std::isfinite(figure("requested")) || (solved != 0 && solved != 3))
-    return missing;
-  if (solved == 3) worst = std::max({worst, figure("forward_error"), figure("normal_error")});
-  return worst / figure("requested");
-}
-
-/// The worst certificate of all images: one that failed, and of those the largest error. One that says
-/// "passed" without its figures did not pass.
-void add_certificate(Json& result, const Json& report) {
-  if (!report.contains("images") || !report["images"].is_array()) return;
-  std::int64_t certified = 0, failed = 0;
-  std::pair<bool, double> worst{false, -1};
-  for (const auto& image : report["images"]) {
-    if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
-    Json certificate = image["certificate"];
-    const double error = severity(certificate);
-    const bool told = certificate.contains("passed") && certificate["passed"] == Json(true);
-    certificate["passed"] = told && std::isfinite(error);
-    ++certified;
-    if (!certificate["passed"]) ++failed;
-    const std::pair found{!certificate["passed"].get<bool>(), error};
-    if (found <= worst) continue;
-    worst = found;
-    result["certificate"] = certificate;
-  }
-  result["certified"] = {{"images", report["images"].size()}, {"certified", certified}, {"failed", failed}};
-}
-
 template <class T>
 Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::size_t axes) {
   const auto dataset = file.dataset(name);
@@ -315,7 +277,7 @@ std::string subtitle_of(const ImageSeries& series, bool has_reports) {
   if (series.slice_count > 1) text += fmt::format(", {} slices", series.slice_count);
   if (series.repetition_count > 1) text += fmt::format(", {} repetitions", series.repetition_count);
   if (has_reports && series.images.size() > 1)
-    text += "; the certificate is the worst of all, convergence and time are of the first image";
+    text += "; certificate and verdict are the worst of all, convergence and time are of the first image";
   return text;
 }
 
@@ -349,7 +311,7 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
                          {"bottom", side(geometry.phase_direction, false)}};
 }
 
-/// What the report tells: of the first image, but for the certificate.
+/// What the report tells: of the first image, but for certificate and verdict.
 void add_report(Json& result, const Json& report) {
   const bool has_images =
       report.contains("images") && report["images"].is_array() && !report["images"].empty();
@@ -367,6 +329,7 @@ void add_report(Json& result, const Json& report) {
   result["data_residual"] = field("data_residual");
   result["notes"] = list("notes");
   add_certificate(result, report);
+  add_verdict(result, report);
   if (field("lambda_curve").is_array() && field("lambda").is_number() &&
       field("largest_eigenvalue").is_number()) {
     result["lambda_curve"] = field("lambda_curve");
@@ -391,11 +354,21 @@ Json provenance_json(const Json& report, const std::string& path) {
   return provenance;
 }
 
-Json result_json(const std::string& path, std::size_t most_voxels) {
+/// "brain" of out/brain.h5; where two would be the same, those as they were given, without their ending.
+std::vector<std::string> names_of(const std::vector<std::string>& results) {
+  std::vector<std::string> stems, paths;
+  for (const auto& path : results) {
+    stems.push_back(fs::path(path).stem().string());
+    paths.push_back(without_result_ending(path));
+  }
+  return std::set<std::string>(stems.begin(), stems.end()).size() == stems.size() ? stems : paths;
+}
+
+Json result_json(const std::string& path, const std::string& title, std::size_t most_voxels) {
   const ImageSeries series = read_image(path);
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
-  Json result{{"title", fs::path(path).filename().string()},
+  Json result{{"title", title},
               {"subtitle", subtitle_of(series, report.contains("images"))}};
   add_images(result, file, series,
              {series, report.contains("images") ? report["images"] : Json(), most_voxels});
@@ -408,14 +381,23 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
   return result;
 }
 
-/// The page with its data. '<' would let a file name end the script.
+/// Text between the tags of a page.
+std::string escaped(const std::string& text) {
+  std::string html;
+  for (const char c : text) html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return html;
+}
+
+/// The page with its data and title. '<' would let a file name end the script.
 std::string filled(const Json& data) {
   std::string json;
   for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
     json += c == '<' ? std::string("\\u003c") : std::string(1, c);
   std::string page = report_page_template;
   constexpr std::string_view mark = "@DATA@";
-  return page.replace(page.find(mark), mark.size(), json);
+  page.replace(page.find(mark), mark.size(), json);
+  constexpr std::string_view title = "@TITLE@";  // before the data, whatever these hold
+  return page.replace(page.find(title), title.size(), escaped(text_or(data, "title")));
 }
 
 void write_page(const std::string& page, const std::string& path) {
@@ -448,10 +430,13 @@ std::string url_of(const std::string& name) {
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels) {
   if (results.empty()) throw Error("report", "at least one result", "none", "give OUT.h5 of 'fhd recon'");
   Json list = Json::array();
-  for (const auto& path : results)
-    list.push_back(result_json(path, std::max<std::size_t>(most_voxels / results.size(), 20000)));
-  const std::string title = results.size() == 1 ? fs::path(results.front()).stem().string()
-                                                : fmt::format("{} results", results.size());
+  const auto names = names_of(results);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    list.push_back(result_json(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+  constexpr std::size_t most_names = 3;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
+  std::string title = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  if (names.size() > most_names) title += fmt::format(" and {} more", names.size() - most_names);
   return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
 }
 

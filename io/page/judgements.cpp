@@ -1,0 +1,93 @@
+#include "io/page/judgements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace fhd::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// How much of the allowed error a certificate found; infinite where a figure is missing that must be there.
+/// Reports write null for what was not checked, and JSON has nothing else for what is not a number.
+double severity(const Json& certificate) {
+  constexpr double missing = std::numeric_limits<double>::infinity();
+  const auto figure = [&](const char* name) {
+    return certificate.contains(name) && certificate[name].is_number() ? certificate[name].get<double>()
+                                                                       : missing;
+  };
+  // The adjoint is always checked; the others where a system was solved, all of them.
+  double worst = figure("adjoint_error");
+  int solved = 0;
+  for (const char* name : {"forward_error", "normal_error", "true_residual"})
+    if (std::isfinite(figure(name))) ++solved;
+  if (!std::isfinite(worst) || !std::isfinite(figure("requested")) || (solved != 0 && solved != 3))
+    return missing;
+  if (solved == 3) worst = std::max({worst, figure("forward_error"), figure("normal_error")});
+  return worst / figure("requested");
+}
+
+/// How much a reader must know of it.
+int severity_of_verdict(const Json& verdict) {
+  constexpr const char* mildest_first[] = {"explained", "untested", "varies", "not converged", "unexplained"};
+  const auto found = verdict.contains("judgement") ? verdict["judgement"] : Json();
+  for (int i = 0; i < 5; ++i)
+    if (found == mildest_first[i]) return i;
+  return 5;
+}
+
+/// The sentences under this name in the report of an image, with the number of the image where there are several; the
+/// same one comes once.
+void add_sentences(Json& list, const Json& images, const char* name) {
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (!images[i].is_object() || !images[i].contains(name) || !images[i][name].is_array()) continue;
+    for (const auto& sentence : images[i][name]) {
+      const auto same = [&](const Json& other) { return other["text"] == sentence; };
+      if (sentence.is_string() && std::none_of(list.begin(), list.end(), same))
+        list.push_back({{"image", images.size() > 1 ? static_cast<int>(i + 1) : 0}, {"text", sentence}});
+    }
+  }
+}
+
+}  // namespace
+
+void add_certificate(Json& result, const Json& report) {
+  if (!report.contains("images") || !report["images"].is_array()) return;
+  std::int64_t certified = 0, failed = 0;
+  std::pair<bool, double> worst{false, -1};
+  for (const auto& image : report["images"]) {
+    if (!image.is_object() || !image.contains("certificate") || !image["certificate"].is_object()) continue;
+    Json certificate = image["certificate"];
+    const double error = severity(certificate);
+    const bool told = certificate.contains("passed") && certificate["passed"] == Json(true);
+    certificate["passed"] = told && std::isfinite(error);
+    ++certified;
+    if (!certificate["passed"]) ++failed;
+    const std::pair found{!certificate["passed"].get<bool>(), error};
+    if (found <= worst) continue;
+    worst = found;
+    result["certificate"] = certificate;
+  }
+  result["certified"] = {{"images", report["images"].size()}, {"certified", certified}, {"failed", failed}};
+}
+
+void add_verdict(Json& result, const Json& report) {
+  if (!report.contains("images") || !report["images"].is_array()) return;
+  const Json& images = report["images"];
+  Json suspicions = Json::array(), warnings = Json::array();
+  add_sentences(suspicions, images, "suspicions");
+  add_sentences(warnings, images, "warnings");
+  if (!suspicions.empty()) result["suspicions"] = suspicions;
+  if (!warnings.empty()) result["warnings"] = warnings;
+  int worst = -1;
+  for (const auto& image : images) {
+    if (!image.is_object() || !image.contains("verdict") || !image["verdict"].is_object()) continue;
+    if (const int found = severity_of_verdict(image["verdict"]); found > worst)
+      worst = found, result["verdict"] = image["verdict"];
+  }
+}
+
+}  // namespace fhd::io
