@@ -111,6 +111,11 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
                phase ? " " + *output + io::phase_ending : "");
+  const auto older = *output + io::phase_ending;
+  std::error_code status;
+  const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
+  if (!phase && is_own && std::filesystem::exists(older, status) && !quiet)
+    fmt::print("note      {} is of an earlier run; --phase makes it anew\n", older);
   return 0;
 }
 

@@ -81,7 +81,8 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
     if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
     for (const auto& warning : m.warnings) text += "  warning: " + warning;
   }
-  if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+  if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
+    text += "  (" + outcome.reason + ")";
   if (outcome.status == Outcome::Status::failed) return failure(text + "  " + outcome.error);
   if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
   if (status_.visible())

@@ -1,6 +1,7 @@
 #include "io/page/report_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <set>
 
 #include "io/hdf5.hpp"
 #include "io/result/atomic_file.hpp"
@@ -391,11 +393,21 @@ Json provenance_json(const Json& report, const std::string& path) {
   return provenance;
 }
 
-Json result_json(const std::string& path, std::size_t most_voxels) {
+/// "brain" of out/brain.h5; where two would be the same, those as they were given, without their ending.
+std::vector<std::string> names_of(const std::vector<std::string>& results) {
+  std::vector<std::string> stems, paths;
+  for (const auto& path : results) {
+    stems.push_back(fs::path(path).stem().string());
+    paths.push_back(without_result_ending(path));
+  }
+  return std::set<std::string>(stems.begin(), stems.end()).size() == stems.size() ? stems : paths;
+}
+
+Json result_json(const std::string& path, const std::string& title, std::size_t most_voxels) {
   const ImageSeries series = read_image(path);
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
-  Json result{{"title", fs::path(path).filename().string()},
+  Json result{{"title", title},
               {"subtitle", subtitle_of(series, report.contains("images"))}};
   add_images(result, file, series,
              {series, report.contains("images") ? report["images"] : Json(), most_voxels});
@@ -408,14 +420,23 @@ Json result_json(const std::string& path, std::size_t most_voxels) {
   return result;
 }
 
-/// The page with its data. '<' would let a file name end the script.
+/// Text between the tags of a page.
+std::string escaped(const std::string& text) {
+  std::string html;
+  for (const char c : text) html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return html;
+}
+
+/// The page with its data and title. '<' would let a file name end the script.
 std::string filled(const Json& data) {
   std::string json;
   for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
     json += c == '<' ? std::string("\\u003c") : std::string(1, c);
   std::string page = report_page_template;
   constexpr std::string_view mark = "@DATA@";
-  return page.replace(page.find(mark), mark.size(), json);
+  page.replace(page.find(mark), mark.size(), json);
+  constexpr std::string_view title = "@TITLE@";  // before the data, whatever these hold
+  return page.replace(page.find(title), title.size(), escaped(text_or(data, "title")));
 }
 
 void write_page(const std::string& page, const std::string& path) {
@@ -448,10 +469,13 @@ std::string url_of(const std::string& name) {
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels) {
   if (results.empty()) throw Error("report", "at least one result", "none", "give OUT.h5 of 'fhd recon'");
   Json list = Json::array();
-  for (const auto& path : results)
-    list.push_back(result_json(path, std::max<std::size_t>(most_voxels / results.size(), 20000)));
-  const std::string title = results.size() == 1 ? fs::path(results.front()).stem().string()
-                                                : fmt::format("{} results", results.size());
+  const auto names = names_of(results);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    list.push_back(result_json(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+  constexpr std::size_t most_names = 3;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
+  std::string title = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  if (names.size() > most_names) title += fmt::format(" and {} more", names.size() - most_names);
   return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
 }
 

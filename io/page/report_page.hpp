@@ -6,8 +6,9 @@
 
 namespace fhd::io {
 
-/// Reads OUT.h5 of `fhd recon` or `fhd batch`, each a result of the page. What a file lacks (the gridded
-/// image, maps, a certificate) the page leaves out. Volumes of more than `most_voxels` voxels are shown in
+/// Reads OUT.h5 of `fhd recon` or `fhd batch`, each a result of the page, which is titled by their names; several are
+/// also shown side by side, with one window. What a file lacks (the gridded image, maps, a certificate) the page
+/// leaves out. Volumes of more than `most_voxels` voxels are shown in
 /// part, and the page says so. Throws Error when a file is no result.
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels = 600000);
 

@@ -38,7 +38,8 @@ std::optional<Source> source_in_hdf5(const std::string& path) {
   try {
     const auto file = hdf5::File::open(path);
     if (!file.has("/report") || !file.has_attribute("/report", "input_sha256")) return {};
-    return Source{file.text_attribute("/report", "input_path"), file.text_attribute("/report", "input_sha256")};
+    return Source{file.text_attribute("/report", "input_path"),
+                  file.text_attribute("/report", "input_sha256")};
   } catch (const Error&) {
     return {};
   }
@@ -49,8 +50,8 @@ constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it"
 
 }  // namespace
 
-void require_replaceable(const std::string& prefix, const std::string& scan,
-                         const std::string& input_sha256, bool with_phase) {
+void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& input_sha256,
+                         bool with_phase) {
   bool of_this_scan = false;
   std::string silent;  // a file that can only be told by the others
   for (const auto& path : files_of_results(prefix, with_phase)) {

@@ -91,7 +91,7 @@ TEST_F(Batch, makes_the_images_of_single_runs) {
   ASSERT_EQ(batch(""), 0) << text("err");
   EXPECT_NE(text("out").find("3 scans: 3 finished, 0 unchanged, 0 failed"), std::string::npos) << text("out");
   for (const std::string name : {"s0", "s1", "s2"}) {
-    ASSERT_EQ(run("recon " + path("scans/" + name + ".h5") + " --device cpu -o " + path("single")), 0);
+    ASSERT_EQ(run("recon " + path("scans/" + name + ".h5") + " --device cpu --force -o " + path("single")), 0);
     EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
     EXPECT_EQ(row(name).at("status"), "finished");
     for (const char* ending : {".nii.gz", ".png", ".json", ".manifest.json"})
@@ -186,7 +186,7 @@ TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
   }
   for (int i = 10; i < 30; i += 6) {
     const auto name = "s" + std::to_string(i);
-    ASSERT_EQ(run("recon " + scan(i) + " --device cpu -o " + path("single")), 0);
+    ASSERT_EQ(run("recon " + scan(i) + " --device cpu --force -o " + path("single")), 0);
     EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
   }
   EXPECT_EQ(strays(), std::vector<std::string>{});

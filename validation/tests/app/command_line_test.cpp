@@ -61,9 +61,10 @@ TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {
 TEST_F(CommandLine, an_unknown_key_of_a_recipe_gets_the_nearest) {
   ASSERT_EQ(run("simulate -o scan --matrix 16 --coils 1"), 0);
   write_text(path("recipe.toml"), "lamda = 1e-3\n");
-  EXPECT_CONTAINS(refusal("batch scan.h5 -o results --recipe recipe.toml"),
-                  "recipe.toml:1: expected an option of 'fhd recon' that may differ between scans, found 'lamda'; "
-                  "did you mean 'lambda'?");
+  EXPECT_CONTAINS(
+      refusal("batch scan.h5 -o results --recipe recipe.toml"),
+      "recipe.toml:1: expected an option of 'fhd recon' that may differ between scans, found 'lamda'; "
+      "did you mean 'lambda'?");
 }
 
 TEST_F(CommandLine, lines_keep_their_order_where_both_streams_are_one) {

@@ -28,13 +28,13 @@ class Plan : public fhd::tests::ProgramTest {
     return Json::parse(text("out"))["devices"][0];
   }
   Json report(const std::string& arguments) const {
-    EXPECT_EQ(run("recon --quiet --device cpu -o " + path("result") + " " + arguments), 0) << text("err");
+    EXPECT_EQ(run("recon --quiet --force --device cpu -o " + path("result") + " " + arguments), 0) << text("err");
     return Json::parse(text("result.json"))["images"][0];
   }
   /// The same, and what the process took: its memory at most, and the seconds of the image without those in
   /// which its one thread waited for a processor that others had.
   Json report(const std::string& arguments, double& bytes, double& seconds) const {
-    std::vector<std::string> words{"recon", "--quiet", "--device", "cpu", "-o", path("result")};
+    std::vector<std::string> words{"recon", "--quiet", "--force", "--device", "cpu", "-o", path("result")};
     std::istringstream stream(arguments);
     for (std::string word; stream >> word;) words.push_back(word);
     const auto outcome = measured(words);

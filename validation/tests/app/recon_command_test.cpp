@@ -37,7 +37,8 @@ class Recon : public ProgramTest {
         64);
     for (int i = 0; i < 64; ++i) {
       std::vector<float> k, values;
-      for (int s = 0; s < 16; ++s) k.insert(k.end(), {static_cast<float>(s - 8), static_cast<float>(i % 16 - 8)});
+      for (int s = 0; s < 16; ++s)
+        k.insert(k.end(), {static_cast<float>(s - 8), static_cast<float>(i % 16 - 8)});
       for (int s = 0; s < 32; ++s) values.insert(values.end(), {1.0F / static_cast<float>(1 + s), 0.5F});
       io::mrd::ReadoutHead head{};
       head.version = 1;
@@ -60,9 +61,10 @@ TEST_F(Recon, an_earlier_result_of_another_scan_is_not_overwritten_without_force
   ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
   const auto image = text("out.h5");
   EXPECT_EQ(recon("two.h5 -o out"), 1);
-  EXPECT_EQ(text("err"),
-            "fhd: out.h5: expected a new name, or an earlier result of this scan, found one of one.h5; --force "
-            "overwrites it, -o NAME writes beside it\n");
+  EXPECT_EQ(
+      text("err"),
+      "fhd: out.h5: expected a new name, or an earlier result of this scan, found one of one.h5; --force "
+      "overwrites it, -o NAME writes beside it\n");
   EXPECT_EQ(text("out").find("image "), std::string::npos) << "refused before the work";
   EXPECT_EQ(text("out.h5"), image);
   std::filesystem::remove(path("out.h5"));  // the report says it as well
@@ -99,13 +101,18 @@ TEST_F(Recon, a_scan_that_has_changed_is_another) {
 
 TEST_F(Recon, what_is_no_result_is_not_overwritten_without_force) {
   simulate("one", "");
-  const std::string reports[] = {"", "[]", "{\"program\": \"fhd\"}", "{\"program\": 1, \"input\": {}}",
-                                 "{\"program\": \"fhd\", \"input\": {\"sha256\": 3}}", std::string(100000, '[')};
+  const std::string reports[] = {"",
+                                 "[]",
+                                 "{\"program\": \"fhd\"}",
+                                 "{\"program\": 1, \"input\": {}}",
+                                 "{\"program\": \"fhd\", \"input\": {\"sha256\": 3}}",
+                                 std::string(100000, '[')};
   for (const auto& content : reports) {
     write_text(path("out.json"), content);
     EXPECT_EQ(recon("one.h5 -o out"), 1) << content.substr(0, 80);
-    EXPECT_CONTAINS(text("err"), "fhd: out.json: expected a new name, or an earlier result of this scan, found a "
-                                 "file that is no result of fhd; --force");
+    EXPECT_CONTAINS(text("err"),
+                    "fhd: out.json: expected a new name, or an earlier result of this scan, found a "
+                    "file that is no result of fhd; --force");
     EXPECT_EQ(text("out.json"), content);
   }
   std::filesystem::remove(path("out.json"));
@@ -136,7 +143,8 @@ TEST_F(Recon, contrasts_and_slices_keep_their_names) {
   ASSERT_EQ(images.size(), 4u);
   EXPECT_EQ(images[1]["counters"],
             (nlohmann::json{{"repetition", 0}, {"contrast", 0}, {"phase", 0}, {"set", 0}, {"slice", 9}}));
-  ASSERT_EQ(recon("scan.mrd -o one --coils none --iterations 3 --repetitions 1 --slices 1"), 0) << text("err");
+  ASSERT_EQ(recon("scan.mrd -o one --coils none --iterations 3 --repetitions 1 --slices 1"), 0)
+      << text("err");
   EXPECT_EQ(nlohmann::json::parse(text("one.json"))["images"][0]["counters"]["contrast"], 4);
   ASSERT_EQ(run("report out.h5"), 0) << text("err");
   EXPECT_CONTAINS(text("out.html"), "\"repetitions\":[\"0: contrast 0\",\"1: contrast 4\"]");
@@ -147,10 +155,15 @@ TEST_F(Recon, writes_the_phase_where_asked_for_and_never_over_another_result) {
   ASSERT_EQ(recon("one.h5 -o out --phase"), 0) << text("err");
   EXPECT_CONTAINS(text("out"), "wrote     out.png out.nii.gz out.h5 out.json out_phase.nii.gz\n");
   ASSERT_EQ(recon("one.h5 -o out --phase"), 0) << text("err");
+  ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "note      out_phase.nii.gz is of an earlier run; --phase makes it anew\n");
   ASSERT_EQ(recon("one.h5 -o out_phase"), 1);
   EXPECT_CONTAINS(text("err"), "fhd: out_phase.nii.gz: ");
   std::filesystem::remove(path("out_phase.nii.gz"));
   ASSERT_EQ(recon("one.h5 -o out_phase"), 0) << text("err");
+  ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
+  EXPECT_EQ(text("out").find("note      out_phase"), std::string::npos)
+      << "it is the image of another result";
   ASSERT_EQ(recon("one.h5 -o out --phase"), 1);
   EXPECT_CONTAINS(text("err"), "found one of the result out_phase; --force");
   ASSERT_EQ(recon("one.h5 -o out --phase --force"), 0) << text("err");

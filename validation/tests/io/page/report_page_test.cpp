@@ -90,6 +90,29 @@ TEST_F(ReportPage, is_not_ended_by_what_files_are_called) {
   EXPECT_EQ(data_of(page)["results"][0]["notes"][0], "<img src=x onerror=alert(1)>");
 }
 
+TEST_F(ReportPage, is_titled_by_its_result) {
+  const auto result = bare_result({8, 8, 1});
+  EXPECT_NE(io::report_page({result}).find("<title>bare</title>"), std::string::npos);
+  const std::string odd = "<b>&@DATA@@TITLE@";
+  std::filesystem::copy_file(result, path(odd + ".h5"));
+  const auto page = io::report_page({path(odd + ".h5")});
+  EXPECT_NE(page.find("<title>&lt;b&gt;&amp;@DATA@@TITLE@</title>"), std::string::npos);
+  EXPECT_EQ(data_of(page)["title"], odd);
+}
+
+TEST_F(ReportPage, of_several_results_is_titled_by_all_and_tells_namesakes_apart) {
+  const auto result = bare_result({8, 8, 1});
+  std::filesystem::create_directory(path("other"));
+  for (const std::string name : {"one.h5", "two.h5", "three.h5", "four.h5", "other/one.h5"})
+    std::filesystem::copy_file(result, path(name));
+  EXPECT_NE(io::report_page({path("one.h5"), path("two.h5")}).find("<title>one, two</title>"), std::string::npos);
+  const auto four = data_of(io::report_page({path("one.h5"), path("two.h5"), path("three.h5"), path("four.h5")}));
+  EXPECT_EQ(four["title"], "one, two, three and 1 more");
+  const auto namesakes = data_of(io::report_page({path("one.h5"), path("other/one.h5")}));
+  EXPECT_EQ(namesakes["results"][0]["title"], path("one"));
+  EXPECT_EQ(namesakes["results"][1]["title"], path("other/one"));
+}
+
 TEST_F(ReportPage, shows_large_volumes_in_part_and_says_so) {
   const auto large = bare_result({64, 64, 40});
   const auto page = io::report_page({large}, 20000);
@@ -398,6 +421,50 @@ TEST_F(ReportPageDrawn, follows_keys_and_pointer) {
     for (const t of document.querySelectorAll("svg text")) need(parseFloat(getComputedStyle(t).fontSize) >= 12 && Math.abs(t.getScreenCTM().a ** 2 + t.getScreenCTM().b ** 2 - 1) < 1e-3, "text in plots");
     need(document.querySelectorAll("svg").length === 2, "convergence and point spread");
     need(document.documentElement.scrollWidth <= innerWidth, "as wide as the window");
+  )js");
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
+}
+
+TEST_F(ReportPageDrawn, shows_several_results_in_one_window) {
+  // Twice as bright, 4 slices of 32 x 32, beside 16 of 64 x 64 in two repetitions.
+  io::ImageSeries series;
+  Image image;
+  image.geometry.matrix_size = {32, 32, 4};
+  image.values = Array<Complex<float>>(image.geometry.image_shape());
+  for (std::int64_t p = 0; p < image.values.size(); ++p)
+    image.values[p] = {static_cast<float>(p / 1024 + 1) * 100, 0};  // 100 ... 400 by slice
+  series.images.push_back(image);
+  io::write_results(path("small"), series, {});
+  std::filesystem::copy_file(full_result(), path("again.h5"));
+  const auto page = io::report_page({path("full.h5"), path("small.h5"), path("again.h5")});
+  const int status = draw(page, R"js(
+    const key = k => document.body.dispatchEvent(new KeyboardEvent("keydown", {key: k, bubbles: true, cancelable: true}));
+    const canvases = [...document.querySelectorAll(".beside canvas")], captions = [...document.querySelectorAll(".beside figcaption")];
+    need(canvases.length === 3 && canvases[1].width === 32, "three panels");
+    const level = (c, x) => c.getContext("2d").getImageData(x, 0, 1, 1).data[0];
+    const input = n => document.querySelector(`input[aria-label="${n}"]`);
+    const set = (n, v) => { input(n).value = v; input(n).dispatchEvent(new Event("input")); };
+    need(captions[0].textContent.includes("slice 8") && captions[1].textContent.includes("slice 2"), "the same share of the way: " + captions[1].textContent);
+    // White is the brightest of all: 400 (99.5 % of small), so 63 is 63/400 of white in the others, and 300 is 3/4.
+    need(document.querySelector("select[aria-label=Scale]").value === "same", "factor below 3");
+    need(Math.abs(level(canvases[1], 5) - 255 * 300 / 400) <= 1, "small " + level(canvases[1], 5));
+    need(Math.abs(level(canvases[0], 63) - 255 * 63 / 400) <= 1 && level(canvases[0], 63) === level(canvases[2], 63), "full " + level(canvases[0], 63));
+    set("White of all", .5);
+    need(level(canvases[1], 5) === 255 && Math.abs(level(canvases[0], 63) - 255 * 63 / 200) <= 1, "one window");
+    set("Slice of all", 15); set("White of all", 1);
+    need(captions[0].textContent.includes("slice 15") && captions[1].textContent.includes("slice 3"), "one slider");
+    need(Math.abs(level(canvases[1], 5) - 255) <= 1, "the last slice of small is 400");
+    set("Repetition of all", 1);
+    need(Math.abs(level(canvases[0], 0) - 255 * 100 / 400) <= 1, "the second repetition begins at 100");
+    key("ArrowDown");
+    need(captions[0].textContent.includes("slice 14"), "keys turn all");
+    Object.assign(document.querySelector("select[aria-label=Scale]"), {value: "own"}).dispatchEvent(new Event("change"));
+    need(captions[1].textContent.includes("shown × "), captions[1].textContent);
+    const box = canvases[1].getBoundingClientRect();
+    canvases[1].dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 1, clientY: box.top + 1}));
+    need(document.querySelector(".readout").textContent === "full 100 ∠ 0° · small 400 ∠ 0° · again 100 ∠ 0°", document.querySelector(".readout").textContent);
+    need(document.title === "full, small, again" && document.documentElement.scrollWidth <= innerWidth, "title, width");
   )js");
   if (status == no_browser) GTEST_SKIP() << install;
   EXPECT_EQ(status, 0) << text("said");
