@@ -334,8 +334,9 @@ class Alternatives {
   }
 
   void add_delay(double samples, int only) {
-    add(fmt::format("a gradient delay: the trajectory is {:.2g} samples too {}{}", std::abs(samples),
-                    samples < 0 ? "late" : "early", only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
+    add(fmt::format("a gradient delay: the trajectory is {:.2g} samples {} the data{}", std::abs(samples),
+                    samples < 0 ? "ahead of" : "behind",
+                    only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
         [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
   }
   void delays() {

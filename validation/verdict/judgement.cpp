@@ -37,10 +37,10 @@ std::string cause_of(const Verdict& v) {
   };
   const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
   if (delay && delay->share > 0.3)
-    return fmt::format("a gradient delay: the trajectory is at least {:.2g} samples too {}",
-                       std::abs(delay->amount), delay->amount > 0 ? "early" : "late");
+    return fmt::format("a gradient delay: the trajectory is about {:.2g} samples {} the data",
+                       std::abs(delay->amount), delay->amount < 0 ? "ahead of" : "behind");
   if (frequency && frequency->share > 0.3)
-    return fmt::format("a frequency offset of at least {:.2g} {}", frequency->amount, frequency->unit);
+    return fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit);
   if (share("gain of a coil") > 0.3) return "the gain or the sign of a coil is not that of its map";
   return {};
 }
@@ -85,7 +85,7 @@ void decide(Verdict& v, double solver_residual) {
     v.judgement = Judgement::unexplained;
     v.cause = field->amount < 0 ? "the sign of the field map" : "the unit of the field map (rad/s or Hz)";
     v.sentence =
-        fmt::format("the samples left over ask for a field map that is {} by at least {:.0f} %",
+        fmt::format("the samples left over ask for a field map that is {} by some {:.0f} %",
                     field->amount < 0 ? "smaller, or of the other sign," : "larger", std::abs(field->amount));
     return;
   }

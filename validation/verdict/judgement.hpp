@@ -14,7 +14,7 @@ inline constexpr double varying_limit = 0.5;
 inline constexpr double coil_limit = 2;
 /// A voxel at the centre of the FOV brighter than all others by this factor: an offset of the receiver.
 inline constexpr double centre_limit = 3;
-/// The step that the samples left over ask for of the field map, of itself (a lower bound: other signs give -0.5).
+/// The step that the samples left over ask for of the field map, of itself: the other sign gives -0.5.
 inline constexpr double field_map_limit = 0.3;
 /// A residual of the normal equations above this is far from the solution.
 inline constexpr double convergence_limit = 1e-2;

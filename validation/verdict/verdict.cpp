@@ -25,6 +25,10 @@ Value value_of(const Complex<T>& v) {
 /// Outer radii of the shells: 1 at the middle of a face of k-space.
 constexpr std::array<double, 6> shell_radii{1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
 
+/// Of the noise's share of a shell, what still counts as noise: its estimate, and the edge of k-space, where maps of
+/// voxels are not those of tissue.
+constexpr double noise_tolerance = 1.2;
+
 /// Voxels' worth of k-space (1 cycle/FOV along every axis of more than one voxel) inside the ellipsoid of this
 /// normalised radius, which ends at the box |k| <= N/2.
 double cells_within(double radius, const std::array<int, 3>& matrix_size) {
@@ -50,9 +54,11 @@ struct Energies {
     product += other.product;
     return *this;
   }
+  double shrinkage = 0;  ///< of |r|^2, explained by what lambda takes off the image (take_off_shrinkage)
   /// |r|^2 without what one factor of p explains: lambda makes the image a little darker than the data.
   double rest_of_shape() const {
-    return prediction > 0 ? std::max(0.0, rest - std::norm(product) / prediction) : rest;
+    const double dimming = prediction > 0 ? std::norm(product) / prediction : 0;
+    return std::max(0.0, rest - std::max(dimming, shrinkage));
   }
 };
 
@@ -74,8 +80,11 @@ class Judge {
     for (Index m = 0; m < samples_; ++m) shell_of_[static_cast<std::size_t>(m)] = shell(m);
     starts_ = readout_starts(e_.trajectory);
     sum_up();
-    estimate_noise(v);
     weigh_shells(v);
+    if (v.unexplained > unexplained_limit / 2 && e_.encode && e_.maps != nullptr) {
+      take_off_shrinkage();
+      weigh_shells(v);
+    }
     compare_gains(v);
     if (total_.rest > 0 && e_.encode) try_changes(v);
     look_at_image(v);
@@ -138,11 +147,47 @@ class Judge {
                          (s > 0 ? cells_within(shell_radii[s - 1], e_.matrix_size) : 0);
     return shells_[s].count - std::min(cells, shells_[s].count);
   }
+  /// Corners are left out: maps carry what is measured there beyond the edge of the matrix, and beyond.
   bool tells(std::size_t s) const {
-    return freedom(s) >= std::max(32.0, (1 - 1 / 1.2) * shells_[s].count) && shells_[s].data > 0;
+    return shell_radii[s] <= 1 && freedom(s) >= std::max(32.0, (1 - 1 / 1.2) * shells_[s].count) && shells_[s].data > 0;
+  }
+
+  /// lambda takes more off the image where the coils see little: nearly lambda rho / sum_c |S_c|^2. What of r lies
+  /// along p and along v, the samples of that image, is no mistake of the model: shell by shell,
+  /// |<p, r>|^2 / |p|^2 + |<v', r>|^2 / |v'|^2, v' = v - p <p, v> / |p|^2.
+  void take_off_shrinkage() {
+    const Index voxels = e_.image.size();
+    std::vector<double> seen(static_cast<std::size_t>(voxels));
+    for (Index coil = 0; coil < coils_; ++coil)
+      for (Index p = 0; p < voxels; ++p)
+        seen[static_cast<std::size_t>(p)] += std::norm(value_of(e_.maps[coil * voxels + p]));
+    const double most = *std::max_element(seen.begin(), seen.end());
+    const auto taken =
+        encoded([&](Index p) { return most / std::max(seen[static_cast<std::size_t>(p)], 1e-3 * most); });
+    struct Products {
+      Value pv, vr;
+      double vv = 0;
+    };
+    std::array<Products, shell_radii.size()> of_shells;
+    for (Index coil = 0; coil < coils_; ++coil)
+      for (Index m = 0; m < samples_; ++m) {
+        auto& of = of_shells[shell_of_[static_cast<std::size_t>(m)]];
+        const Value v = value_of(taken[coil * samples_ + m]), p = value_of(e_.predicted[coil * samples_ + m]);
+        of.pv += std::conj(p) * v, of.vr += std::conj(v) * rest(coil, m), of.vv += std::norm(v);
+      }
+    for (std::size_t s = 0; s < shell_radii.size(); ++s) {
+      auto& shell = shells_[s];
+      const auto& [pv, vr, vv] = of_shells[s];
+      if (shell.prediction <= 0 || vv <= 0) continue;
+      const double left = vv - std::norm(pv) / shell.prediction;
+      const Value onto = vr - std::conj(pv) / shell.prediction * shell.product;
+      shell.shrinkage =
+          std::norm(shell.product) / shell.prediction + (left > 1e-9 * vv ? std::norm(onto) / left : 0);
+    }
   }
 
   void estimate_noise(Verdict& v) const {
+    v.noise_variance = 0, v.noise_is_measured = false;
     if (e_.noise != nullptr && !e_.noise->empty()) {
       double sum = 0;
       for (const auto& n : *e_.noise) sum += std::norm(value_of(n));
@@ -159,6 +204,8 @@ class Judge {
   }
 
   void weigh_shells(Verdict& v) {
+    estimate_noise(v);
+    v.by_radius.clear(), v.by_coil.clear();
     double data = 0, above = 0, rest = 0, noise = 0, counted = 0;
     for (std::size_t s = 0; s < shell_radii.size(); ++s) {
       if (shells_[s].count == 0) continue;
@@ -167,7 +214,7 @@ class Judge {
         const double left = v.noise_variance * freedom(s), of_shape = shells_[s].rest_of_shape();
         if (left > 0) found.chi_squared = of_shape / left;
         data += shells_[s].data, rest += of_shape, noise += left, counted += shells_[s].count;
-        above += std::max(0.0, of_shape - left);
+        above += std::max(0.0, of_shape - noise_tolerance * left);
       }
       v.by_radius.push_back(found);
     }

@@ -88,9 +88,9 @@ TEST(Verdict, tells_a_delay_and_its_size) {
   EXPECT_NE(v.cause.find("delay"), std::string::npos) << v.cause;
   const auto* change = validation::change_of(v, "gradient delay");
   ASSERT_NE(change, nullptr);
-  // A lower bound of the size; a quarter of a sample is an eighth of a cycle/FOV and well within the linear regime.
-  EXPECT_LE(change->amount, -0.12);
-  EXPECT_GE(change->amount, -0.3);
+  // The sign, and the size within a factor of two: other images absorb a part, and this one is blurred.
+  EXPECT_LE(change->amount, -0.125);
+  EXPECT_GE(change->amount, -0.5);
 }
 
 TEST(Verdict, cannot_tell_where_every_image_explains_the_data) {
