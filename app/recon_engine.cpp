@@ -118,6 +118,14 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   provenance_ = {
       program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
       slices};
+  for (const auto& [what, piece] : summary.outside_pieces)
+    provenance_.pieces.push_back({what, piece, io::sha256_of(piece)});
+}
+
+std::vector<std::string> ScanResults::inputs() const {
+  std::vector<std::string> paths{provenance_.input_path};
+  for (const auto& piece : provenance_.pieces) paths.push_back(piece.path);
+  return paths;
 }
 
 void ScanResults::add(ReconResult made) {

@@ -131,7 +131,7 @@ class ScanJob {
   }
   /// Writes PREFIX.* and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest) {
-    io::check_writable(prefix, results_.path());
+    io::check_writable(prefix, results_.inputs());
     results_.write(prefix);
     manifest.images = static_cast<std::int64_t>(results_.volumes().size());
     for (const auto& report : results_.reports()) {

@@ -123,11 +123,14 @@ std::string json_text(const ImageSeries& series, const Provenance& provenance) {
     if (i < provenance.reports.size()) image.update(report_to_json(provenance.reports[i]));
     images.push_back(std::move(image));
   }
+  Json input{{"path", provenance.input_path}, {"sha256", provenance.input_sha256}};
+  for (const auto& [what, path, sha256] : provenance.pieces)
+    input["pieces"].push_back({{"what", what}, {"path", path}, {"sha256", sha256}});
   const Json json{{"program", "fhd"},
                   {"version", provenance.program_version},
                   {"command_line", provenance.command_line},
                   {"started_at", provenance.started_at},
-                  {"input", {{"path", provenance.input_path}, {"sha256", provenance.input_sha256}}},
+                  {"input", input},
                   {"environment", pairs_to_json(provenance.environment)},
                   {"images", images}};
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
@@ -209,16 +212,19 @@ std::string without_result_ending(std::string name) {
   return name;
 }
 
-void check_writable(const std::string& prefix, const std::string& input) {
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
   for (const char* ending : result_endings) {
     require_writable_folder(prefix + ending);
     std::error_code status;
-    if (!input.empty() && fs::equivalent(prefix + ending, input, status))
-      throw Error("-o " + prefix, "a name other than the scan's", prefix + ending + " is the scan itself",
-                  "choose another -o");
+    for (const auto& input : inputs)
+      if (fs::equivalent(prefix + ending, input, status))
+        throw Error(
+            "-o " + prefix, "a name other than those of the scan and its pieces",
+            prefix + ending + (input == inputs.front() ? " is the scan itself" : " is a piece of the scan"),
+            "choose another -o");
     if (fs::is_directory(prefix + ending, status))
       throw Error(prefix + ending, "the name of a file", "a directory", "choose another name");
   }

@@ -19,6 +19,11 @@ struct ImageSeries {
   std::vector<Image> images;
 };
 
+/// A piece of the scan that came from a file of its own.
+struct InputPiece {
+  std::string what, path, sha256;  ///< "trajectory", ...
+};
+
 /// How the images were made: what a reader needs to make them again.
 struct Provenance {
   std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
@@ -27,6 +32,7 @@ struct Provenance {
   std::vector<Report> reports;  ///< one per image, same order
   /// Which of the scan they are, such as {3, 7}; empty: from 0 on.
   std::vector<std::int64_t> repetitions{}, slices{};
+  std::vector<InputPiece> pieces{};
 };
 
 /// What else OUT.h5 holds: each may be empty.
@@ -40,8 +46,8 @@ inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
 std::string without_result_ending(std::string name);
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
-/// in the way, or one of them is the file `input`. Called before the work starts.
-void check_writable(const std::string& prefix, const std::string& input = {});
+/// in the way, or one of them is one of the files `inputs`. Called before the work starts.
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {});
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions = {});

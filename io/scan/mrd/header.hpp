@@ -30,6 +30,7 @@ struct EncodingHeader {
 struct Header : EncodingHeader {
   std::string trajectory_unit, vendor, protocol;
   std::vector<EncodingHeader> others;
+  double relative_noise_bandwidth = 1;  ///< of the receiver: see noise_readouts.hpp
 };
 
 /// Throws Error naming `subject`.
