@@ -157,8 +157,14 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (fft)
     for (const char* flag : {"--transform", "--accuracy"}) refuse(flag, "--method fft");
   if (transform_ == "direct" && !gridded) refuse("--accuracy", "--transform direct");
-  if (const auto* maps = app_->get_option_no_throw("--maps"); maps != nullptr && maps->count() > 0)
-    if (coils_ != "auto" && coils_ != "file") refuse("--maps", "--coils " + coils_);
+  // Of add_read_options, which every command has that has these. Here, because a recipe is checked line by line.
+  const auto names_piece = [&](const char* flag) {
+    const auto* option = app_->get_option_no_throw(flag);
+    return option != nullptr && option->count() > 0;
+  };
+  if (names_piece("--maps") && coils_ != "auto" && coils_ != "file") refuse("--maps", "--coils " + coils_);
+  if (names_piece("--field-map-unit") && !names_piece("--field-map"))
+    throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }
 
@@ -360,7 +366,6 @@ static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside) {
          "of --field-map [rad/s]")
       ->check(CLI::IsMember({"rad/s", "hz"}))
       ->type_name("rad/s|hz")
-      ->needs("--field-map")
       ->group("Pieces from files of their own");
 }
 

@@ -159,5 +159,11 @@ TEST_F(OutsidePiecesCommand, that_change_have_a_batch_done_again) {
   }
 }
 
+TEST_F(OutsidePiecesCommand, are_options_of_a_recipe) {
+  tests::write_text(path("recipe.toml"), "field-map-unit = \"hz\"\n[\"bare*\"]\nfield-map = \"full.h5\"\n");
+  ASSERT_EQ(run("batch bare.h5 -o results --device cpu --cache off --recipe recipe.toml"), 0) << text("err");
+  EXPECT_EQ(json("results/bare.json").at("input").at("pieces")[0].at("what"), "field map");
+}
+
 }  // namespace
 }  // namespace fhd::io

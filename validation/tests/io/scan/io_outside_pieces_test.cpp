@@ -243,17 +243,18 @@ void set_dwell(ISMRMRD::Acquisition& acquisition, float dwell_us) {
 /// An ISMRMRD file of `count` readouts of 8 samples, values (number, sample + 100 coil); the first `noise` of them are
 /// flagged as noise, sampled every `noise_dwell_us`, the others every 4 us.
 void write_ismrmrd(const std::string& name, int count, int noise, float noise_dwell_us, int channels = coils,
-                   const std::string& system = "") {
+                   const std::string& system = "", const std::string& trajectory = "cartesian") {
   ISMRMRD::Dataset dataset(name.c_str(), "/dataset", true);
+  const auto element = [](const std::string& tag, const std::string& content) {
+    return "<" + tag + ">" + content + "</" + tag + ">";
+  };
   dataset.writeHeader(
-      "<?xml version=\"1.0\"?><ismrmrdHeader "
-      "xmlns=\"http://www.ismrm.org/ISMRMRD\"><acquisitionSystemInformation>" +
-      system +
-      "</acquisitionSystemInformation><encoding><encodedSpace><matrixSize><x>8</x><y>8</y><z>1</z></"
-      "matrixSize>"
-      "<fieldOfView_mm><x>80</x><y>80</y><z>5</z></fieldOfView_mm></encodedSpace><trajectory>cartesian</"
-      "trajectory>"
-      "</encoding></ismrmrdHeader>");
+      "<ismrmrdHeader>" + element("acquisitionSystemInformation", system) +
+      element("encoding",
+              element("encodedSpace", element("matrixSize", "<x>8</x><y>8</y><z>1</z>") +
+                                          element("fieldOfView_mm", "<x>80</x><y>80</y><z>5</z>")) +
+                  element("trajectory", trajectory)) +
+      "</ismrmrdHeader>");
   for (int i = 0; i < count; ++i) {
     ISMRMRD::Acquisition acquisition;
     acquisition.resize(8, static_cast<std::uint16_t>(channels), 0);
@@ -266,6 +267,45 @@ void write_ismrmrd(const std::string& name, int count, int noise, float noise_dw
         acquisition.data(s, coil) = {float(i), float(s + 100 * coil)};
     dataset.appendAcquisition(acquisition);
   }
+}
+
+TEST_F(OutsideTrajectory, serves_ismrmrd_readouts_without_and_those_of_a_reference_are_not_mistaken_for_it) {
+  write_ismrmrd(path("radial.mrd"), 8, 0, 4, coils, "", "radial");
+  EXPECT_CONTAINS(error("radial.mrd", {}), "trajectory_dimensions 0");
+  Array<double> k({64, 2});
+  for (std::int64_t i = 0; i < k.size(); ++i) k[i] = double(i % 9) - 4;
+  auto file = created("k.h5");
+  file.write("/trajectory", k.data(), {64, 2});
+  file.write_attribute("/trajectory", "unit", "cycles/FOV");
+  file.close();
+  const auto made = read("radial.mrd", of(&OutsidePieces::trajectory, path("k.h5")));
+  ASSERT_EQ(made.kspace.sample_count(), 64);
+  for (std::int64_t m = 0; m < 64; ++m)
+    for (std::int64_t axis = 0; axis < 2; ++axis)
+      EXPECT_EQ(made.trajectory.k[axis * 64 + m], k[2 * m + axis]);
+  // Cartesian lines for the maps alone keep the places that their steps tell.
+  write_ismrmrd(path("cartesian.mrd"), 8, 0, 4);
+  const auto add_references = [&](const std::string& name) {
+    ISMRMRD::Dataset dataset(path(name).c_str(), "/dataset", false);
+    for (int line = 2; line < 6; ++line) {
+      ISMRMRD::Acquisition acquisition;
+      acquisition.resize(8, coils, 0);
+      acquisition.center_sample() = 4;
+      acquisition.idx().kspace_encode_step_1 = static_cast<std::uint16_t>(line);
+      acquisition.idx().contrast = 1;
+      acquisition.setFlag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION);
+      acquisition.data(4, 0) = {1, float(line)};
+      dataset.appendAcquisition(acquisition);
+    }
+  };
+  add_references("cartesian.mrd");
+  add_references("radial.mrd");
+  const auto referenced = read("cartesian.mrd", of(&OutsidePieces::trajectory, path("k.h5")));
+  ASSERT_TRUE(referenced.calibration.has_value());
+  EXPECT_EQ(largest_difference(referenced.calibration->trajectory.k,
+                               read("cartesian.mrd", {}).calibration->trajectory.k),
+            0);
+  EXPECT_FALSE(read("radial.mrd", of(&OutsidePieces::trajectory, path("k.h5"))).calibration.has_value());
 }
 
 TEST_F(OutsideNoise, is_that_of_readouts_in_the_scan_itself) {
