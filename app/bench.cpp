@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "recon/error.hpp"
 #include "validation/bench/cpu_bench.hpp"
@@ -110,7 +111,7 @@ Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
   app.add_option("WHAT", command->what,
                  "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels")
-      ->check(CLI::IsMember({"cpu", "kernels"}))
+      ->check(one_of({"cpu", "kernels"}))
       ->capture_default_str();
   app.add_flag("--quick", command->quick, "smaller sizes");
   command->device_option.add_to(app);

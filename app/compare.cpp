@@ -13,6 +13,7 @@
 #include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
+#include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "version.hpp"
@@ -101,11 +102,10 @@ nlohmann::json json_of(const Measurement& m) {
 nlohmann::json json_of(const Comparison& comparison) {
   nlohmann::json cases = nlohmann::json::array();
   for (const auto& result : comparison.cases) {
-    nlohmann::json settings, stages;
-    for (const auto& [name, value] : result.report.settings) settings[name] = value;
+    nlohmann::json stages;
     for (const auto& stage : result.report.stages) stages[stage.name] = stage.seconds;
     cases.push_back({{"name", result.way.name},
-                     {"settings", settings},
+                     {"settings", nlohmann::json(io::settings_json(result.report.settings))},
                      {"fhd", json_of(result.fhd)},
                      {"q", json_of(result.q)},
                      {"image", json_of(result.image)},

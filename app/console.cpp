@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 
@@ -88,6 +89,14 @@ std::string one_line(std::string text) {
 }
 
 void print_error(const std::string& line) {
+  // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of
+  // standard output in the middle of printing is not waited for, and a reader that has gone does not end us here.
+  if (ftrylockfile(stdout) == 0) {
+    const auto before = std::signal(SIGPIPE, SIG_IGN);
+    std::fflush(stdout);
+    std::signal(SIGPIPE, before);
+    funlockfile(stdout);
+  }
   std::fprintf(stderr, "fhd: %s\n", one_line(in_words_of_options(line)).c_str());
 }
 

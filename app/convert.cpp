@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
@@ -101,7 +102,7 @@ Run add_convert(CLI::App& app) {
                  "NAME.h5 (fhd), NAME.mrd (ISMRMRD), NAME.cfl (BART) or NAME/ (IMPATIENT)")
       ->required();
   app.add_option("--to", options->format, "format of OUT: fhd, ismrmrd, bart or impatient [from its name]")
-      ->check(CLI::IsMember({"fhd", "ismrmrd", "bart", "impatient"}))
+      ->check(one_of({"fhd", "ismrmrd", "bart", "impatient"}))
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "replace OUT where it exists");
   options->read_options.zeros_are_measured = true;  // a copy holds what the original does

@@ -9,6 +9,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "app/recon_engine.hpp"
 #include "io/result/results.hpp"
@@ -155,7 +156,7 @@ Run add_forward(CLI::App& app) {
       ->required();
   app.add_option("--dataset", command->dataset, "of IMAGE")->capture_default_str();
   app.add_option("--precision", command->precision, "of the sums and of what is stored (double: complex128)")
-      ->check(CLI::IsMember({"single", "double"}))
+      ->check(one_of({"single", "double"}))
       ->capture_default_str();
   app.add_flag("--no-maps", command->no_maps, "one coil of sensitivity 1");
   app.add_flag("--no-field-map", command->no_field_map, "without off-resonance");

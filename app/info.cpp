@@ -21,6 +21,12 @@ struct InfoOptions {
 void print_json(const io::ScanSummary& summary) {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   for (const auto& [name, value] : summary.facts) facts[name] = value;
+  auto counters = nlohmann::ordered_json::array();
+  for (const auto& each : summary.repetition_counters)
+    counters.push_back({{"repetition", each.repetition},
+                        {"contrast", each.contrast},
+                        {"phase", each.phase},
+                        {"set", each.set}});
   const auto& geometry = summary.geometry;
   const auto origin = summary.has_sample_time ? name_of(summary.time_origin) : std::string_view();
   const nlohmann::ordered_json json{{"path", summary.path},
@@ -36,6 +42,9 @@ void print_json(const io::ScanSummary& summary) {
                                     {"readout_length", summary.readout_length},
                                     {"slice_count", summary.slice_count},
                                     {"repetition_count", summary.repetition_count},
+                                    {"repetition_counters", counters},
+                                    {"slice_counters", summary.slice_counters},
+                                    {"repetition_time_s", summary.repetition_time_s},
                                     {"cartesian", summary.cartesian},
                                     {"has_sensitivity_maps", summary.has_sensitivity_maps},
                                     {"has_field_map", summary.has_field_map},
@@ -45,6 +54,29 @@ void print_json(const io::ScanSummary& summary) {
                                     {"inferred", summary.inferred},
                                     {"missing", summary.missing}};
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+constexpr std::size_t most_names = 24;
+
+/// What the file calls repetitions and slices, where that is not 0, 1, ...
+void print_names(const io::ScanSummary& summary) {
+  const auto& counters = summary.repetition_counters;
+  std::size_t shown = 0, named = 0;
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    const auto name = io::name_of_repetition(counters, i);
+    if (name.empty() || ++named > most_names) continue;
+    ++shown;
+    fmt::print("    {:<16} {}\n", fmt::format("repetition {}", i), name);
+  }
+  if (named > shown) fmt::print("    and {} more: see --json\n", named - shown);
+  std::string slices;
+  bool told = false;
+  for (std::size_t i = 0; i < summary.slice_counters.size(); ++i) {
+    told = told || summary.slice_counters[i] != static_cast<int>(i);
+    if (i < most_names) slices += fmt::format("{}{}", i > 0 ? ", " : "", summary.slice_counters[i]);
+  }
+  if (summary.slice_counters.size() > most_names) slices += ", ...";
+  if (told) fmt::print("    {:<16} {} of the file\n", "slices", slices);
 }
 
 void print_text(const io::ScanSummary& summary) {
@@ -67,6 +99,7 @@ void print_text(const io::ScanSummary& summary) {
                                     summary.samples_per_scan / summary.readout_length, summary.readout_length)
                       : fmt::format("{} per image", summary.samples_per_scan));
   line("images", fmt::format("{} slices x {} repetitions", summary.slice_count, summary.repetition_count));
+  print_names(summary);
   line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
   line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");
   line("field map", summary.has_field_map ? "yes" : "no");

@@ -16,6 +16,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/nearest_word.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -136,10 +137,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::string name = "fhd";
-    for (const auto& command : commands)
-      if (command.parser->parsed()) name += " " + command.parser->get_name();
-    fhd::app::print_error(std::string(error.what()) + "; see '" + name + " --help'");
+    fhd::app::print_error(fhd::app::usage_error(app, {argv + 1, argv + argc}, error.what()));
     return 2;
   }
   return fhd::app::run(commands);

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "app/console.hpp"
+#include "app/nearest_word.hpp"
 #include "app/option_names.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
@@ -50,7 +51,7 @@ void ReconOptions::add_to(CLI::App& app) {
   const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
                           const char* help) {
     app.add_option(flag, value, help)
-        ->check(CLI::IsMember(values))
+        ->check(one_of(values))
         ->capture_default_str()
         ->group("Reconstruction");
   };
@@ -239,7 +240,10 @@ void DeviceOption::add_to(CLI::App& app) {
                  "auto: a GPU where there is one, else the CPU; cpu; cuda; or cuda:N, the GPU of that number")
       ->check([](const std::string& text) {
         const bool known = text == "auto" || text == "cpu" || text == "cuda" || ordinal_of(text) >= 0;
-        return known ? "" : "expected auto, cpu, cuda or cuda:N, found '" + text + "'";
+        const auto hint = did_you_mean(text, {"auto", "cpu", "cuda"});
+        return known ? ""
+                     : "expected auto, cpu, cuda or cuda:N, found '" + text + "'" +
+                           (hint.empty() ? "" : "; " + hint);
       })
       ->type_name("DEVICE")
       ->capture_default_str();
@@ -379,7 +383,13 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
       "unit of k-space positions: auto, cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, "
       "1/mm or kmax (1 at the edge) [auto]",
       "UNIT", [&options](const std::string& text) {
-        options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+        const auto hint = did_you_mean(text, {"auto", "cycles/FOV", "cycles/reconFOV", "cycles/voxel",
+                                              "radians/voxel", "1/m", "1/mm", "kmax"});
+        try {
+          options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+        } catch (const Error& error) {
+          throw Error(error.what(), "", "", hint);
+        }
       });
   add_parsed(
       app, "--zeros",
@@ -389,7 +399,8 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
           : "samples that are zero in every coil: auto: left out where they are a mask; measured [auto]",
       "auto|measured", [&options](const std::string& text) {
         if (text != "auto" && text != "measured")
-          throw Error("--zeros", "auto or measured", "'" + text + "'");
+          throw Error("--zeros", "auto or measured", "'" + text + "'",
+                      did_you_mean(text, {"auto", "measured"}));
         options.zeros_are_measured = text == "measured";
       });
   app.add_option("--group", options.group,

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "app/commands.hpp"
@@ -26,7 +27,7 @@ struct ReconCommand {
   std::string scan;
   VolumeSelection selection;
   std::optional<std::string> output;
-  bool quiet = false, verbose = false, no_gridded_image = false;
+  bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false, strict = false;
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
@@ -34,7 +35,8 @@ struct ReconCommand {
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
   void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const;
-  void print_image(const Report& report, std::size_t number, std::size_t total) const;
+  void print_image(const Report& report, std::size_t number, std::size_t total, const std::string& name,
+                   std::set<std::string>& warned) const;
 };
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
@@ -90,13 +92,15 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   output = output ? io::without_result_ending(*output) : default_output(scan);
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
-  if (first) io::check_writable(*output, inputs);
+  if (first) io::check_writable(*output, inputs, phase);
 
   read_options.precision = settings.precision;
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
-  ScanResults results(scan, summary, selection, command_line(), io::sha256_of(scan));
+  const std::string sha256 = io::sha256_of(scan);
+  if (first && !force) io::require_replaceable(*output, scan, sha256, phase);
+  ScanResults results(scan, summary, selection, command_line(), sha256);
 
   const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
@@ -107,8 +111,11 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   reconstruct_volumes(*file, engine, results);
   if (!first) return 0;
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
-  results.write(*output);
-  if (!quiet) fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json\n", *output);
+  results.require_trust(strict);
+  results.write(*output, phase);
+  if (!quiet)
+    fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
+               phase ? " " + *output + io::phase_ending : "");
   return 0;
 }
 
@@ -119,23 +126,27 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, 
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
+  std::set<std::string> warned;  // what several images have is said once
   for (const auto& [repetition, slice] : results.volumes()) {
     const std::size_t number = results.reports().size() + 1;
     if (total > 1) progress.set_context(fmt::format("image {} of {}", number, total));
     results.add(engine(file.read(slice, repetition), progress.callback(), on_fallback));
     progress.clear();
-    print_image(results.reports().back(), number, total);
+    print_image(results.reports().back(), number, total, results.name_of_last(), warned);
   }
 }
 
-/// `number`: from 1.
-void ReconCommand::print_image(const Report& report, std::size_t number, std::size_t total) const {
+/// `number`: from 1. `name`: as the file counts it.
+void ReconCommand::print_image(const Report& report, std::size_t number, std::size_t total,
+                               const std::string& name, std::set<std::string>& warned) const {
   const auto& certificate = report.certificate;
   if (certificate && !certificate->passed)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
   for (const auto& suspicion : report.suspicions)
     print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
+  for (const auto& warning : report.warnings)
+    if (warned.insert(warning).second) print_error(fmt::format("warning: image {}: {}", number, warning));
   if (quiet) return;
   const bool first = number == 1;
   if (first && verbose && !report.device_memory.empty()) {
@@ -147,8 +158,14 @@ void ReconCommand::print_image(const Report& report, std::size_t number, std::si
   }
   if (first)
     for (const auto& note : report.notes) fmt::print("note      {}\n", note);
-  fmt::print("image     {}{}\n", total > 1 ? fmt::format("{} of {}: ", number, total) : "", describe(report));
+  const auto in_brackets = name.empty() ? "" : " (" + name + ")";
+  const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
+  fmt::print("image     {}{}\n", which, describe(report));
   if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
+  using Judgement = Verdict::Judgement;
+  if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&
+                                      (first || verbose || v->judgement != Judgement::explained))
+    fmt::print("verdict   {}\n", v->sentence);
 }
 
 }  // namespace
@@ -159,6 +176,11 @@ Run add_recon(CLI::App& app) {
       ->required();
   app.add_option("-o,--output", command->output,
                  "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
+  app.add_flag("--force", command->force,
+               "overwrite what is there under these names, also a result of another scan");
+  app.add_flag("--strict", command->strict,
+               "fail, and write nothing, where the image or the scan is suspicious");
+  app.add_flag("--phase", command->phase, "also write OUT_phase.nii.gz, the phase in rad");
   command->selection.add_to(app);
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");

@@ -3,15 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
 #include "validation/certificate.hpp"
+#include "validation/doctor/diagnosis.hpp"
+#include "validation/verdict/causes.hpp"
+#include "validation/verdict/readouts.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
+
+namespace {
+
+/// Does the work and adds its time as a stage.
+template <class Work>
+void timed(const char* name, Report& report, const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  report.stages.push_back({name, taken.count()});
+  report.seconds += taken.count();
+}
+
+}  // namespace
 
 ScanSizes header_sizes(const io::ScanSummary& summary) {
   ScanSizes sizes;
@@ -68,12 +86,37 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
   Report& report = result.reconstruction.report;
+  inspect(scan, report);
+  if (report.verdict) suspect(scan, report);
   report.predicted_stages = predicted_stages(scan);
   auto& prepared = result.reconstruction.prepared;
   if (companion_) result.gridded = companion_image(prepared ? *prepared : scan, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
+}
+
+/// What the input doctor finds probably wrong becomes a warning.
+void ReconEngine::inspect(const Scan& scan, Report& report) const {
+  timed("input check", report, [&] {
+    const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
+    for (const auto& finding : diagnose(scan, length))
+      if (finding.severity >= Severity::warning)
+        report.warnings.push_back(finding.what +
+                                  (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+  });
+}
+
+/// What the verdict does not explain becomes a suspicion, with the likeliest cause.
+void ReconEngine::suspect(const Scan& scan, Report& report) const {
+  Verdict& verdict = *report.verdict;
+  if (verdict.judgement != Verdict::Judgement::unexplained) return;
+  if (verdict.cause.empty())
+    timed("search of a cause", report,
+          [&] { verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or(""); });
+  report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
+                                                      ? "; unit, trajectory, maps, calibration or motion?"
+                                                      : "; likeliest cause: " + verdict.cause));
 }
 
 /// The gridded image of the coils as they were used.
@@ -105,6 +148,19 @@ std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
   }
 }
 
+namespace {
+
+/// From each to the next; 0 where that differs, or goes backwards.
+double even_step(const std::vector<std::int64_t>& numbers) {
+  if (numbers.size() < 2 || numbers[1] <= numbers[0]) return 0;
+  const auto step = numbers[1] - numbers[0];
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] - numbers[i - 1] != step) return 0;
+  return static_cast<double>(step);
+}
+
+}  // namespace
+
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line,
                          std::string input_sha256) {
@@ -118,6 +174,13 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   provenance_ = {
       program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
       slices};
+  if (!summary.repetition_counters.empty())
+    for (const auto i : repetitions)
+      provenance_.repetition_counters.push_back(summary.repetition_counters[static_cast<std::size_t>(i)]);
+  if (!summary.slice_counters.empty())
+    for (const auto i : slices)
+      provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
+  provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
   for (const auto& [what, piece] : summary.outside_pieces)
     provenance_.pieces.push_back({what, piece, io::sha256_of(piece)});
 }
@@ -145,7 +208,23 @@ std::string ScanResults::note_positions() {
   return notes.back();
 }
 
-void ScanResults::write(const std::string& prefix) {
+std::string ScanResults::name_of_last() const {
+  const auto last = static_cast<std::int64_t>(provenance_.reports.size()) - 1;
+  return io::name_of_repetition(provenance_.repetition_counters,
+                                static_cast<std::size_t>(last / series_.slice_count));
+}
+
+void ScanResults::require_trust(bool strict) const {
+  if (!strict) return;
+  for (const auto& report : provenance_.reports)
+    for (const auto* found : {&report.suspicions, &report.warnings})
+      if (!found->empty())
+        throw Error(path(), "a scan without doubts (--strict)", found->front(),
+                    "nothing was written; without --strict the image is written, with the warning");
+}
+
+void ScanResults::write(const std::string& prefix, bool with_phase) {
+  companions_.with_phase = with_phase;
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);
 }

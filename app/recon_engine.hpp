@@ -42,6 +42,8 @@ class ReconEngine {
  private:
   void make_reconstructors();
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
+  void inspect(const Scan& scan, Report& report) const;
+  void suspect(const Scan& scan, Report& report) const;
   std::vector<Stage> predicted_stages(const Scan& scan) const;
 
   Settings settings_;
@@ -68,6 +70,7 @@ class ScanResults {
   void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }
   /// Of the next volume.
   void add(ReconResult made);
+  const std::string& path() const { return provenance_.input_path; }
   /// The scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
   /// Of the volumes so far.
@@ -75,8 +78,12 @@ class ScanResults {
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
   /// returned; empty where nothing is.
   std::string note_positions();
+  /// With `strict`, throws Error where a report holds a suspicion or a warning.
+  void require_trust(bool strict) const;
   /// OUT.h5, ...: see io::write_results.
-  void write(const std::string& prefix);
+  void write(const std::string& prefix, bool with_phase);
+  /// What the scan file calls the last volume, beside others of the results: "contrast 1"; empty where it does not.
+  std::string name_of_last() const;
 
  private:
   std::vector<Volume> volumes_;

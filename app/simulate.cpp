@@ -11,6 +11,7 @@
 #include <string>
 
 #include "app/commands.hpp"
+#include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/nifti.hpp"
@@ -34,6 +35,13 @@ struct Options {
 
 const std::map<std::string, data::PhantomKind> phantoms{{"shepp-logan", data::PhantomKind::shepp_logan},
                                                         {"resolution", data::PhantomKind::resolution}};
+
+template <class Kind>
+std::vector<std::string> names_of(const std::map<std::string, Kind>& kinds) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : kinds) names.push_back(name);
+  return names;
+}
 
 const std::map<std::string, data::TrajectoryKind>& trajectories() {
   static const auto named = [] {
@@ -181,7 +189,7 @@ Run add_simulate(CLI::App& app) {
       ->required();
   app.add_option("--phantom", options->phantom, "the object [shepp-logan]")
       ->type_name("KIND")
-      ->check(CLI::IsMember(&phantoms));
+      ->check(one_of(names_of(phantoms)));
   app.add_option("--dimensions", options->dimensions, "2 or 3 [as --matrix and --trajectory say, else 2]")
       ->type_name("N")
       ->check(CLI::IsMember({2, 3}));
@@ -193,7 +201,7 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--trajectory", options->trajectory,
                  "how k-space is sampled [golden-radial; 3D: stack-of-stars]")
       ->type_name("KIND")
-      ->check(CLI::IsMember(&trajectories()));
+      ->check(one_of(names_of(trajectories())));
   app.add_option("--readouts,--spokes,--interleaves", options->readouts,
                  "readouts per k_z plane, in all for 3D radial [Nyquist's number over --undersampling; "
                  "spirals: an eighth of the "

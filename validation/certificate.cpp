@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "validation/verdict/verdict.hpp"
+
 namespace fhd::validation {
 namespace {
 
@@ -314,6 +316,12 @@ class CertificateVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>& input) const override { return check(input); }
   Certificate verify(const VerifierInput<double>& input) const override { return check(input); }
+  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
+    return validation::judge(input);
+  }
+  std::optional<Verdict> judge(const VerifierInput<double>& input) const override {
+    return validation::judge(input);
+  }
   /// What the budget is good for, `fewest` ... `most` voxels and samples.
   double expected_seconds(const VerifierSizes& sizes) const override {
     const double sets = sizes.solved ? 2 : 1;

@@ -32,13 +32,13 @@ struct BatchCommand {
   std::string output, recipe;
   int at_once = 0;
   std::uint64_t memory_mib = 0;
-  bool quiet = false;
+  bool quiet = false, accept_version = false;
   JobOptions options;
   CLI::App* app = nullptr;
 
   int run();
   BatchLimits limits(const Ranks& ranks, std::size_t scan_count) const;
-  bool summarise(const BatchWork& work, const std::vector<Outcome>& outcomes, double seconds) const;
+  bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes, double seconds) const;
 };
 
 /// Bytes that may be used: `limit_mib`, else four fifths of what is free now, shared with the ranks of this
@@ -66,8 +66,8 @@ int BatchCommand::run() {
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
 
   BatchList list = of_options([&] { return list_scans(scans, output); });
-  const BatchWork work =
-      of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
+  BatchWork work = of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
+  work.accepts_version = accept_version;
   remove_strays(output);
 
   const BatchLimits limited = limits(ranks, work.scans.size());
@@ -81,8 +81,11 @@ int BatchCommand::run() {
   BatchScheduler scheduler(work, limited, ledger, log);
   scheduler.run();
   log.clear();
-  const bool summarised = summarise(work, ledger.outcomes(), elapsed());
-  if (ranks.first()) log.text(summary_table(work.scans, ledger.outcomes(), elapsed()));
+  auto all_scans = work.scans;
+  auto all_outcomes = ledger.outcomes();
+  add_earlier(output, all_scans, all_outcomes);
+  const bool summarised = summarise(all_scans, all_outcomes, elapsed());
+  if (ranks.first()) log.text(summary_table(all_scans, all_outcomes, elapsed()));
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   stop_requests.reset();
   if (const int signal = StopRequests::caught()) {
@@ -105,10 +108,10 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, std::size_t scan_count) con
 }
 
 /// Writes the summaries and the index page; whether that could be done.
-bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& outcomes,
+bool BatchCommand::summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
                              double seconds) const {
   try {
-    write_summary(output, work.scans, outcomes, seconds, work.command_line);
+    write_summary(output, all, outcomes, seconds, command_line());
     remove_strays(output);
     io::write_batch_index(output);
     return true;
@@ -140,6 +143,8 @@ Run add_batch(CLI::App& app) {
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
       ->type_name("MIB")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--accept-version", command->accept_version,
+               "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   command->options.add_to(app);
   return [command] { return command->run(); };

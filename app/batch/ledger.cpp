@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "io/result/atomic_file.hpp"
+#include "io/result/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -24,7 +25,7 @@ fs::path claims_folder(const std::string& directory) { return fs::path(directory
 
 /// The NAME of a result file NAME.h5, NAME.manifest.json, ...
 std::string name_of(const std::string& file) {
-  for (const char* ending : {".manifest.json", ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
+  for (const char* ending : {".manifest.json", io::phase_ending, ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
     if (file.ends_with(ending)) return file.substr(0, file.size() - std::strlen(ending));
   return file;
 }
@@ -142,7 +143,8 @@ bool BatchLedger::adopt(std::size_t scan) {
     end(scan, Outcome::Status::failed, manifest->error);
     return true;
   }
-  if (manifest->program_version != program_version) reason = "made by version " + manifest->program_version;
+  if (manifest->program_version != program_version && !work_.accepts_version)
+    reason = "made by version " + manifest->program_version;
   if (manifest->settings != work_.settings[work_.settings_of[scan]].recorded) reason = "settings changed";
   if (reason.empty())
     if (const auto missing = io::missing_product(work_.directory, *manifest))
@@ -176,6 +178,8 @@ void BatchLedger::end(std::size_t scan, Outcome::Status status, const std::strin
   if (status == Outcome::Status::finished || status == Outcome::Status::unchanged)
     if (auto manifest = io::read_manifest(io::manifest_path(work_.directory, work_.scans[scan].name)))
       outcome.manifest = std::move(*manifest);
+  if (status == Outcome::Status::unchanged && outcome.manifest.program_version != program_version)
+    outcome.reason = "made by version " + outcome.manifest.program_version + ", kept";
   entries_[scan].claim.reset();
   log_.ended(work_.scans[scan], outcome, ours, totals(outcomes_));
 }

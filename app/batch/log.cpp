@@ -5,14 +5,30 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 namespace fhd::app {
+namespace {
+
+/// "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
+std::string origin_of_lines() {
+  char host[256] = "unknown host";
+  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown host");
+  for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    if (const char* job = std::getenv(variable); job != nullptr && *job != '\0')
+      return fmt::format("{}, job {}", host, job);
+  return fmt::format("{}, process {}", host, getpid());
+}
+
+}  // namespace
 
 BatchLog::BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count)
     : descriptor_(::open((std::filesystem::path(directory) / "batch.log").c_str(),
                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)),
       quiet_(quiet),
+      origin_(one_line(origin_of_lines())),
       prefix_(ranks.count() > 1 ? fmt::format("rank {}: ", ranks.rank()) : ""),
       scan_count_(scan_count),
       status_(quiet || !ranks.first()) {}
@@ -22,7 +38,7 @@ BatchLog::~BatchLog() {
 }
 
 void BatchLog::log(const std::string& text) {
-  const auto entry = fmt::format("{} [{}] {}{}\n", utc_now(), getpid(), prefix_, text);
+  const auto entry = fmt::format("{} [{}] {}{}\n", utc_now(), origin_, prefix_, text);
   // A log that cannot be written (a full disk) is no reason to stop.
   static_cast<void>(!::write(descriptor_, entry.data(), entry.size()));
 }
@@ -57,7 +73,7 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
   if (!ours && outcome.status != Outcome::Status::unchanged) return;  // the process that did it tells
   const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
   std::string text =
-      fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome.status));
+      fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
   if (outcome.status == Outcome::Status::finished) {
     ++here_;
     const auto& m = outcome.manifest;
@@ -65,6 +81,7 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
     if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
     for (const auto& warning : m.warnings) text += "  warning: " + warning;
   }
+  if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty()) text += "  (" + outcome.reason + ")";
   if (outcome.status == Outcome::Status::failed) return failure(text + "  " + outcome.error);
   if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
   if (status_.visible())

@@ -39,7 +39,7 @@ class BatchLog {
   using Clock = std::chrono::steady_clock;
   int descriptor_ = -1;
   bool quiet_;
-  std::string prefix_, current_;
+  std::string origin_, prefix_, current_;
   std::size_t scan_count_;
   int here_ = 0;  // reconstructed by this process
   Clock::time_point start_ = Clock::now(), shown_{};

@@ -123,7 +123,7 @@ std::string checksum(const std::string& path) {
 /// Names that other files of the directory have.
 bool is_reserved(const std::string& name) {
   return name.empty() || name == "summary" || name == "index" || name == "batch" || name.starts_with(".") ||
-         name.ends_with(".manifest");
+         name.ends_with(".manifest") || name.ends_with("_phase");  // NAME_phase.nii.gz
 }
 
 /// Whether the results of that name are those of another scan that still exists.
@@ -183,9 +183,8 @@ BatchList list_scans(const std::vector<std::string>& arguments, const std::strin
   for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path));
   const auto folder = absolute_path((fs::path(directory) / "x").string());
   for (const auto& scan : list.scans)
-    for (const char* ending : io::result_endings)
-      if (const auto result = (fs::path(folder).parent_path() / (scan.name + ending)).string();
-          inputs.count(result))
+    for (const auto& result : io::files_of_results((fs::path(folder).parent_path() / scan.name).string(), true))
+      if (inputs.count(result))
         throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",
                     "choose another folder");
   return list;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/batch/ledger.hpp"
 #include "io/result/atomic_file.hpp"
@@ -15,8 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_earlier(const Outcome& outcome) {
+  return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
+}
+
 bool has_results(const Outcome& outcome) {
-  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged;
+  return outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged ||
+         outcome.status == Outcome::Status::earlier;
 }
 
 /// RFC 4180. A text that a spreadsheet would take for a formula is marked as text.
@@ -30,16 +37,27 @@ std::string csv(std::string text) {
 }
 
 std::string why(const Outcome& outcome) {
-  return outcome.status == Outcome::Status::failed || outcome.status == Outcome::Status::images
-             ? outcome.error
-             : outcome.reason;
+  if (!outcome.error.empty()) return outcome.error;
+  for (const auto& warning : outcome.manifest.warnings)
+    if (has_results(outcome) && outcome.reason.empty() && warning.starts_with(suspicious_mark))
+      return warning.substr(suspicious_mark.size());
+  return outcome.reason;
 }
 
 }  // namespace
 
-const char* text(Outcome::Status status) {
-  constexpr const char* texts[] = {"not run", "finished", "unchanged", "no scan", "failed"};
-  return texts[static_cast<int>(status)];
+bool is_suspicious(const Outcome& outcome) {
+  const auto& warnings = outcome.manifest.warnings;
+  return has_results(outcome) &&
+         std::any_of(warnings.begin(), warnings.end(),
+                     [](const std::string& warning) { return warning.starts_with(suspicious_mark); });
+}
+
+std::string text(const Outcome& outcome) {
+  constexpr const char* texts[] = {"not run", "finished", "unchanged",     "no scan",
+                                   "failed",  "earlier",  "failed earlier"};
+  return std::string(texts[static_cast<int>(outcome.status)]) +
+         (is_suspicious(outcome) ? ", suspicious" : "");
 }
 
 BatchTotals totals(const std::vector<Outcome>& outcomes) {
@@ -48,8 +66,47 @@ BatchTotals totals(const std::vector<Outcome>& outcomes) {
     return static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(),
                                           [&](const Outcome& outcome) { return outcome.status == status; }));
   };
-  return {count(Status::finished), count(Status::unchanged), count(Status::images), count(Status::failed),
-          count(Status::open)};
+  return {count(Status::finished),
+          count(Status::unchanged),
+          count(Status::images),
+          count(Status::failed),
+          count(Status::open),
+          count(Status::earlier) + count(Status::failed_earlier),
+          static_cast<int>(std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+            return !is_earlier(outcome) && is_suspicious(outcome);
+          }))};
+}
+
+void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
+                 std::vector<Outcome>& outcomes) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view ending = ".manifest.json";
+  std::set<std::string> known;
+  for (const auto& scan : scans) known.insert(scan.name);
+  std::map<std::string, io::Manifest> others;
+  std::error_code status;
+  for (fs::directory_iterator entry(directory, status), end; !status && entry != end;
+       entry.increment(status)) {
+    auto name = entry->path().filename().string();
+    if (name.starts_with(".") || !name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    if (known.count(name) > 0) continue;
+    if (auto manifest = io::read_manifest(entry->path().string())) others.emplace(name, std::move(*manifest));
+  }
+  for (auto& [name, manifest] : others) {
+    Outcome outcome;
+    if (manifest.status == io::Manifest::Status::failed) {
+      outcome.status = Outcome::Status::failed_earlier;
+      outcome.error = manifest.error;
+    } else {
+      outcome.status = Outcome::Status::earlier;
+      if (const auto missing = io::missing_product(directory, manifest))
+        outcome.reason = *missing + " is missing or changed";
+    }
+    scans.push_back({manifest.scan, name});
+    outcome.manifest = std::move(manifest);
+    outcomes.push_back(std::move(outcome));
+  }
 }
 
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
@@ -57,14 +114,16 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   constexpr std::size_t few = 40;
   std::size_t width = 4;
   for (const auto& scan : scans) width = std::min<std::size_t>(40, std::max(width, scan.name.size()));
-  std::string table = fmt::format("{:<{}}  {:<9}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width, "status",
-                                  "seconds", "iterations", "residual", "data", "why");
+  std::string table = fmt::format("{:<{}}  {:<20}  {:>8}  {:>10}  {:>8}  {:>8}  {}\n", "scan", width,
+                                  "status", "seconds", "iterations", "residual", "data", "why");
   bool any = false;
   for (std::size_t i = 0; i < scans.size(); ++i) {
     const auto& outcome = outcomes[i];
-    if (outcome.status == Outcome::Status::images || (scans.size() > few && has_results(outcome))) continue;
+    if (outcome.status == Outcome::Status::images || is_earlier(outcome) ||
+        (scans.size() > few && has_results(outcome) && !is_suspicious(outcome)))
+      continue;
     any = true;
-    table += fmt::format("{:<{}}  {:<9}", scans[i].name, width, text(outcome.status));
+    table += fmt::format("{:<{}}  {:<20}", scans[i].name, width, text(outcome));
     if (has_results(outcome)) {
       const auto& m = outcome.manifest;
       table += fmt::format("  {:>8.2f}  {:>10}  {:>8.1e}  {:>8.3f}", m.seconds, m.iterations, m.residual,
@@ -81,10 +140,12 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   std::int64_t hits = 0;
   for (const auto& outcome : outcomes)
     if (outcome.status == Outcome::Status::finished) hits += outcome.manifest.cache_hits;
-  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed", scans.size(), t.finished,
-                       t.unchanged, t.failed);
+  table += fmt::format("{} scans: {} finished, {} unchanged, {} failed",
+                       scans.size() - static_cast<std::size_t>(t.earlier), t.finished, t.unchanged, t.failed);
+  if (t.suspicious > 0) table += fmt::format(", {} suspicious", t.suspicious);
   if (t.images > 0) table += fmt::format(", {} hold images and no scan", t.images);
   if (t.open > 0) table += fmt::format(", {} not run", t.open);
+  if (t.earlier > 0) table += fmt::format("; {} more of earlier runs", t.earlier);
   table += fmt::format("; {:.1f} s", seconds);
   if (t.finished > 0 && seconds > 0) table += fmt::format(", {:.2f} scans/s", t.finished / seconds);
   if (hits > 0) table += fmt::format(", {} cache hits", hits);
@@ -99,8 +160,8 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
   for (std::size_t i = 0; i < scans.size(); ++i) {
     const auto& outcome = outcomes[i];
     const auto& m = outcome.manifest;
-    Json row{{"name", scans[i].name}, {"scan", scans[i].path}, {"status", text(outcome.status)}};
-    lines += fmt::format("{},{},{}", csv(scans[i].name), csv(scans[i].path), text(outcome.status));
+    Json row{{"name", scans[i].name}, {"scan", scans[i].path}, {"status", text(outcome)}};
+    lines += fmt::format("{},{},{}", csv(scans[i].name), csv(scans[i].path), csv(text(outcome)));
     if (has_results(outcome)) {
       lines += fmt::format(",{:.3f},{},{},{:.4g},{:.4g},{},{},{}", m.seconds, m.images, m.iterations,
                            m.residual, m.data_residual, m.converged ? "yes" : "no", m.cache_hits,
@@ -123,8 +184,8 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
   const auto t = totals(outcomes);
   const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
                   {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
-                  {"failed", t.failed}, {"no_scans", t.images},       {"not_run", t.open},
-                  {"scans", rows}};
+                  {"failed", t.failed}, {"suspicious", t.suspicious}, {"no_scans", t.images},
+                  {"not_run", t.open},  {"earlier", t.earlier},       {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other

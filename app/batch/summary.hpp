@@ -1,6 +1,7 @@
 #pragma once
 // What became of the scans of a batch: as a table for people, and in DIR/summary.csv and DIR/summary.json.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/batch/scans.hpp"
@@ -14,22 +15,34 @@ struct Outcome {
     finished,   ///< reconstructed now, by this or another process
     unchanged,  ///< reconstructed before; input, settings, version and results are what they were
     images,     ///< no scan but results, found in a folder or by a pattern
-    failed
+    failed,
+    earlier,        ///< finished by another run on the folder; not among the scans of this one
+    failed_earlier  ///< failed in another run
   };
   Status status = Status::open;
-  std::string reason;     ///< why it was done again; empty the first time
+  std::string reason;     ///< why it was done again, or kept; empty where that needs no reason
   std::string error;      ///< of a failure, one line
   io::Manifest manifest;  ///< where there are results
 };
 
-const char* text(Outcome::Status status);
+/// What a warning of a manifest begins with where the image, or the scan, is suspicious.
+inline constexpr std::string_view suspicious_mark = "suspicious: ";
+/// Whether there are results, and they are.
+bool is_suspicious(const Outcome& outcome);
+/// "finished", "unchanged, suspicious", ...
+std::string text(const Outcome& outcome);
 
 struct BatchTotals {
   int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
-  /// Whether every scan has its results now, and there is at least one.
+  int earlier = 0;  ///< finished or failed, of other runs
+  int suspicious = 0;  ///< of those finished or unchanged
+  /// Whether every scan of this run has its results now, and there is at least one.
   bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
 };
 BatchTotals totals(const std::vector<Outcome>& outcomes);
+
+/// Adds to both what other runs have left in `directory`, as their manifests tell, by name.
+void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, std::vector<Outcome>& outcomes);
 
 /// A table of failures and totals; of all scans when there are few.
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,

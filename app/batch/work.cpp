@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/nearest_word.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 
@@ -175,9 +176,13 @@ std::vector<RecipeEntry> read_recipe(const std::string& path, const std::set<std
   auto entries = path.ends_with(".json") ? read_json(text, path) : read_toml(text, path);
   for (auto& entry : entries) {
     std::replace(entry.option.begin(), entry.option.end(), '_', '-');
-    if (!options.count(entry.option))
-      throw Error(entry.where, "an option of 'fhd recon' that may differ between scans",
-                  "'" + entry.option.substr(2) + "'", "see 'fhd recon --help'");
+    if (options.count(entry.option)) continue;
+    std::vector<std::string> names;
+    for (const auto& option : options)
+      if (option.starts_with("--")) names.push_back(option.substr(2));
+    const auto name = entry.option.substr(2), hint = did_you_mean(name, names);
+    throw Error(entry.where, "an option of 'fhd recon' that may differ between scans", "'" + name + "'",
+                hint.empty() ? "see 'fhd recon --help'" : hint);
   }
   return entries;
 }
@@ -246,8 +251,10 @@ JobOptions::JobOptions(const std::vector<std::string>& arguments)
 
 void JobOptions::add_to(CLI::App& app) {
   selection.add_to(app);
+  app.add_flag("--strict", strict, "a scan whose image or input is suspicious fails, without results");
   app.add_flag("--no-gridded-image", no_gridded_image,
                "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
+  app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");
   recon.set_default_cache("auto");
   device.add_to(app);
   recon.add_to(app);

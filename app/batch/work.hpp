@@ -19,7 +19,7 @@ namespace fhd::app {
 /// The options of `fhd recon` that say what becomes of a scan.
 struct JobOptions {
   VolumeSelection selection;
-  bool no_gridded_image = false;
+  bool no_gridded_image = false, phase = false, strict = false;
   io::ReadOptions read_options;
   ReconOptions recon;
   DeviceOption device;
@@ -47,6 +47,7 @@ struct BatchWork {
   std::vector<BatchScan> scans;
   std::vector<BatchSettings> settings;
   std::vector<std::size_t> settings_of;  ///< of each scan
+  bool accepts_version = false;          ///< results of another version of the program are kept
 };
 
 /// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is

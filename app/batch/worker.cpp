@@ -131,14 +131,18 @@ class ScanJob {
   }
   /// Writes PREFIX.* and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest) {
-    io::check_writable(prefix, results_.inputs());
-    results_.write(prefix);
+    const bool phase = settings->options.phase;
+    results_.require_trust(settings->options.strict);
+    io::check_writable(prefix, results_.inputs(), phase);
+    results_.write(prefix, phase);
     manifest.images = static_cast<std::int64_t>(results_.volumes().size());
     for (const auto& report : results_.reports()) {
       manifest.cache_hits += report.trajectory_hits;
       manifest.converged = manifest.converged && report.converged;
       manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
-      for (const auto& suspicion : report.suspicions) manifest.warnings.push_back("suspicious: " + suspicion);
+      for (const auto* found : {&report.suspicions, &report.warnings})
+        for (const auto& sentence : *found)
+          manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
       if (const auto& c = report.certificate; c && !c->passed)
         manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
       if (report.relative_residuals.empty()) continue;
@@ -315,7 +319,7 @@ class WorkerProcess {
           auto before = io::read_manifest(path);
           unchanged = before && before->status == io::Manifest::Status::finished &&
                       before->input_sha256 == now.input_sha256 && before->settings == now.settings &&
-                      before->program_version == now.program_version &&
+                      (work_.accepts_version || before->program_version == now.program_version) &&
                       !io::missing_product(work_.directory, *before);
           if (unchanged) {  // other times of the same content
             before->scan = now.scan;
@@ -389,8 +393,7 @@ class WorkerProcess {
       if (!succeeds(job, [&] {
             const auto prefix = (fs::path(work_.directory) / scan.name).string();
             job.work->write(prefix, job.manifest);
-            std::vector<std::string> names;
-            for (const char* ending : io::result_endings) names.push_back(scan.name + ending);
+            const auto names = io::files_of_results(scan.name, job.work->settings->options.phase);
             job.manifest.products = io::products_of(work_.directory, names);
           }))
         continue;

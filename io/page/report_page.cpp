@@ -46,6 +46,22 @@ std::uint8_t phase_of(Complex<double> v) {
   return static_cast<std::uint8_t>(std::lround(256 * (turns - std::floor(turns)))) & 255;
 }
 
+/// How the scan file counts the repetitions; empty unless that is told of every one.
+std::vector<RepetitionCounters> counters_of(const Json& images, const ImageSeries& series) {
+  std::vector<RepetitionCounters> all;
+  for (std::int64_t r = 0; r < series.repetition_count; ++r) {
+    const auto i = static_cast<std::size_t>(r * series.slice_count);
+    if (!images.is_array() || i >= images.size() || !images[i].is_object() || !images[i].contains("counters"))
+      return {};
+    const auto& told = images[i]["counters"];
+    const auto counter = [&](const char* name) {
+      return told.is_object() && told.contains(name) && told[name].is_number_integer() ? told[name].get<int>() : 0;
+    };
+    all.push_back({counter("repetition"), counter("contrast"), counter("phase"), counter("set")});
+  }
+  return all;
+}
+
 /// The part of a series that a page shows: means of blocks of `stride` x `stride` pixels of some of the
 /// slices.
 struct Selection {
@@ -55,8 +71,8 @@ struct Selection {
   };
   std::int64_t width = 0, height = 0, stride = 1;
   std::vector<Plane> planes;              ///< all slices of one repetition after the other
-  std::vector<std::int64_t> repetitions;  ///< those shown, as the scan counts them
-  std::vector<std::string> slices;        ///< those shown: of the scan, of the volume, or both
+  std::vector<std::string> repetitions;  ///< those shown, as the scan counts them, with their names
+  std::vector<std::string> slices;       ///< those shown: of the scan, of the volume, or both
   std::string reduced;                    ///< what is left out, in words
 
   /// `images`: what the report says of each.
@@ -72,6 +88,7 @@ struct Selection {
                         images[i].contains(what) && images[i][what].is_number_integer();
       return told ? images[i][what].get<std::int64_t>() : other;
     };
+    const auto counters = counters_of(images, series);
     // Of every repetition the same slices; where not even one of each fits, some of the repetitions.
     const std::int64_t slice_count = series.slice_count * n[2], repetition_count = series.repetition_count;
     const std::int64_t room = std::max<std::int64_t>(1, most / (width * height));
@@ -89,7 +106,9 @@ struct Selection {
     }
     for (std::int64_t r = first(repetition_count, repetition_step); r < repetition_count;
          r += repetition_step) {
-      repetitions.push_back(number(r * series.slice_count, "repetition", r));
+      const auto of_scan = std::to_string(number(r * series.slice_count, "repetition", r));
+      const auto name = name_of_repetition(counters, static_cast<std::size_t>(r));
+      repetitions.push_back(of_scan + (name.empty() || name == "repetition " + of_scan ? "" : ": " + name));
       for (std::int64_t s = first_slice; s < slice_count; s += slice_step)
         planes.push_back({static_cast<std::size_t>(r * series.slice_count + s / n[2]), s % n[2]});
     }
@@ -469,6 +488,9 @@ Json scan_json(const Json& row) {
   return scan;
 }
 
+/// Now, or in an earlier run.
+bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
+
 /// Links a scan that has a result to its page and picture in `folder`. Returns the bytes of its thumbnail.
 std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bool with_thumbnail) {
   const auto name = text_or(scan, "name");
@@ -479,7 +501,7 @@ std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bo
   };
   // A name is one file in this folder, whatever the summary says.
   const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
-  if (!safe || scan["status"] == "failed" || !exists(".h5")) return 0;
+  if (!safe || is_failed(scan) || !exists(".h5")) return 0;
   if (make_page) write_report_page({file(".h5")}, file(".html"));
   if (exists(".html")) scan["page"] = url_of(name + ".html");
   if (!exists(".png")) return 0;
@@ -501,7 +523,7 @@ std::string write_batch(const std::string& folder, bool make_pages, std::size_t 
     scans.push_back(std::move(scan));
   }
   const auto first_whole = std::stable_partition(scans.begin(), scans.end(),
-                                                 [](const Json& scan) { return scan["status"] == "failed"; });
+                                                 is_failed);
   const auto failed = first_whole - scans.begin();
   const auto path = (fs::path(folder) / "index.html").string();
   const auto page = [&] {

@@ -89,7 +89,20 @@ bool lie_on_affine(const ImageSeries& series) {
   return true;
 }
 
-void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path) {
+namespace {
+
+void add_label(nifti_image& nifti, const NiftiLabel& label, NiftiPart part) {
+  const auto text = label.description + (part == NiftiPart::phase ? ", phase in rad" : "");
+  text.copy(nifti.descrip, sizeof(nifti.descrip) - 1);  // zero before
+  if (nifti.nt <= 1) return;
+  nifti.dt = nifti.pixdim[4] = static_cast<float>(label.repetition_time_s);
+  if (label.repetition_time_s > 0) nifti.time_units = NIFTI_UNITS_SEC;
+}
+
+}  // namespace
+
+void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
+                 const NiftiLabel& label, NiftiPart part) {
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
   const auto planes = std::int64_t{n[2]} * series.slice_count;
@@ -118,17 +131,19 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
   nifti->pixdim[1] = nifti->dx;
   nifti->pixdim[2] = nifti->dy;
   nifti->pixdim[3] = nifti->dz;
+  add_label(*nifti, label, part);
   const nifti_1_header header = nifti_convert_nim2nhdr(nifti.get());
 
   GzipFile file(path, reported_path);
   file.write(&header, sizeof(header));
   const char no_extension[4]{};
   file.write(no_extension, sizeof(no_extension));
-  std::vector<float> magnitude;
+  std::vector<float> numbers;
   for (const auto& image : series.images) {
-    magnitude.clear();
-    for (const auto value : image.values) magnitude.push_back(abs(value));
-    file.write(magnitude.data(), magnitude.size() * sizeof(float));
+    numbers.clear();
+    for (const auto value : image.values)
+      numbers.push_back(part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value));
+    file.write(numbers.data(), numbers.size() * sizeof(float));
   }
   file.close();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// NIfTI-1 files of reconstructed magnitudes.
+// NIfTI-1 files of reconstructed magnitudes and phases.
 #include <string>
 
 #include "io/result/results.hpp"
@@ -16,8 +16,16 @@ Affine affine_of(const ImageSeries& series);
 /// Whether the slices of a series lie where affine_of puts them, to 1 % of their distance.
 bool lie_on_affine(const ImageSeries& series);
 
-/// Writes magnitudes as float32, compressed: x, y, z (or slice), repetition. Messages call the file
-/// `reported_path`. Throws Error. (Not atomic by itself.)
-void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path);
+/// What the header of a file says of itself.
+struct NiftiLabel {
+  std::string description;       ///< `descrip`; its first 79 bytes count
+  double repetition_time_s = 0;  ///< pixdim[4], of several repetitions; 0: not known, no unit of time is stated
+};
+enum class NiftiPart { magnitude, phase };
+
+/// Writes magnitudes, or phases in rad (-pi ... pi), as float32, compressed: x, y, z (or slice), repetition.
+/// Messages call the file `reported_path`. Throws Error. (Not atomic by itself.)
+void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
+                 const NiftiLabel& label = {}, NiftiPart part = NiftiPart::magnitude);
 
 }  // namespace fhd::io

@@ -3,7 +3,9 @@
 //   /image                       complex {r, i} [repetition][slice][z][y][x], in double precision where the work was
 //     attributes                 axes, units, matrix_size, fov_mm, position_mm (3 numbers per slice),
 //                                read_direction, phase_direction, slice_direction (patient LPS);
-//                                repetitions and slices: their numbers in the scan, as in OUT.json
+//                                repetitions and slices: their numbers in the scan, as in OUT.json;
+//                                repetition_counters, contrast_counters, phase_counters, set_counters (one number
+//                                per repetition) and slice_counters: how the scan file counts them, where it does
 //   /gridded                     the gridded image of the same scan, where it was made, as /image
 //   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
@@ -15,12 +17,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
+#include "io/result/report_json.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/sha256.hpp"
 #include "recon/error.hpp"
@@ -29,7 +31,6 @@ namespace fhd::io {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 void require_series(const ImageSeries& series, const std::string& subject) {
   const auto expected = series.repetition_count * series.slice_count;
@@ -41,100 +42,6 @@ void require_series(const ImageSeries& series, const std::string& subject) {
     require_shape(image.values, series.images.front().values.shape(), subject);
     if (!image.in_double.empty()) require_shape(image.in_double, image.values.shape(), subject);
   }
-}
-
-Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
-  Json json = Json::object();
-  for (const auto& [name, value] : pairs) json[name] = value;
-  return json;
-}
-
-Json stages_to_json(const std::vector<Stage>& stages) {
-  Json json = Json::array();
-  for (const auto& stage : stages) json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
-  return json;
-}
-
-/// A quantity that was not checked is null.
-Json checked(double value) { return value < 0 ? Json(nullptr) : Json(value); }
-
-Json certificate_to_json(const Certificate& c) {
-  return {{"passed", c.passed},
-          {"requested", c.requested},
-          {"forward_error", checked(c.forward_error)},
-          {"adjoint_error", checked(c.adjoint_error)},
-          {"normal_error", checked(c.normal_error)},
-          {"adjointness", checked(c.adjointness)},
-          {"true_residual", checked(c.true_residual)},
-          {"solver_residual", checked(c.solver_residual)},
-          {"voxels", c.voxels},
-          {"samples", c.samples},
-          {"seconds", c.seconds}};
-}
-
-Json report_to_json(const Report& report) {
-  Json json{{"settings", pairs_to_json(report.settings)},
-            {"stages", stages_to_json(report.stages)},
-            {"seconds", report.seconds},
-            {"notes", report.notes},
-            {"suspicions", report.suspicions},
-            {"converged", report.converged},
-            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
-            {"relative_residuals", report.relative_residuals},
-            {"data_residual", report.data_residual},
-            {"largest_eigenvalue", report.largest_eigenvalue},
-            {"lambda", report.lambda}};
-  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
-  if (!report.device_memory.empty())
-    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
-                             {"peak_bytes", report.device_peak_bytes}};
-  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
-  if (!report.lambda_curve.empty()) {
-    Json curve = Json::array();
-    for (const auto& point : report.lambda_curve)
-      curve.push_back(
-          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
-    json["lambda_curve"] = curve;
-    json["noise_residual"] = report.noise_residual;
-  }
-  return json;
-}
-
-/// The numbers of the chosen volumes in the scan.
-std::vector<int> numbers(const std::vector<std::int64_t>& chosen, std::int64_t count) {
-  std::vector<int> result;
-  for (std::int64_t i = 0; i < count; ++i)
-    result.push_back(static_cast<int>(chosen.empty() ? i : chosen.at(static_cast<std::size_t>(i))));
-  return result;
-}
-
-std::string json_text(const ImageSeries& series, const Provenance& provenance) {
-  const auto repetitions = numbers(provenance.repetitions, series.repetition_count),
-             slices = numbers(provenance.slices, series.slice_count);
-  Json images = Json::array();
-  for (std::size_t i = 0; i < series.images.size(); ++i) {
-    const auto& geometry = series.images[i].geometry;
-    const auto slice_count = static_cast<std::size_t>(series.slice_count);
-    Json image{{"repetition", repetitions[i / slice_count]},
-               {"slice", slices[i % slice_count]},
-               {"matrix_size", geometry.matrix_size},
-               {"fov_mm", geometry.fov_mm},
-               {"position_mm", geometry.position_mm}};
-    if (i < provenance.reports.size()) image.update(report_to_json(provenance.reports[i]));
-    images.push_back(std::move(image));
-  }
-  Json input{{"path", provenance.input_path}, {"sha256", provenance.input_sha256}};
-  for (const auto& [what, path, sha256] : provenance.pieces)
-    input["pieces"].push_back({{"what", what}, {"path", path}, {"sha256", sha256}});
-  const Json json{{"program", "fhd"},
-                  {"version", provenance.program_version},
-                  {"command_line", provenance.command_line},
-                  {"started_at", provenance.started_at},
-                  {"input", input},
-                  {"environment", pairs_to_json(provenance.environment)},
-                  {"images", images}};
-  // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
@@ -162,8 +69,19 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
                    const Provenance& provenance) {
   write_series(file, name, series);
-  file.write_attribute(name, "repetitions", numbers(provenance.repetitions, series.repetition_count));
-  file.write_attribute(name, "slices", numbers(provenance.slices, series.slice_count));
+  file.write_attribute(name, "repetitions", chosen_numbers(provenance.repetitions, series.repetition_count));
+  file.write_attribute(name, "slices", chosen_numbers(provenance.slices, series.slice_count));
+  const auto write_counters = [&](const char* attribute, int RepetitionCounters::*counter) {
+    std::vector<int> values;
+    for (const auto& each : provenance.repetition_counters) values.push_back(each.*counter);
+    if (!values.empty()) file.write_attribute(name, attribute, values);
+  };
+  write_counters("repetition_counters", &RepetitionCounters::repetition);
+  write_counters("contrast_counters", &RepetitionCounters::contrast);
+  write_counters("phase_counters", &RepetitionCounters::phase);
+  write_counters("set_counters", &RepetitionCounters::set);
+  if (!provenance.slice_counters.empty())
+    file.write_attribute(name, "slice_counters", provenance.slice_counters);
 }
 
 void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
@@ -202,6 +120,25 @@ void write_report(hdf5::File& file, const std::string& json, const Provenance& p
 
 }  // namespace
 
+namespace {
+
+/// "fhd 0.1.0 least squares", for headers with room for a line.
+std::string made_by(const Provenance& provenance) {
+  constexpr std::pair<const char*, const char*> methods[]{
+      {"cg", "least squares"},
+      {"gridded", "density-compensated gridding"},
+      {"adjoint", "adjoint"},
+      {"fft", "FFT"}};
+  std::string text = "fhd " + provenance.program_version;
+  if (provenance.reports.empty()) return text;
+  for (const auto& [name, value] : provenance.reports.front().settings)
+    for (const auto& [method, words] : methods)
+      if (name == "method" && value == method) text += std::string(" ") + words;
+  return text;
+}
+
+}  // namespace
+
 std::string without_result_ending(std::string name) {
   for (const std::string_view ending : result_endings)
     if (name.ends_with(ending) && name.size() > ending.size() &&
@@ -212,30 +149,36 @@ std::string without_result_ending(std::string name) {
   return name;
 }
 
-void check_writable(const std::string& prefix, const std::vector<std::string>& inputs) {
+std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase) {
+  std::vector<std::string> files;
+  for (const char* ending : result_endings) files.push_back(prefix + ending);
+  if (with_phase) files.push_back(prefix + phase_ending);
+  return files;
+}
+
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs, bool with_phase) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
-  for (const char* ending : result_endings) {
-    require_writable_folder(prefix + ending);
+  for (const auto& path : files_of_results(prefix, with_phase)) {
+    require_writable_folder(path);
     std::error_code status;
     for (const auto& input : inputs)
-      if (fs::equivalent(prefix + ending, input, status))
-        throw Error(
-            "-o " + prefix, "a name other than those of the scan and its pieces",
-            prefix + ending + (input == inputs.front() ? " is the scan itself" : " is a piece of the scan"),
-            "choose another -o");
-    if (fs::is_directory(prefix + ending, status))
-      throw Error(prefix + ending, "the name of a file", "a directory", "choose another name");
+      if (fs::equivalent(path, input, status))
+        throw Error("-o " + prefix, "a name other than those of the scan and its pieces",
+                    path + (input == inputs.front() ? " is the scan itself" : " is a piece of the scan"),
+                    "choose another -o");
+    if (fs::is_directory(path, status))
+      throw Error(path, "the name of a file", "a directory", "choose another name");
   }
 }
 
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions) {
   require_series(series, prefix);
-  const auto json = json_text(series, provenance);
+  const auto json = report_json(series, provenance);
   std::vector<AtomicFile> files;
-  for (const char* ending : result_endings) files.emplace_back(prefix + ending);
+  for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
   auto file = hdf5::File::create(files[0].temporary(), files[0].path());
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
@@ -243,7 +186,10 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   write_report(file, json, provenance, series.slice_count);
   file.close();
 
-  write_nifti(files[1].temporary(), series, files[1].path());
+  const NiftiLabel label{made_by(provenance), provenance.repetition_time_s};
+  write_nifti(files[1].temporary(), series, files[1].path(), label);
+  if (companions.with_phase)
+    write_nifti(files[4].temporary(), series, files[4].path(), label, NiftiPart::phase);
   write_png(files[2].temporary(), montage(series.images), files[2].path());
   write_bytes(files[3].temporary(), json.data(), json.size(), files[3].path());
   commit_all(files);

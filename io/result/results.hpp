@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
+#include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 
@@ -32,6 +33,10 @@ struct Provenance {
   std::vector<Report> reports;  ///< one per image, same order
   /// Which of the scan they are, such as {3, 7}; empty: from 0 on.
   std::vector<std::int64_t> repetitions{}, slices{};
+  /// How the scan file counts each of them; empty where it does not.
+  std::vector<RepetitionCounters> repetition_counters{};
+  std::vector<int> slice_counters{};
+  double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
   std::vector<InputPiece> pieces{};
 };
 
@@ -39,15 +44,26 @@ struct Provenance {
 struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
+  bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
+inline constexpr auto phase_ending = "_phase.nii.gz";
 /// "x.nii.gz" -> "x": a user may name the result by one of its files.
 std::string without_result_ending(std::string name);
 
+/// OUT.h5, OUT.nii.gz, OUT.png, OUT.json and, where asked for, OUT_phase.nii.gz.
+std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase = false);
+
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
 /// in the way, or one of them is one of the files `inputs`. Called before the work starts.
-void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {});
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {},
+                    bool with_phase = false);
+/// Throws Error where a file named like the results `prefix` is there already and is not of the scan `scan`: the
+/// checksum that results record must be `input_sha256`. A file that records none is of this scan where another of
+/// the results says so. `with_phase`: OUT_phase.nii.gz is one of them.
+void require_replaceable(const std::string& prefix, const std::string& scan,
+                         const std::string& input_sha256, bool with_phase);
 /// Throws Error; on failure no file of this call is left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions = {});

@@ -63,6 +63,12 @@ struct ReadOptions {
   OutsidePieces outside;
 };
 
+/// How a file counts what is one repetition here; ISMRMRD has four counters for it.
+struct RepetitionCounters {
+  int repetition = 0, contrast = 0, phase = 0, set = 0;
+  auto operator<=>(const RepetitionCounters&) const = default;
+};
+
 /// What a file holds, for `fhd info` and the report.
 struct ScanSummary {
   std::string path, format;  ///< "ISMRMRD", "fhd", "BART cfl", "IMPATIENT"
@@ -71,6 +77,9 @@ struct ScanSummary {
   std::int64_t readout_length =
       0;  ///< samples of one readout, where the file knows and all are equal; else 0
   std::int64_t slice_count = 1, repetition_count = 1;
+  std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
+  std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
+  double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
@@ -83,6 +92,10 @@ struct ScanSummary {
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it
 };
+
+/// "contrast 1, set 0": the counters of repetition `i` that differ among `all`; empty where there is nothing to
+/// tell beside its number, i.
+std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i);
 
 /// An open scan file. Opening reads headers and checks them; `read` loads one volume.
 class ScanFile {

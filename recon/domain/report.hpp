@@ -57,6 +57,50 @@ struct Certificate {
   }
 };
 
+/// Samples of one part of the data, and what an image leaves of them.
+struct Misfit {
+  double where = 0;            ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
+  double energy = 0;           ///< share of sum |d|^2
+  double unexplained = 0;      ///< |E rho - d| / |d|, noise included
+  double chi_squared = 0;  ///< |E rho - d|^2 over what the noise leaves there; 0 where that is not known
+};
+
+/// A change of the model along which the samples left over point: d - E rho ~ amount dE/da rho.
+struct ModelChange {
+  std::string what;   ///< "gradient delay", ...
+  double amount = 0;  ///< in `unit`; a lower bound: what a new image would absorb of it is not taken off
+  std::string unit;
+  double share = 0;       ///< of |d - E rho|^2 that it explains, noise taken off
+  double deviations = 0;  ///< the step in standard deviations of what noise makes of it; 0 where not known
+};
+
+/// What the data say of the model behind an image: whether E rho, with the trajectory, maps and field map as they
+/// were told, gives the samples to within their noise. Beside the certificate, which judges the arithmetic alone.
+struct Verdict {
+  enum class Judgement {
+    explained,      ///< arithmetic right, data explained
+    untested,       ///< there are no more values than unknowns: every model explains them
+    not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
+    varies,         ///< explained but for a signal that changes from readout to readout (contrast): an average
+    unexplained     ///< arithmetic right, data not explained
+  };
+  Judgement judgement = Judgement::untested;
+  std::string sentence;  ///< why, for a reader
+  std::string cause;     ///< the likeliest of unexplained data; empty: not known, or not sought
+  /// sqrt(sum (|d - E rho|^2 - noise) / sum |d|^2) over the shells with more values than unknowns.
+  double unexplained = 0;
+  double tested = 0;          ///< share of sum |d|^2 in these shells
+  double chi_squared = 0;     ///< of the same shells, 1: noise; 0 where the noise is not known
+  double noise_variance = 0;  ///< E |n|^2 of a sample, as `noise_is_measured` says; 0 where not known
+  bool noise_is_measured = false;  ///< by noise readouts; else from the shell with the smallest rest
+  std::vector<Misfit> by_radius, by_coil;
+  std::vector<ModelChange> changes;
+  double border = 0;   ///< root mean square of |rho| along the border of the FOV over that of all voxels
+  double air = 0;      ///< the same of the tenth of the voxels with the least |rho|
+  double centre = 0;   ///< |rho| at the centre of the FOV over the largest elsewhere
+  double seconds = 0;  ///< that it took
+};
+
 struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
@@ -64,6 +108,7 @@ struct Report {
   std::vector<std::string> notes;  ///< decisions and warnings, one sentence each
   std::vector<std::string>
       suspicions;  ///< why the image may be wrong, one sentence each; empty: no reason known
+  std::vector<std::string> warnings;  ///< what is probably wrong with the input, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;
@@ -80,6 +125,7 @@ struct Report {
   std::vector<LambdaPoint> lambda_curve;   ///< of a search for lambda, smallest first
   double noise_residual = 0;               ///< |noise| / |d| that the search aimed at; 0 without a search
   std::optional<Certificate> certificate;  ///< empty when nobody asked for one
+  std::optional<Verdict> verdict;          ///< likewise; of least squares alone
 };
 
 /// What a reader wants to see beside the image.

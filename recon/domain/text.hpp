@@ -1,5 +1,6 @@
 #pragma once
 // Numbers in sentences.
+#include <charconv>
 #include <cstdio>
 #include <string>
 
@@ -10,6 +11,12 @@ inline std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
+}
+
+/// As few digits as give back the same number: "0.05", "1e-05", "0.0012345".
+inline std::string exact_number(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 }  // namespace fhd

@@ -95,6 +95,11 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind) {
          solved->normal == NormalKind::toeplitz;
 }
 
+TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own) {
+  if (own.kind == TransformKind::gridded) return own;
+  return {TransformKind::gridded, predicts_by_gridding(settings, own.kind) ? prediction_accuracy : 1e-3};
+}
+
 Device device_for(const Settings& settings, Device device) {
   return is_method<CartesianFft>(settings) ? Device::cpu() : device;
 }

@@ -83,6 +83,8 @@ TransformDecision decide_transform(const Settings& settings, Device device,
 /// product.
 bool predicts_by_gridding(const Settings& settings, TransformKind kind);
 inline constexpr double prediction_accuracy = 1e-6;
+/// The transform of the samples that a verdict compares: the cheapest of those that are there, or one to 1e-3.
+TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own);
 
 // --- Where ---
 

@@ -15,9 +15,9 @@ const char* name_of(const Method& method) {
 
 std::string in_words(const LambdaChoice& lambda) {
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&lambda))
-    return short_number(of_largest->share);
+    return exact_number(of_largest->share);
   if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&lambda))
-    return short_number(of_mean->share) + " of the mean eigenvalue";
+    return exact_number(of_mean->share) + " of the mean eigenvalue";
   return "from the noise";
 }
 
@@ -60,7 +60,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
   journal.setting("device", context.device().is_cpu() ? "cpu" : "cuda");
   journal.setting("precision", s.precision == Precision::single_precision ? "single" : "double");
   if (sums) journal.setting("transform", name_of(transform.kind));
-  if (transform.kind == TransformKind::gridded) journal.setting("accuracy", short_number(transform.accuracy));
+  if (transform.kind == TransformKind::gridded) journal.setting("accuracy", exact_number(transform.accuracy));
   if (sums && direct && context.device().is_cuda())
     journal.setting("sin and cos", transform.sin_cos == SinCos::fast ? "fast" : "accurate");
   if (solved == nullptr) return;
@@ -69,7 +69,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
                   std::holds_alternative<IdentityPenalty>(solved->regularizer) ? "identity" : "roughness");
   journal.setting("lambda", in_words(solved->lambda));
   journal.setting("iterations", std::to_string(solved->iterations));
-  journal.setting("tolerance", short_number(solved->tolerance));
+  journal.setting("tolerance", exact_number(solved->tolerance));
 }
 
 template <class T>

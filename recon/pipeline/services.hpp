@@ -2,7 +2,9 @@
 // What helps or watches a reconstruction, and changes nothing in its image: a cache, and a check that shares no
 // code with it (validation/certificate).
 #include <array>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "recon/domain/report.hpp"
 #include "recon/domain/trajectory_cache.hpp"
@@ -39,6 +41,12 @@ struct VerifierInput {
   double solver_residual = -1;      ///< |E^H d - (E^H E + lambda W^H W) rho| / |E^H d| as the solver says
   double requested = 0;             ///< relative error that the transforms promise
   double elapsed_s = 0;             ///< the reconstruction took so far
+  bool converged = true;         ///< the solver reached its tolerance
+  /// Noise without signal, [coil][sample] of the coils as used, in the unit of `samples`; null where there is none.
+  const Array<Complex<float>>* noise = nullptr;
+  /// E of another image [z][y][x] with the maps and the field map, as `predicted`, to about 1e-3. Empty where
+  /// several processes share the samples.
+  std::function<Array<Complex<T>>(const Array<Complex<T>>&)> encode{};
 };
 
 /// What decides how long a verifier takes.
@@ -55,6 +63,9 @@ class Verifier {
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
+  /// Of the data rather than the operators; empty where it is not asked.
+  virtual std::optional<Verdict> judge(const VerifierInput<float>&) const { return {}; }
+  virtual std::optional<Verdict> judge(const VerifierInput<double>&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
 };
 

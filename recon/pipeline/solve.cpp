@@ -48,7 +48,7 @@ Array<Complex<T>> solve_samples(Model<T>& model, const Measurements<T>& data,
   run_solver(model.problem, solution, context);
   predict_samples(model, operators, solution, context);
   if (is_first && context.services.verifier)
-    verify_solution(solution, model, data, coil, operators.promised_accuracy(), context);
+    verify_solution(solution, model, data, coil, operators, context);
   auto& residual = solution.predicted;
   add_scaled(residual, T(-1), samples);
   const double d = norm_of_all(samples, context.processes());

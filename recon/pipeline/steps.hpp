@@ -119,7 +119,7 @@ struct Solution {
 /// Of all coils together, or of `coil` without its map. Every process must call; the first judges.
 template <class T>
 void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, double promised_accuracy, const Context& context);
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators, const Context& context);
 
 /// Of a method without a system to solve: the first of its coil images [coil][z][y][x] against F^H (w d);
 /// `weights` is [sample], or null for 1.

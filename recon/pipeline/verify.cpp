@@ -34,13 +34,26 @@ void verify(VerifierInput<T>& input, const Context& context) {
                 [&] { journal.report.certificate = context.services.verifier->verify(input); });
 }
 
+/// E of other images, for a verdict.
+template <class T>
+auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context) {
+  return [&](const Array<Complex<T>>& image) {
+    const auto& transform =
+        *operators.transform_of(verdict_transform(context.settings, operators.settings()));
+    Array<Complex<T>> samples(model.encoding->range(), context.device());
+    model.encoding->forward_through(transform, image.to(context.device()), samples);
+    return samples.to(Device::cpu());
+  };
+}
+
 }  // namespace
 
 template <class T>
 void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, double promised_accuracy, const Context& context) {
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
+                     const Context& context) {
   const Scan& scan = data.scan;
-  auto input = input_of(data, coil, promised_accuracy);
+  auto input = input_of(data, coil, operators.promised_accuracy());
   if (!coil && scan.sensitivity_maps) {
     input.maps = scan.sensitivity_maps->values.data();
     if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
@@ -61,8 +74,14 @@ void verify_solution(const Solution<T>& solution, const Model<T>& model, const M
   input.normal = product.to(Device::cpu());
   model.problem.system().forward(solution.image, product);
   input.regularized = product.to(Device::cpu());
-  input.solver_residual = context.journal.report.relative_residuals.back();
-  if (context.processes().rank() == 0) verify(input, context);
+  Journal& journal = context.journal;
+  input.solver_residual = journal.report.relative_residuals.back();
+  input.converged = journal.report.converged;
+  if (context.processes().rank() > 0) return;
+  verify(input, context);
+  if (scan.noise && !coil) input.noise = &*scan.noise;
+  if (context.processes().size() == 1) input.encode = encoder(model, operators, context);
+  journal.stage("verdict", [&] { journal.report.verdict = context.services.verifier->judge(input); });
 }
 
 template <class T>
@@ -77,10 +96,10 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
   verify(input, context);
 }
 
-#define FHD_INSTANTIATE(T)                                                                      \
-  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&, \
-                                   std::optional<std::int64_t>, double, const Context&);        \
-  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,         \
+#define FHD_INSTANTIATE(T)                                                                                \
+  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&,           \
+                                   std::optional<std::int64_t>, TrajectoryOperators<T>&, const Context&); \
+  template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,                   \
                                       const Array<double>*, double, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

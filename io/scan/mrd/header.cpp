@@ -134,6 +134,11 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
   if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
   header.protocol = root.child("measurementInformation").child_value("protocolName");
+  const auto sequence = root.child("sequenceParameters");
+  if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {
+    const double ms = tr.text().as_double(0);
+    if (ms > 0 && ms < 1e7) header.excitation_time_s = ms * 1e-3;
+  }
   return header;
 }
 

@@ -6,37 +6,15 @@
 #include <cmath>
 #include <numbers>
 #include <set>
-#include <tuple>
 
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/mrd/purpose.hpp"
+#include "io/scan/mrd/repetition_time.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
 namespace {
-
-/// What a readout is that holds no samples of image, reference or navigator; nullptr for one that does.
-const char* other_purpose(const ReadoutHead& head) {
-  static constexpr std::pair<int, const char*> purposes[]{
-      {ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT, "noise"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_NAVIGATION_DATA, "navigator"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_HPFEEDBACK_DATA, "feedback"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_DUMMYSCAN_DATA, "dummy"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_RTFEEDBACK_DATA, "feedback"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_SURFACECOILCORRECTIONSCAN_DATA, "surface coil correction"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION_REFERENCE, "phase stabilisation"},
-      {ISMRMRD::ISMRMRD_ACQ_IS_PHASE_STABILIZATION, "phase stabilisation"}};
-  for (const auto& [flag, name] : purposes)
-    if (head.has_flag(flag)) return name;
-  return nullptr;
-}
-
-/// For calibration, and not for the image as well: some scanners set both flags then.
-bool is_reference(const ReadoutHead& head) {
-  return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION) &&
-         !head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING);
-}
-bool is_reversed(const ReadoutHead& head) { return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE); }
 
 /// What tells lines of one volume apart, and volumes from each other.
 using LineKey = std::array<int, 7>;
@@ -46,8 +24,7 @@ LineKey line_of(const ReadoutHead& head) {
 }
 
 /// What makes a repetition of the output, in the order of the output.
-using RepetitionKey = std::tuple<int, int, int, int>;
-RepetitionKey repetition_of(const ReadoutHead& head) {
+RepetitionCounters repetition_of(const ReadoutHead& head) {
   return {head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
 }
 
@@ -119,6 +96,7 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   sort_references(source, with_values);
   group_by_volume();
   require_references_in_place();
+  tell_repetition_time();
   tell_ghost();
   read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
@@ -330,7 +308,7 @@ void VolumeAssembler::group_by_volume() {
         "All readouts are taken to be of one slice: the header's limits state one, and all positions are the "
         "same, though the readouts count slices.");
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
-  std::set<RepetitionKey> repetitions;
+  std::set<RepetitionCounters> repetitions;
   std::set<int> slices, averages, distinct[4];
   for (const auto& [number, head] : image_readouts_) {
     repetitions.insert(repetition_of(head));
@@ -341,6 +319,8 @@ void VolumeAssembler::group_by_volume() {
   }
   summary_.slice_count = static_cast<std::int64_t>(slices.size());
   summary_.repetition_count = static_cast<std::int64_t>(repetitions.size());
+  summary_.repetition_counters.assign(repetitions.begin(), repetitions.end());
+  summary_.slice_counters.assign(slices.begin(), slices.end());
   if (distinct[1].size() > 1 || distinct[2].size() > 1 || distinct[3].size() > 1)
     summary_.inferred.push_back(fmt::format(
         "Each combination of {} repetitions, {} contrasts, {} phases and {} sets is one repetition.",
@@ -370,6 +350,24 @@ void VolumeAssembler::group_by_volume() {
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
   summary_.has_sample_time = states_times(first);
+}
+
+/// Contrasts, phases and sets of one repetition have no common time between them.
+void VolumeAssembler::tell_repetition_time() {
+  const auto& counters = summary_.repetition_counters;
+  std::vector<std::uint32_t> stamps;
+  std::int64_t most_readouts = 0;
+  for (const auto& [key, entries] : volumes_) {
+    most_readouts = std::max(most_readouts, static_cast<std::int64_t>(entries.size()));
+    if (key.second == 0) stamps.push_back(entries.front().head.acquisition_time_stamp);
+    const auto& own = counters[static_cast<std::size_t>(key.first)];
+    if (own != RepetitionCounters{own.repetition, counters[0].contrast, counters[0].phase, counters[0].set})
+      return;
+  }
+  if (stamps.size() < 2 || stamps.size() != counters.size()) return;
+  const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
+  summary_.repetition_time_s = seconds;
+  if (seconds > 0) summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
 }
 
 void VolumeAssembler::read_directions() {

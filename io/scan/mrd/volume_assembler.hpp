@@ -78,6 +78,7 @@ class VolumeAssembler {
   void place_references(const Source& with_values);
   void group_by_volume();
   void require_references_in_place();
+  void tell_repetition_time();
   void tell_ghost();
   void read_directions();
   std::array<double, 3> object_length(const Entries& entries, const TrajectoryExtent& of,

@@ -355,7 +355,7 @@ TEST_F(Batch, scans_of_one_name_get_names_of_their_own_that_stay) {
   EXPECT_EQ(text("results/s0.json"), first);
   EXPECT_EQ(row("s0").at("status"), "unchanged");
   EXPECT_EQ(summary().at("finished"), 1);
-  EXPECT_EQ(summary().at("scans").size(), 2u);
+  EXPECT_EQ(summary().at("scans").size(), 3u) << "two, and s1 of the earlier run";
   EXPECT_NE(text("out").find("its results are called s0-"), std::string::npos) << text("out");
   const std::string reversed = path("scans/s0.h5") + " " + path("other/s0.h5");
   ASSERT_EQ(run("batch " + reversed + " -o " + path("results") + " --device cpu --cache off"), 0);
@@ -437,6 +437,90 @@ TEST_F(Batch, the_slurm_script_of_the_documentation_runs) {
                       .c_str()),
       0);
   EXPECT_NE(text("out").find("rank 1: "), std::string::npos) << text("out");
+}
+
+TEST_F(Batch, remembers_scans_of_earlier_runs) {
+  simulate(3);
+  fs::resize_file(path("scans/s2.h5"), 3000);
+  EXPECT_EQ(batch(""), 1);
+  ASSERT_EQ(run("batch scans/s0.h5 -o results --device cpu --cache off"), 0) << text("err");
+  EXPECT_NE(text("out").find("1 scans: 0 finished, 1 unchanged, 0 failed; 2 more of earlier runs"),
+            std::string::npos)
+      << text("out");
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(row("s1").at("status"), "earlier");
+  EXPECT_EQ(row("s1").at("scan"), path("scans/s1.h5"));
+  EXPECT_GT(row("s1").at("iterations").get<int>(), 0);
+  EXPECT_EQ(row("s2").at("status"), "failed earlier");
+  EXPECT_NE(row("s2").at("why"), "");
+  EXPECT_EQ(summary().at("earlier"), 2);
+  EXPECT_EQ(summary().at("failed"), 0) << "not of this run";
+  EXPECT_NE(text("results/summary.csv").find("s1," + path("scans/s1.h5") + ",earlier,"), std::string::npos);
+  EXPECT_NE(text("results/index.html").find("\"s1.png\""), std::string::npos) << "its picture stays in the index";
+  fs::remove(path("results/s1.png"));
+  ASSERT_EQ(run("batch scans/s0.h5 -o results --device cpu --cache off"), 0);
+  EXPECT_EQ(row("s1").at("why"), "s1.png is missing or changed");
+  fs::remove(path("scans/s2.h5"));
+  ASSERT_EQ(batch(""), 0) << "all that are there are in one run again";
+  EXPECT_EQ(summary().at("earlier"), 1);
+}
+
+TEST_F(Batch, keeps_what_another_version_made_where_that_is_accepted) {
+  simulate(2);
+  ASSERT_EQ(batch(""), 0);
+  for (const std::string name : {"s0", "s1"}) {
+    const auto file = path("results/" + name + ".manifest.json");
+    auto manifest = nlohmann::json::parse(bytes_of(file));
+    manifest["version"] = "0.0.9";
+    write_text(file, manifest.dump());
+  }
+  fs::last_write_time(path("scans/s1.h5"), fs::file_time_type::clock::now());  // touched: its content decides
+  const auto before = text("results/s0.h5");
+  ASSERT_EQ(batch("--accept-version"), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 2);
+  EXPECT_EQ(row("s0").at("why"), "made by version 0.0.9, kept");
+  EXPECT_EQ(text("results/s0.h5"), before);
+  ASSERT_EQ(batch("--accept-version --iterations 2"), 0) << "other options are another image";
+  EXPECT_EQ(row("s0").at("why"), "settings changed");
+  auto manifest = nlohmann::json::parse(text("results/s1.manifest.json"));
+  manifest["version"] = "0.0.9";
+  write_text(path("results/s1.manifest.json"), manifest.dump());
+  ASSERT_EQ(batch("--iterations 2"), 0);
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(row("s1").at("why"), "made by version 0.0.9");
+}
+
+TEST_F(Batch, lines_of_the_log_name_host_and_job) {
+  simulate(1);
+  char host[256]{};
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  const auto log_after = [&](const std::string& variables) {
+    fs::remove_all(path("results"));
+    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + variables + " '" + program() +
+                          "' batch scans -o results --device cpu --cache off"),
+              0)
+        << text("err");
+    return text("results/batch.log");
+  };
+  EXPECT_NE(log_after("").find("Z [" + std::string(host) + ", process "), std::string::npos);
+  for (const std::string variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    EXPECT_NE(log_after(variable + "=77.a").find("Z [" + std::string(host) + ", job 77.a] 1 scans"),
+              std::string::npos)
+        << variable;
+  const auto log = log_after("SLURM_JOB_ID=\"$(printf '1\\n2')\"");
+  EXPECT_NE(log.find(", job 1?2] "), std::string::npos) << log;
+}
+
+TEST_F(Batch, phases_are_products_too) {
+  simulate(1);
+  ASSERT_EQ(batch("--phase"), 0) << text("err");
+  EXPECT_TRUE(fs::exists(path("results/s0_phase.nii.gz")));
+  fs::remove(path("results/s0_phase.nii.gz"));
+  ASSERT_EQ(batch("--phase"), 0);
+  EXPECT_EQ(row("s0").at("why"), "s0_phase.nii.gz is missing or changed");
+  fs::rename(path("scans/s0.h5"), path("scans/s0_phase.h5"));
+  ASSERT_EQ(batch("--phase"), 0);
+  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5"))) << "a name that would be another's phase has another use";
 }
 
 TEST_F(Batch, quiet_prints_nothing_but_errors) {

@@ -118,12 +118,12 @@ TEST_F(ReportPage, tells_repetitions_from_slices_by_the_numbers_of_the_scan) {
   }
   io::write_results(path("many"), series, provenance);
   const auto all = data_of(io::report_page({path("many.h5")}))["results"][0];
-  EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(all["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(all["shown"]["slices"], nlohmann::json::array({"1", "7"}));
   EXPECT_EQ(voxels_of(all), 6 * 80 * 80);
   // Every repetition has the same slices, also where there is no room for all.
   const auto some = data_of(io::report_page({path("many.h5")}, 20000))["results"][0];
-  EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({4, 5, 9}));
+  EXPECT_EQ(some["shown"]["repetitions"], nlohmann::json::array({"4", "5", "9"}));
   EXPECT_EQ(some["shown"]["slices"], nlohmann::json::array({"7"}));
   EXPECT_EQ(voxels_of(some), 3 * 80 * 80);
 }

@@ -135,6 +135,106 @@ TEST_F(Results, report_is_stored_as_json_and_in_hdf5) {
   EXPECT_EQ(file.text_attribute("/image", "axes"), "repetition, slice, z, y, x");
 }
 
+TEST_F(Results, settings_that_are_numbers_are_numbers_in_json) {
+  auto provenance = some_provenance(1);
+  provenance.reports[0].settings = {{"method", "cg"},         {"iterations", "30"},
+                                    {"tolerance", "1e-05"},   {"lambda", "0.05 of the mean eigenvalue"},
+                                    {"weight", "-0.0012345"}, {"large", "123456789012345678901"},
+                                    {"no number", "inf"},     {"nor that", "nan"},
+                                    {"nor", "0x10"},          {"a version", "1.2.3"},
+                                    {"spaces", " 3"},         {"empty", ""}};
+  write_results(path("out"), random_series(oblique_geometry(), 1, 1), provenance);
+  const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
+  EXPECT_EQ(json["schema_version"], 1);
+  const auto& settings = json["images"][0]["settings"];
+  EXPECT_TRUE(settings["iterations"].is_number_integer());
+  EXPECT_EQ(settings["iterations"], 30);
+  EXPECT_EQ(settings["tolerance"], 1e-5);
+  EXPECT_EQ(settings["weight"], -0.0012345);
+  EXPECT_EQ(settings["large"], 123456789012345678901.0);
+  for (const char* text : {"method", "lambda", "no number", "nor that", "nor", "a version", "spaces", "empty"})
+    EXPECT_TRUE(settings[text].is_string()) << text;
+}
+
+/// The header as it is stored.
+nifti_1_header nifti_header_of(const std::string& path) {
+  nifti_1_header* header = nifti_read_header(path.c_str(), nullptr, 0);
+  if (header == nullptr) return {};
+  const nifti_1_header copy = *header;
+  std::free(header);
+  return copy;
+}
+
+TEST_F(Results, nifti_says_what_made_it_and_how_far_apart_its_repetitions_are) {
+  auto provenance = some_provenance(3);
+  provenance.repetition_time_s = 2.4;
+  write_results(path("out"), random_series(oblique_geometry(), 3, 1), provenance);
+  auto header = nifti_header_of(path("out.nii.gz"));
+  EXPECT_STREQ(header.descrip, "fhd 1.2.3 least squares");
+  EXPECT_FLOAT_EQ(header.pixdim[4], 2.4F);
+  EXPECT_EQ(header.xyzt_units, NIFTI_UNITS_MM | NIFTI_UNITS_SEC);
+
+  provenance.repetition_time_s = 0;
+  provenance.program_version = std::string(200, '1');
+  write_results(path("out"), random_series(oblique_geometry(), 3, 1), provenance);
+  header = nifti_header_of(path("out.nii.gz"));
+  EXPECT_EQ(std::string(header.descrip, 80), "fhd " + std::string(75, '1') + std::string(1, '\0'));
+  EXPECT_EQ(header.pixdim[4], 0) << "not known";
+  EXPECT_EQ(header.xyzt_units, NIFTI_UNITS_MM) << "no time is claimed";
+}
+
+TEST_F(Results, phase_is_written_in_radians_where_asked_for) {
+  const auto series = random_series(oblique_geometry(), 2, 1);
+  write_results(path("out"), series, some_provenance(2));
+  EXPECT_FALSE(std::filesystem::exists(path("out_phase.nii.gz")));
+  CompanionResults companions;
+  companions.with_phase = true;
+  write_results(path("out"), series, some_provenance(2), companions);
+  EXPECT_STREQ(nifti_header_of(path("out_phase.nii.gz")).descrip, "fhd 1.2.3 least squares, phase in rad");
+  const std::unique_ptr<nifti_image, decltype(&nifti_image_free)> image(
+      nifti_image_read(path("out_phase.nii.gz").c_str(), 1), nifti_image_free);
+  ASSERT_TRUE(image);
+  ASSERT_EQ(image->nvox, 144U);
+  const auto* phase = static_cast<const float*>(image->data);
+  for (std::size_t i = 0; i < image->nvox; ++i) {
+    const auto value = series.images[i / 72].values[static_cast<std::int64_t>(i % 72)];
+    EXPECT_NEAR(abs(value) * std::cos(phase[i]), value.re, 1e-6);  // a few roundings of numbers below 2
+    EXPECT_NEAR(abs(value) * std::sin(phase[i]), value.im, 1e-6);
+  }
+}
+
+TEST_F(Results, keep_what_the_scan_file_calls_their_images) {
+  auto provenance = some_provenance(4);
+  provenance.repetitions = {1, 3};
+  provenance.slices = {0, 2};
+  provenance.repetition_counters = {{0, 4, 0, 0}, {1, 0, 7, 2}};
+  provenance.slice_counters = {3, 9};
+  write_results(path("out"), random_series(oblique_geometry(), 2, 2), provenance);
+  const auto images = nlohmann::json::parse(bytes_of(path("out.json")))["images"];
+  EXPECT_EQ(images[0]["counters"],
+            (nlohmann::json{{"repetition", 0}, {"contrast", 4}, {"phase", 0}, {"set", 0}, {"slice", 3}}));
+  EXPECT_EQ(images[3]["counters"],
+            (nlohmann::json{{"repetition", 1}, {"contrast", 0}, {"phase", 7}, {"set", 2}, {"slice", 9}}));
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_EQ(file.number_attribute("/image", "contrast_counters"), (std::vector<double>{4, 0}));
+  EXPECT_EQ(file.number_attribute("/image", "phase_counters"), (std::vector<double>{0, 7}));
+  EXPECT_EQ(file.number_attribute("/image", "set_counters"), (std::vector<double>{0, 2}));
+  EXPECT_EQ(file.number_attribute("/image", "repetition_counters"), (std::vector<double>{0, 1}));
+  EXPECT_EQ(file.number_attribute("/image", "slice_counters"), (std::vector<double>{3, 9}));
+  write_results(path("plain"), random_series(oblique_geometry(), 1, 1), some_provenance(1));
+  EXPECT_FALSE(nlohmann::json::parse(bytes_of(path("plain.json")))["images"][0].contains("counters"));
+  EXPECT_FALSE(hdf5::File::open(path("plain.h5")).has_attribute("/image", "contrast_counters"));
+}
+
+TEST(RepetitionNames, are_the_counters_that_differ) {
+  EXPECT_EQ(name_of_repetition({}, 0), "");
+  EXPECT_EQ(name_of_repetition({{5, 1, 2, 3}}, 0), "");
+  EXPECT_EQ(name_of_repetition({{0, 1, 0, 0}, {0, 4, 0, 0}}, 1), "contrast 4");
+  EXPECT_EQ(name_of_repetition({{0, 0, 0, 0}, {1, 0, 0, 0}}, 1), "") << "its number";
+  EXPECT_EQ(name_of_repetition({{0, 0, 0, 0}, {2, 0, 0, 0}}, 1), "repetition 2");
+  EXPECT_EQ(name_of_repetition({{0, 0, 0, 0}, {1, 0, 3, 1}}, 1), "repetition 1, phase 3, set 1");
+}
+
 TEST_F(Results, survive_paths_that_are_no_utf8) {
   auto provenance = some_provenance(1);
   provenance.input_path = "caf\xe9.h5";

@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "io/scan/mrd/repetition_time.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::mrd {
@@ -149,6 +150,51 @@ TEST(VolumeAssembler, each_combination_of_counters_is_a_repetition_in_order) {
   const int expected[]{0, 2, 1, 3};  // repetition first, then contrast
   for (int i = 0; i < 4; ++i)
     EXPECT_EQ(stream.assembler.volume(0, i, stream.source()).kspace.values[0].re, expected[i]) << i;
+  const std::vector<RepetitionCounters> counters{{0, 0, 0, 0}, {0, 4, 0, 0}, {1, 0, 0, 0}, {1, 4, 0, 0}};
+  EXPECT_EQ(stream.assembler.summary().repetition_counters, counters);
+  EXPECT_EQ(stream.assembler.summary().slice_counters, std::vector<int>{0});
+  EXPECT_EQ(stream.assembler.summary().repetition_time_s, 0);
+}
+
+TEST(VolumeAssembler, evenly_stamped_repetitions_of_siemens_tell_their_time) {
+  auto header = header_8x8();
+  header.vendor = "SIEMENS";
+  for (const bool with_contrasts : {false, true}) {
+    Stream stream(header);
+    for (int i = 0; i < 8; ++i) {
+      auto readout = line_readout(i, i % 2);
+      readout.head.idx.repetition = static_cast<std::uint16_t>(i / 2);
+      readout.head.idx.contrast = with_contrasts && i / 2 == 3 ? 1 : 0;
+      readout.head.acquisition_time_stamp = static_cast<std::uint32_t>(1000 + 160 * i);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    EXPECT_DOUBLE_EQ(stream.assembler.summary().repetition_time_s, with_contrasts ? 0 : 2 * 160 * 2.5e-3);
+  }
+}
+
+TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
+  auto siemens = header_8x8(), other = siemens;
+  siemens.vendor = "Siemens Healthineers";
+  EXPECT_DOUBLE_EQ(repetition_time(siemens, {100, 500, 899, 1300}, 64).seconds, 1.0) << "even, to a tick";
+  EXPECT_EQ(repetition_time(siemens, {100, 500, 1300}, 64).seconds, 0) << "uneven";
+  EXPECT_EQ(repetition_time(siemens, {0, 0, 0}, 64).seconds, 0) << "no stamps";
+  EXPECT_EQ(repetition_time(siemens, {4294967290, 100}, 64).seconds, 0) << "midnight";
+  EXPECT_EQ(repetition_time(siemens, {}, 64).seconds, 0);
+  EXPECT_EQ(repetition_time(other, {100, 500, 900}, 64).seconds, 0) << "ticks of unknown length";
+  other.excitation_time_s = 0.7;
+  EXPECT_EQ(repetition_time(other, {0, 0}, 64).seconds, 0) << "of how many excitations is an image?";
+  EXPECT_DOUBLE_EQ(repetition_time(other, {0, 0}, 1).seconds, 0.7);
+  const auto tr_of = [](const std::string& tr) {
+    return parse_header("<ismrmrdHeader><encoding/><sequenceParameters>" + tr +
+                            "</sequenceParameters></ismrmrdHeader>",
+                        "header")
+        .excitation_time_s;
+  };
+  EXPECT_DOUBLE_EQ(tr_of("<TR>700</TR>"), 0.7);
+  for (const char* unusable : {"", "<TR>700</TR><TR>800</TR>", "<TR>nan</TR>", "<TR>-3</TR>", "<TR>inf</TR>",
+                               "<TR>fast</TR>", "<TR>1e300</TR>", "<TR/>"})
+    EXPECT_EQ(tr_of(unusable), 0) << unusable;
 }
 
 TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others) {

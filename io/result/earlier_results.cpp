@@ -1,0 +1,84 @@
+// What is there already under the names of results: of which scan it says it is.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "io/hdf5.hpp"
+#include "io/result/results.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The scan of a result.
+struct Source {
+  std::string path, sha256;
+};
+
+std::optional<Source> source_in_json(const std::string& path) {
+  std::error_code status;
+  constexpr std::uintmax_t longest = std::uintmax_t{1} << 30;  // no report of fhd is longer
+  if (fs::file_size(path, status) > longest || status) return {};
+  std::ifstream file(path, std::ios::binary);
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object() || json.value("program", nlohmann::json()) != "fhd" || !json.contains("input"))
+    return {};
+  const auto& input = json["input"];
+  const auto text = [&](const char* name) {
+    const bool known = input.is_object() && input.contains(name) && input[name].is_string();
+    return known ? input[name].get<std::string>() : std::string();
+  };
+  return Source{text("path"), text("sha256")};
+}
+
+std::optional<Source> source_in_hdf5(const std::string& path) {
+  try {
+    const auto file = hdf5::File::open(path);
+    if (!file.has("/report") || !file.has_attribute("/report", "input_sha256")) return {};
+    return Source{file.text_attribute("/report", "input_path"), file.text_attribute("/report", "input_sha256")};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+constexpr const char* expected = "a new name, or an earlier result of this scan";
+constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it";
+
+}  // namespace
+
+void require_replaceable(const std::string& prefix, const std::string& scan,
+                         const std::string& input_sha256, bool with_phase) {
+  bool of_this_scan = false;
+  std::string silent;  // a file that can only be told by the others
+  for (const auto& path : files_of_results(prefix, with_phase)) {
+    std::error_code status;
+    if (!fs::exists(path, status)) continue;
+    const bool json = path.ends_with(".json"), hdf5 = path.ends_with(".h5");
+    if (!json && !hdf5) {
+      if (silent.empty()) silent = path;
+      continue;
+    }
+    const auto source = !fs::is_regular_file(path, status) ? std::nullopt
+                        : json                             ? source_in_json(path)
+                                                           : source_in_hdf5(path);
+    if (!source || source->sha256.empty())
+      throw Error(path, expected, "a file that is no result of fhd", remedy);
+    if (source->sha256 != input_sha256)
+      throw Error(path, expected,
+                  "one of " + (source->path == scan ? scan + " with another content" : source->path), remedy);
+    of_this_scan = true;
+  }
+  if (!silent.empty() && !of_this_scan)
+    throw Error(silent, expected, "a file that does not say of which scan it is", remedy);
+  // OUT_phase.nii.gz may also be the image of a result that is called OUT_phase.
+  const auto phase = prefix + phase_ending, namesake = without_result_ending(phase);
+  std::error_code status;
+  if (with_phase && fs::exists(phase, status) &&
+      (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
+    throw Error(phase, expected, "one of the result " + namesake, remedy);
+}
+
+}  // namespace fhd::io

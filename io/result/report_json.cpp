@@ -1,0 +1,179 @@
+#include "io/result/report_json.hpp"
+
+#include <charconv>
+
+namespace fhd::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json json = Json::object();
+  for (const auto& [name, value] : pairs) json[name] = value;
+  return json;
+}
+
+Json stages_to_json(const std::vector<Stage>& stages) {
+  Json json = Json::array();
+  for (const auto& stage : stages) json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  return json;
+}
+
+/// A quantity that was not checked is null.
+Json checked(double value) { return value < 0 ? Json(nullptr) : Json(value); }
+
+Json certificate_to_json(const Certificate& c) {
+  return {{"passed", c.passed},
+          {"requested", c.requested},
+          {"forward_error", checked(c.forward_error)},
+          {"adjoint_error", checked(c.adjoint_error)},
+          {"normal_error", checked(c.normal_error)},
+          {"adjointness", checked(c.adjointness)},
+          {"true_residual", checked(c.true_residual)},
+          {"solver_residual", checked(c.solver_residual)},
+          {"voxels", c.voxels},
+          {"samples", c.samples},
+          {"seconds", c.seconds}};
+}
+
+Json input_to_json(const Provenance& provenance) {
+  Json input{{"path", provenance.input_path}, {"sha256", provenance.input_sha256}};
+  for (const auto& [what, path, sha256] : provenance.pieces)
+    input["pieces"].push_back({{"what", what}, {"path", path}, {"sha256", sha256}});
+  return input;
+}
+
+Json misfits_to_json(const std::vector<Misfit>& misfits, const char* where) {
+  Json json = Json::array();
+  for (const auto& m : misfits)
+    json.push_back({{where, m.where},
+                    {"share_of_energy", m.energy},
+                    {"unexplained", m.unexplained},
+                    {"chi_squared", m.chi_squared > 0 ? Json(m.chi_squared) : Json(nullptr)}});
+  return json;
+}
+
+Json verdict_to_json(const Verdict& v) {
+  constexpr const char* judgements[] = {"explained", "untested", "not converged", "varies", "unexplained"};
+  Json changes = Json::array();
+  for (const auto& c : v.changes)
+    changes.push_back({{"what", c.what},
+                       {"amount", c.amount},
+                       {"unit", c.unit},
+                       {"share_of_rest", c.share},
+                       {"deviations", c.deviations > 0 ? Json(c.deviations) : Json(nullptr)}});
+  return {{"judgement", judgements[static_cast<int>(v.judgement)]},
+          {"sentence", v.sentence},
+          {"cause", v.cause},
+          {"unexplained", v.unexplained},
+          {"tested", v.tested},
+          {"chi_squared", v.chi_squared > 0 ? Json(v.chi_squared) : Json(nullptr)},
+          {"noise_variance", v.noise_variance},
+          {"noise_is_measured", v.noise_is_measured},
+          {"by_radius", misfits_to_json(v.by_radius, "radius")},
+          {"by_coil", misfits_to_json(v.by_coil, "coil")},
+          {"changes", changes},
+          {"border", v.border},
+          {"air", v.air},
+          {"centre", v.centre},
+          {"seconds", v.seconds}};
+}
+
+Json report_to_json(const Report& report) {
+  Json json{{"settings", settings_json(report.settings)},
+            {"stages", stages_to_json(report.stages)},
+            {"seconds", report.seconds},
+            {"notes", report.notes},
+            {"suspicions", report.suspicions},
+            {"warnings", report.warnings},
+            {"converged", report.converged},
+            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
+            {"relative_residuals", report.relative_residuals},
+            {"data_residual", report.data_residual},
+            {"largest_eigenvalue", report.largest_eigenvalue},
+            {"lambda", report.lambda}};
+  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
+  if (!report.device_memory.empty())
+    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
+                             {"peak_bytes", report.device_peak_bytes}};
+  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
+  if (report.verdict) json["verdict"] = verdict_to_json(*report.verdict);
+  if (!report.lambda_curve.empty()) {
+    Json curve = Json::array();
+    for (const auto& point : report.lambda_curve)
+      curve.push_back(
+          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
+    json["lambda_curve"] = curve;
+    json["noise_residual"] = report.noise_residual;
+  }
+  return json;
+}
+
+/// How the scan file counts an image, where it does. `repetition`, `slice`: among those of the results.
+void add_counters(Json& image, const Provenance& provenance, std::size_t repetition, std::size_t slice) {
+  Json counters = Json::object();
+  if (repetition < provenance.repetition_counters.size()) {
+    const auto& own = provenance.repetition_counters[repetition];
+    counters = {
+        {"repetition", own.repetition}, {"contrast", own.contrast}, {"phase", own.phase}, {"set", own.set}};
+  }
+  if (slice < provenance.slice_counters.size()) counters["slice"] = provenance.slice_counters[slice];
+  if (!counters.empty()) image["counters"] = counters;
+}
+
+/// A whole text that is a number becomes one.
+Json number_or_text(const std::string& text) {
+  const char *begin = text.data(), *end = begin + text.size();
+  std::int64_t whole = 0;
+  if (const auto [stop, error] = std::from_chars(begin, end, whole); error == std::errc() && stop == end)
+    return whole;
+  double number = 0;
+  const auto [stop, error] = std::from_chars(begin, end, number);
+  const bool is_number = error == std::errc() && stop == end && number - number == 0;  // JSON has no infinity
+  return is_number ? Json(number) : Json(text);
+}
+
+}  // namespace
+
+Json settings_json(const std::vector<std::pair<std::string, std::string>>& settings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : settings) json[name] = number_or_text(value);
+  return json;
+}
+
+std::vector<int> chosen_numbers(const std::vector<std::int64_t>& chosen, std::int64_t count) {
+  std::vector<int> result;
+  for (std::int64_t i = 0; i < count; ++i)
+    result.push_back(static_cast<int>(chosen.empty() ? i : chosen.at(static_cast<std::size_t>(i))));
+  return result;
+}
+
+std::string report_json(const ImageSeries& series, const Provenance& provenance) {
+  const auto repetitions = chosen_numbers(provenance.repetitions, series.repetition_count),
+             slices = chosen_numbers(provenance.slices, series.slice_count);
+  Json images = Json::array();
+  for (std::size_t i = 0; i < series.images.size(); ++i) {
+    const auto& geometry = series.images[i].geometry;
+    const auto slice_count = static_cast<std::size_t>(series.slice_count);
+    Json image{{"repetition", repetitions[i / slice_count]},
+               {"slice", slices[i % slice_count]},
+               {"matrix_size", geometry.matrix_size},
+               {"fov_mm", geometry.fov_mm},
+               {"position_mm", geometry.position_mm}};
+    add_counters(image, provenance, i / slice_count, i % slice_count);
+    if (i < provenance.reports.size()) image.update(report_to_json(provenance.reports[i]));
+    images.push_back(std::move(image));
+  }
+  const Json json{{"program", "fhd"},
+                  {"schema_version", 1},
+                  {"version", provenance.program_version},
+                  {"command_line", provenance.command_line},
+                  {"started_at", provenance.started_at},
+                  {"input", input_to_json(provenance)},
+                  {"environment", pairs_to_json(provenance.environment)},
+                  {"images", images}};
+  // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,83 @@
+// What a user sees who mistypes, or reads both streams in one pipe.
+#include <gtest/gtest.h>
+
+#include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class CommandLine : public ProgramTest {
+ protected:
+  /// The one line of a command line that is wrong usage.
+  std::string refusal(const std::string& arguments) const {
+    EXPECT_EQ(run(arguments), 2) << arguments;
+    EXPECT_EQ(text("out"), "");
+    const auto line = text("err");
+    EXPECT_EQ(line.find('\n'), line.size() - 1) << line;
+    return line.substr(0, line.size() - 1);
+  }
+};
+
+TEST_F(CommandLine, an_unknown_command_gets_the_nearest) {
+  EXPECT_EQ(refusal("recn scan.h5"), "fhd: unknown command 'recn': did you mean 'recon'?");
+  EXPECT_EQ(refusal("Reocn scan.h5 --coils espirit"), "fhd: unknown command 'Reocn': did you mean 'recon'?");
+  EXPECT_EQ(refusal("sim"), "fhd: unknown command 'sim': did you mean 'simulate'?");
+  EXPECT_EQ(refusal("nonsense"), "fhd: unknown command 'nonsense'; see 'fhd --help'");
+  EXPECT_EQ(refusal("''"), "fhd: unknown command ''; see 'fhd --help'");
+}
+
+TEST_F(CommandLine, an_unknown_option_gets_the_nearest) {
+  EXPECT_EQ(refusal("recon scan.h5 --cois espirit"), "fhd: unknown option --cois: did you mean --coils?");
+  EXPECT_EQ(refusal("recon --cois espirit"), "fhd: unknown option --cois: did you mean --coils?")
+      << "what is missing because of it does not matter";
+  EXPECT_EQ(refusal("recon scan.h5 --lamda=auto"), "fhd: unknown option --lamda: did you mean --lambda?");
+  EXPECT_EQ(refusal("recon scan.h5 -coils auto"), "fhd: unknown option -coils: did you mean --coils?");
+  EXPECT_EQ(refusal("batch scans --iter 3 -o d"), "fhd: unknown option --iter: did you mean --iterations?");
+  EXPECT_EQ(refusal("info scan.h5 --device-memory-mbi 4"),
+            "fhd: unknown option --device-memory-mbi; see 'fhd info --help'");
+  EXPECT_EQ(refusal("recon scan.h5 --device-memory-mbi 4"),
+            "fhd: unknown option --device-memory-mbi; see 'fhd recon --help'")
+      << "hidden options are not advertised";
+  EXPECT_EQ(refusal("--verson"), "fhd: unknown option --verson: did you mean --version?");
+  EXPECT_EQ(refusal("info " + std::string(3000, 'x') + " --" + std::string(3000, 'y')),
+            "fhd: unknown option --" + std::string(3000, 'y') + "; see 'fhd info --help'");
+}
+
+TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {
+  EXPECT_EQ(refusal("recon scan.h5 --coils espirt"),
+            "fhd: --coils: expected auto, file, espirit, adaptive, none, found 'espirt'; did you mean "
+            "'espirit'?");
+  EXPECT_EQ(refusal("convert a b --to ISMRMR"),
+            "fhd: --to: expected fhd, ismrmrd, bart, impatient, found 'ISMRMR'; did you mean "
+            "'ismrmrd'?");
+  EXPECT_EQ(refusal("recon scan.h5 --method xyz"),
+            "fhd: --method: expected cg, gridded, adjoint, fft, found 'xyz'; see 'fhd recon --help'");
+  for (const std::string line : {"recon s --device cud", "simulate -o s --trajectory spirl",
+                                 "recon s --zeros measurd", "recon s --trajectory-unit radians/voxl"})
+    EXPECT_CONTAINS(refusal(line), "did you mean '");
+}
+
+TEST_F(CommandLine, an_unknown_key_of_a_recipe_gets_the_nearest) {
+  ASSERT_EQ(run("simulate -o scan --matrix 16 --coils 1"), 0);
+  write_text(path("recipe.toml"), "lamda = 1e-3\n");
+  EXPECT_CONTAINS(refusal("batch scan.h5 -o results --recipe recipe.toml"),
+                  "recipe.toml:1: expected an option of 'fhd recon' that may differ between scans, found 'lamda'; "
+                  "did you mean 'lambda'?");
+}
+
+TEST_F(CommandLine, lines_keep_their_order_where_both_streams_are_one) {
+  ASSERT_EQ(run("simulate -o scan --matrix 16 --coils 2"), 0);
+  run_command("'" + program() + "' recon scan.h5 --slices 7 2>&1 | cat");
+  EXPECT_TRUE(text("out").starts_with("scan      scan.h5")) << text("out");
+  EXPECT_CONTAINS(text("out"), "\nfhd: --slices: ");
+}
+
+TEST_F(CommandLine, an_error_is_told_where_nobody_reads_what_comes_before) {
+  ASSERT_EQ(run("simulate -o scan --matrix 16 --coils 2"), 0);
+  run_command("{ sleep 1; '" + program() + "' recon scan.h5 --slices 7; } | true");
+  EXPECT_CONTAINS(text("err"), "fhd: --slices: ");
+}
+
+}  // namespace
+}  // namespace fhd::tests

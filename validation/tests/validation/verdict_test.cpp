@@ -1,0 +1,191 @@
+// The verdict on a model: that it passes what is right, finds what is wrong, and names it.
+#include "validation/verdict/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/certificate.hpp"
+#include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readouts.hpp"
+
+namespace fhd {
+namespace {
+
+using Judgement = Verdict::Judgement;
+using data::TrajectoryKind;
+
+data::Simulation simulated(TrajectoryKind kind, std::array<int, 3> matrix_size, int coils) {
+  data::SimulationSettings settings;
+  settings.trajectory.kind = kind;
+  settings.trajectory.matrix_size = matrix_size;
+  settings.trajectory.fov_mm = {240, 240, matrix_size[2] > 1 ? 240.0 : 5.0};
+  settings.coil_count = coils;
+  return data::simulate(settings);
+}
+
+Verdict verdict_of(const Scan& scan, const Settings& settings = {}) {
+  return reconstruct(scan, settings, {}, {nullptr, validation::make_verifier()}).report.verdict.value();
+}
+
+/// The trajectory of every readout, `samples` later: linear between the samples of a diameter.
+void delay(Scan& scan, double samples) {
+  const auto starts = validation::readout_starts(scan.trajectory);
+  const auto steps = validation::steps_along_readouts(scan.trajectory, starts);
+  for (std::int64_t i = 0; i < steps.size(); ++i) scan.trajectory.k[i] += samples * steps[i];
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < scan.trajectory.sample_count(); ++m) {
+      auto& k = scan.trajectory.k[axis * scan.trajectory.sample_count() + m];
+      const double half = 0.5 * scan.geometry.matrix_size[static_cast<std::size_t>(axis)];
+      k = std::clamp(k, -half, half);
+    }
+}
+
+TEST(Verdict, explains_scans_that_are_right) {
+  const struct {
+    TrajectoryKind kind;
+    std::array<int, 3> matrix_size;
+    int coils;
+  } cases[] = {{TrajectoryKind::golden_radial, {64, 64, 1}, 6},
+               {TrajectoryKind::spiral, {48, 61, 1}, 4},
+               {TrajectoryKind::golden_radial, {48, 48, 1}, 1},
+               {TrajectoryKind::cartesian, {48, 48, 1}, 8},
+               {TrajectoryKind::stack_of_stars, {24, 24, 12}, 4}};
+  for (const auto& [kind, matrix_size, coils] : cases)
+    for (const bool with_maps : {true, false}) {
+      Scan scan = simulated(kind, matrix_size, coils).scan;
+      if (!with_maps) scan.sensitivity_maps.reset();
+      const Verdict v = verdict_of(scan);
+      EXPECT_EQ(v.judgement, Judgement::explained) << data::name_of(kind) << ": " << v.sentence;
+      EXPECT_LE(v.unexplained, 0.04) << data::name_of(kind);
+      EXPECT_GE(v.seconds, 0);
+    }
+}
+
+TEST(Verdict, knows_the_noise) {
+  const auto simulation = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 6);
+  const Verdict v = verdict_of(simulation.scan);
+  const double variance = 2 * std::pow(simulation.noise_standard_deviation, 2);
+  double largest = 0;
+  for (const auto& d : simulation.scan.kspace.values) largest = std::max<double>(largest, norm(d));
+  // In units in which the largest value is between 1/2 and 2, estimated from some 10^4 residuals and what the fit
+  // leaves of the signal: 20 %.
+  EXPECT_LE(v.noise_variance, 1.2 * 4 * variance / largest);
+  EXPECT_GE(v.noise_variance, 0.8 * variance / largest / 4);
+  EXPECT_GE(v.chi_squared, 0.9);
+  EXPECT_LE(v.chi_squared, 1.3);
+}
+
+TEST(Verdict, tells_a_delay_and_its_size) {
+  Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
+  delay(scan, 0.25);
+  const Verdict v = verdict_of(scan);
+  EXPECT_EQ(v.judgement, Judgement::unexplained);
+  EXPECT_NE(v.cause.find("delay"), std::string::npos) << v.cause;
+  const auto* change = validation::change_of(v, "gradient delay");
+  ASSERT_NE(change, nullptr);
+  // A lower bound of the size; a quarter of a sample is an eighth of a cycle/FOV and well within the linear regime.
+  EXPECT_LE(change->amount, -0.12);
+  EXPECT_GE(change->amount, -0.3);
+}
+
+TEST(Verdict, cannot_tell_where_every_image_explains_the_data) {
+  Scan scan = simulated(TrajectoryKind::cartesian, {32, 32, 1}, 1).scan;
+  scan.sensitivity_maps.reset();
+  EXPECT_EQ(verdict_of(scan).judgement, Judgement::untested);
+}
+
+TEST(Verdict, says_that_the_solver_stopped_early) {
+  const Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
+  LeastSquares method;
+  method.iterations = 3;
+  const Verdict v = verdict_of(scan, {method});
+  EXPECT_TRUE(v.judgement == Judgement::not_converged || v.judgement == Judgement::unexplained) << v.sentence;
+}
+
+TEST(Verdict, takes_a_signal_that_changes_with_the_readouts_for_an_average) {
+  Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 1).scan;
+  scan.sensitivity_maps.reset();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j)
+    for (auto m = starts[j]; m < starts[j + 1]; ++m)
+      scan.kspace.values[m] *= static_cast<float>(0.6 + 0.4 * std::sin(0.3 * static_cast<double>(j)));
+  EXPECT_EQ(verdict_of(scan).judgement, Judgement::varies);
+}
+
+TEST(Verdict, is_not_good_where_a_figure_is_not_a_number) {
+  Verdict v;
+  v.unexplained = std::numeric_limits<double>::quiet_NaN();
+  v.tested = 1;
+  validation::decide(v, 1e-4);
+  EXPECT_EQ(v.judgement, Judgement::unexplained);
+}
+
+TEST(Verdict, finds_one_coil_that_does_not_fit) {
+  Verdict v;
+  v.tested = 1;
+  v.unexplained = 0.03;
+  for (const double chi_squared : {1.1, 1.0, 5.0, 1.2}) v.by_coil.push_back({0, 0.25, 0.1, chi_squared});
+  validation::decide(v, 1e-4);
+  EXPECT_EQ(v.judgement, Judgement::unexplained);
+  EXPECT_NE(v.cause.find("coil"), std::string::npos);
+}
+
+TEST(Readouts, start_where_the_trajectory_jumps) {
+  for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::spiral, TrajectoryKind::cartesian,
+                          TrajectoryKind::stack_of_stars}) {
+    const std::array<int, 3> matrix_size{32, 32, kind == TrajectoryKind::stack_of_stars ? 8 : 1};
+    const auto simulation = simulated(kind, matrix_size, 1);
+    const auto starts = validation::readout_starts(simulation.scan.trajectory);
+    ASSERT_EQ(static_cast<std::int64_t>(starts.size()), simulation.readout_count + 1) << data::name_of(kind);
+    for (std::size_t j = 0; j < starts.size(); ++j)
+      EXPECT_EQ(starts[j], static_cast<std::int64_t>(j) * simulation.readout_length);
+  }
+}
+
+// --- Causes ---
+
+std::string cause_of(const Scan& scan) { return validation::likeliest_cause(scan, {}).value_or("none"); }
+
+TEST(Causes, are_none_of_a_scan_that_is_right) {
+  Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
+  EXPECT_EQ(cause_of(scan), "none");
+  scan.sensitivity_maps.reset();
+  EXPECT_EQ(cause_of(scan), "none");
+}
+
+TEST(Causes, name_what_was_planted) {
+  const Scan right = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
+  const auto count = right.trajectory.sample_count();
+  const auto expect = [&](const char* word, const std::function<void(Scan&)>& plant) {
+    Scan scan(right);
+    plant(scan);
+    EXPECT_NE(cause_of(scan).find(word), std::string::npos) << cause_of(scan) << " for " << word;
+  };
+  expect("swapped", [&](Scan& s) {
+    for (std::int64_t m = 0; m < count; ++m) std::swap(s.trajectory.k[m], s.trajectory.k[count + m]);
+  });
+  expect("sign of k_x", [&](Scan& s) {
+    for (std::int64_t m = 0; m < count; ++m) s.trajectory.k[m] = -s.trajectory.k[m];
+  });
+  expect("2 times as long", [&](Scan& s) {
+    for (auto& k : s.trajectory.k) k /= 2;
+  });
+  expect("conjugated", [&](Scan& s) {
+    for (auto& d : s.kspace.values) d.im = -d.im;
+  });
+  expect("delay", [&](Scan& s) { delay(s, 1); });
+  expect("maps", [&](Scan& s) {
+    const auto told = s.sensitivity_maps->values;
+    const auto of_coil = told.size() / told.extent(0);
+    for (std::int64_t i = 0; i < told.size(); ++i)
+      s.sensitivity_maps->values[i] = told[(i + of_coil) % told.size()];
+  });
+}
+
+}  // namespace
+}  // namespace fhd

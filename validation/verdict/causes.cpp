@@ -1,0 +1,428 @@
+#include "validation/verdict/causes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "recon/array/thread_limit.hpp"
+#include "recon/error.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readouts.hpp"
+#include "validation/verdict/verdict.hpp"
+
+namespace fhd::validation {
+namespace {
+
+using Index = std::int64_t;
+using Starts = std::vector<Index>;
+
+// --- The centre of k-space ---
+
+/// A verdict without changes of the model: the residual by shells.
+class ResidualVerifier final : public Verifier {
+ public:
+  Certificate verify(const VerifierInput<float>&) const override { return {}; }
+  Certificate verify(const VerifierInput<double>&) const override { return {}; }
+  std::optional<Verdict> judge(const VerifierInput<float>& input) const override {
+    auto without = input;
+    without.encode = {};
+    return validation::judge(without);
+  }
+};
+
+/// Samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the largest
+/// frequencies of a small matrix repeat.
+Scan centre_of(const Scan& scan, int radius) {
+  Scan centre;
+  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
+  centre.geometry = scan.geometry;
+  std::array<double, 3> limit{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int n = scan.geometry.matrix_size[axis], small = std::min(n, 2 * (radius + radius / 4));
+    centre.geometry.matrix_size[axis] = small;
+    limit[axis] = small < n ? radius : std::numeric_limits<double>::infinity();
+    if (small == n && n > 1) limit[axis] = 0.5 * n;
+  }
+  std::vector<Index> kept;
+  for (Index m = 0; m < all; ++m) {
+    bool inside = true;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
+    if (inside) kept.push_back(m);
+  }
+  const auto count = static_cast<Index>(kept.size());
+  if (count == 0) throw Error("k-space", "samples near its centre", "none");
+  centre.trajectory.k = Array<double>(Shape{3, count});
+  centre.kspace.values = Array<Complex<float>>(Shape{coils, count});
+  for (Index i = 0; i < count; ++i) {
+    const Index m = kept[static_cast<std::size_t>(i)];
+    for (Index axis = 0; axis < 3; ++axis)
+      centre.trajectory.k[axis * count + i] = scan.trajectory.k[axis * all + m];
+    for (Index coil = 0; coil < coils; ++coil)
+      centre.kspace.values[coil * count + i] = scan.kspace.values[coil * all + m];
+  }
+  centre.noise = scan.noise;
+  return centre;
+}
+
+/// Maps [coil][z][y][x] at the voxels of a smaller matrix over the same FOV, the nearest of each.
+SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 3>& to) {
+  SensitivityMaps small{Array<Complex<float>>(Shape{maps.values.extent(0), to[2], to[1], to[0]})};
+  const std::array<Index, 3> from{maps.values.extent(3), maps.values.extent(2), maps.values.extent(1)};
+  const auto nearest = [&](std::size_t axis, Index n) {
+    const double r = static_cast<double>(n - to[axis] / 2) / to[axis];
+    return std::clamp(static_cast<Index>(std::lround(r * static_cast<double>(from[axis]))) + from[axis] / 2,
+                      Index{0}, from[axis] - 1);
+  };
+  Index i = 0;
+  for (Index coil = 0; coil < maps.values.extent(0); ++coil)
+    for (Index z = 0; z < to[2]; ++z)
+      for (Index y = 0; y < to[1]; ++y)
+        for (Index x = 0; x < to[0]; ++x)
+          small.values[i++] =
+              maps.values[((coil * from[2] + nearest(2, z)) * from[1] + nearest(1, y)) * from[0] +
+                          nearest(0, x)];
+  return small;
+}
+
+constexpr Index most_coils = 4;
+
+/// What an image of the centre of k-space leaves over of it; infinite where there is no such image.
+double misfit(const Scan& scan, const CoilSettings& coils) {
+  static const auto verifier = std::make_shared<ResidualVerifier>();
+  try {
+    Scan centre = centre_of(scan, scan.geometry.matrix_size[2] > 1 ? 8 : 14);
+    if (scan.sensitivity_maps)
+      centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
+    LeastSquares method;
+    method.transform = {TransformKind::gridded, 1e-3};
+    method.iterations = 12;
+    Settings settings{method, Precision::single_precision, coils};
+    settings.coils.allow_folding = true;
+    if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
+    const auto result =
+        reconstruct(centre, settings, Execution{Device::cpu(), 1}, Services{nullptr, verifier});
+    const auto& verdict = result.report.verdict;
+    return verdict && verdict->tested > 0.3 ? verdict->unexplained : std::numeric_limits<double>::infinity();
+  } catch (const std::exception&) {
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+// --- Alternatives ---
+
+Index sample_count(const Scan& scan) { return scan.trajectory.sample_count(); }
+
+/// sum_c |d_c(m)|^2, [sample].
+std::vector<double> energies(const Scan& scan) {
+  const Index count = sample_count(scan);
+  std::vector<double> energy(static_cast<std::size_t>(count));
+  for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil)
+    for (Index m = 0; m < count; ++m)
+      energy[static_cast<std::size_t>(m)] += norm(scan.kspace.values[coil * count + m]);
+  return energy;
+}
+
+/// Far above the samples before and behind.
+bool is_spike(const std::vector<double>& energy, Index m) {
+  double around = 0;
+  const auto last = static_cast<Index>(energy.size()) - 1;
+  for (Index i = std::max<Index>(m - 4, 0); i <= std::min(m + 4, last); ++i)
+    if (std::abs(i - m) > 1) around = std::max(around, energy[static_cast<std::size_t>(i)]);
+  return energy[static_cast<std::size_t>(m)] > 9 * around;
+}
+
+/// Of samples first ... last - 1, the one nearest to k = 0.
+Index nearest_to_centre(const Trajectory& trajectory, Index first, Index last) {
+  const Index count = trajectory.sample_count();
+  const auto square = [&](Index m) {
+    return std::pow(trajectory.k[m], 2) + std::pow(trajectory.k[count + m], 2) +
+           std::pow(trajectory.k[2 * count + m], 2);
+  };
+  Index best = first;
+  for (Index m = first; m < last; ++m)
+    if (square(m) < square(best)) best = m;
+  return best;
+}
+
+/// Every readout is turned so that its sample nearest to the centre of k-space has the phase of the first one's.
+void align_phases(const Starts& starts, Scan& scan) {
+  const Index coils = scan.kspace.coil_count(), count = sample_count(scan);
+  auto& values = scan.kspace.values;
+  const Index first = nearest_to_centre(scan.trajectory, starts[0], starts[1]);
+  for (std::size_t j = 1; j + 1 < starts.size(); ++j) {
+    Complex<float> sum{};
+    const Index at = nearest_to_centre(scan.trajectory, starts[j], starts[j + 1]);
+    for (Index coil = 0; coil < coils; ++coil)
+      sum += conj(values[coil * count + at]) * values[coil * count + first];
+    const float size = std::sqrt(norm(sum));
+    if (!(size > 0)) continue;
+    const Complex<float> turn{sum.re / size, sum.im / size};
+    for (Index coil = 0; coil < coils; ++coil)
+      for (Index m = starts[j]; m < starts[j + 1]; ++m)
+        values[coil * count + m] = turn * values[coil * count + m];
+  }
+}
+
+/// The samples that `keeps` says alone.
+void keep_samples(const std::function<bool(Index)>& keeps, Scan& scan) {
+  const Index count = sample_count(scan);
+  std::vector<Index> kept;
+  for (Index m = 0; m < count; ++m)
+    if (keeps(m)) kept.push_back(m);
+  const auto left = static_cast<Index>(kept.size());
+  const auto select = [&](auto& values) {
+    std::remove_reference_t<decltype(values)> part(Shape{values.extent(0), left});
+    for (Index row = 0; row < values.extent(0); ++row)
+      for (Index i = 0; i < left; ++i)
+        part[row * left + i] = values[row * count + kept[static_cast<std::size_t>(i)]];
+    values = std::move(part);
+  };
+  select(scan.trajectory.k);
+  select(scan.kspace.values);
+}
+
+/// The trajectory `samples` later along its readouts, along one axis or (-1) all.
+void shift_trajectory(const Starts& starts, double samples, int only, Scan& scan) {
+  const Index count = sample_count(scan);
+  const Array<double> told = scan.trajectory.k;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (only >= 0 && axis != only) continue;
+    const double* from = told.data() + axis * count;
+    double* to = scan.trajectory.k.data() + axis * count;
+    for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
+      const Index first = starts[j], last = starts[j + 1] - 1;
+      for (Index m = first; m <= last; ++m) {
+        const double at = static_cast<double>(m) + samples;
+        const Index low = std::clamp(static_cast<Index>(std::floor(at)), first, std::max(first, last - 1));
+        to[m] = from[low] + (at - static_cast<double>(low)) * (from[std::min(low + 1, last)] - from[low]);
+      }
+    }
+  }
+}
+
+/// Every readout is turned about z so that its last sample lies `step_degrees` further than that of the one before.
+void turn_readouts(const Starts& starts, double step_degrees, Scan& scan) {
+  const Index count = sample_count(scan);
+  double* k = scan.trajectory.k.data();
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j) {
+    const Index last = starts[j + 1] - 1;
+    const double angle =
+        step_degrees * std::numbers::pi / 180 * static_cast<double>(j) - std::atan2(k[count + last], k[last]);
+    const double c = std::cos(angle), s = std::sin(angle);
+    for (Index m = starts[j]; m <= last; ++m) {
+      const double x = k[m], y = k[count + m];
+      k[m] = c * x - s * y, k[count + m] = s * x + c * y;
+    }
+  }
+}
+
+/// The mean of the samples in the outer half of k-space is taken off, coil by coil.
+void take_off_offset(Scan& scan) {
+  const Index count = sample_count(scan);
+  std::vector<Index> outer;
+  for (Index m = 0; m < count; ++m)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (const int n = scan.geometry.matrix_size[axis];
+          n > 1 && std::abs(scan.trajectory.k[static_cast<Index>(axis) * count + m]) > 0.25 * n) {
+        outer.push_back(m);
+        break;
+      }
+  for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil) {
+    auto* values = scan.kspace.values.data() + coil * count;
+    Complex<double> sum;
+    for (const Index m : outer) sum += Complex<double>(values[m]);
+    const auto scale = 1 / std::max(1.0, static_cast<double>(outer.size()));
+    const Complex<float> mean{static_cast<float>(scale * sum.re), static_cast<float>(scale * sum.im)};
+    for (Index m = 0; m < count; ++m) values[m] = values[m] - mean;
+  }
+}
+
+class Alternatives {
+ public:
+  Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
+
+  std::vector<Alternative> operator()() {
+    orders();
+    axes();
+    readouts();
+    delays();
+    scales();
+    if (scan_.sensitivity_maps)
+      add("the maps do not belong to these coils (order, sign, conjugation or axes)",
+          [](Scan& scan) { scan.sensitivity_maps.reset(); });
+    return std::move(list_);
+  }
+
+ private:
+  Index count() const { return sample_count(scan_); }
+  Index readout_count() const { return static_cast<Index>(starts_.size()) - 1; }
+  bool is_long(int axis) const { return scan_.geometry.matrix_size[static_cast<std::size_t>(axis)] > 1; }
+
+  void add(std::string cause, std::function<void(Scan&)> undo) {
+    list_.push_back({std::move(cause), std::move(undo)});
+  }
+  /// The samples of the data at position m are those that were told for `source(m)`.
+  void add_order(std::string cause, std::function<Index(Index)> source) {
+    add(std::move(cause), [source = std::move(source)](Scan& scan) {
+      const auto told = scan.kspace.values;
+      const Index all = sample_count(scan);
+      for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil)
+        for (Index m = 0; m < all; ++m) scan.kspace.values[coil * all + m] = told[coil * all + source(m)];
+    });
+  }
+  void add_part(std::string cause, std::function<bool(Index)> keeps) {
+    add(std::move(cause), [keeps = std::move(keeps)](Scan& scan) { keep_samples(keeps, scan); });
+  }
+
+  void scales() {
+    const auto times = [&](const std::string& cause, std::array<double, 3> factor) {
+      add(cause, [factor](Scan& scan) {
+        const Index all = sample_count(scan);
+        for (Index i = 0; i < 3 * all; ++i) scan.trajectory.k[i] *= factor[static_cast<std::size_t>(i / all)];
+      });
+    };
+    for (const double factor :
+         {2.0, std::numbers::pi, 2 * std::numbers::pi, 1.25, 0.8, 0.5, 1 / std::numbers::pi})
+      times(fmt::format("the scale of k-space (unit or FOV): k is {:.3g} times as long as told", factor),
+            {factor, factor, factor});
+    for (int axis = 0; axis < 3; ++axis)
+      for (const double factor : {2.0, 0.5}) {
+        std::array<double, 3> factors{1, 1, 1};
+        factors[static_cast<std::size_t>(axis)] = factor;
+        if (is_long(axis))
+          times(fmt::format("the scale of k_{} (FOV along {}): {} times as long as told", "xyz"[axis],
+                            "xyz"[axis], factor),
+                factors);
+      }
+  }
+
+  void axes() {
+    using Position = std::array<double, 3>;
+    const auto turn = [&](const std::string& cause, const std::function<void(Position&)>& change) {
+      add(cause, [change](Scan& scan) {
+        auto& k = scan.trajectory.k;
+        const Index all = sample_count(scan);
+        for (Index m = 0; m < all; ++m) {
+          Position at{k[m], k[all + m], k[2 * all + m]};
+          change(at);
+          for (Index axis = 0; axis < 3; ++axis) k[axis * all + m] = at[static_cast<std::size_t>(axis)];
+        }
+      });
+    };
+    constexpr std::array<std::array<std::size_t, 2>, 3> pairs{{{0, 1}, {0, 2}, {1, 2}}};
+    for (const auto& [a, b] : pairs)
+      if (is_long(static_cast<int>(a)) && is_long(static_cast<int>(b)))
+        turn(fmt::format("axes: k_{} and k_{} are swapped", "xyz"[a], "xyz"[b]),
+             [a = a, b = b](auto& k) { std::swap(k[a], k[b]); });
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (is_long(static_cast<int>(axis)))
+        turn(fmt::format("the sign of k_{} (mirrored)", "xyz"[axis]),
+             [axis](auto& k) { k[axis] = -k[axis]; });
+    turn("the sign of k, or conjugated data", [](auto& k) {
+      for (double& value : k) value = -value;
+    });
+    add("the data are conjugated", [](Scan& scan) {
+      for (auto& value : scan.kspace.values) value.im = -value.im;
+    });
+  }
+
+  void add_delay(double samples, int only) {
+    add(fmt::format("a gradient delay: the trajectory is {:.2g} samples too {}{}", std::abs(samples),
+                    samples < 0 ? "late" : "early", only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
+        [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
+  }
+  void delays() {
+    for (const double samples : {-8., -4., -2., -1., -0.5, 0.5, 1., 2., 4., 8.}) add_delay(samples, -1);
+    for (int axis = 0; axis < 3; ++axis)
+      if (is_long(axis))
+        for (const double samples : {-1., 1.}) add_delay(samples, axis);
+  }
+
+  void orders() {
+    const Index length = readout_length(starts_), readouts = readout_count();
+    if (length < 2 || readouts < 2) return;
+    add_order("the readouts are reversed in time",
+              [=](Index m) { return m / length * length + length - 1 - m % length; });
+    for (const Index odd : {0, 1})
+      add_order("every other readout is reversed in time", [=](Index m) {
+        return m / length % 2 == odd ? m : m / length * length + length - 1 - m % length;
+      });
+    for (const Index by : {Index{1}, readouts - 1})
+      add_order("the order of the readouts: off by one",
+                [=](Index m) { return (m / length + by) % readouts * length + m % length; });
+    add_order("the order of the readouts: reversed",
+              [=](Index m) { return (readouts - 1 - m / length) * length + m % length; });
+    add_order("the order of the samples: readouts and samples are transposed",
+              [=](Index m) { return m % length * readouts + m / length; });
+    if (scan_.kspace.coil_count() > 1)
+      add("the order of the samples: coils and samples are transposed", [](Scan& scan) {
+        const auto told = scan.kspace.values;
+        const Index coils = scan.kspace.coil_count(), all = sample_count(scan);
+        for (Index i = 0; i < coils * all; ++i) scan.kspace.values[i] = told[i % all * coils + i / all];
+      });
+  }
+
+  void readouts() {
+    if (readout_count() >= 8) {
+      add("the phase of the readouts changes from one to the next",
+          [starts = &starts_](Scan& scan) { align_phases(*starts, scan); });
+      const Index half = starts_[starts_.size() / 2];
+      add_part("motion: the first and the second half of the readouts do not agree",
+               [=](Index m) { return m < half; });
+      add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
+        return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
+      });
+    }
+    if (readout_count() >= 8) {
+      const double n = static_cast<double>(readout_count());
+      for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
+        add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as told", step),
+            [starts = &starts_, step](Scan& scan) { turn_readouts(*starts, step, scan); });
+    }
+    add("a constant offset of the receiver", take_off_offset);
+    const auto energy = std::make_shared<const std::vector<double>>(energies(scan_));
+    add_part("spikes: single samples of far more energy than their neighbours",
+             [energy](Index m) { return !is_spike(*energy, m); });
+    const double most = *std::max_element(energy->begin(), energy->end());
+    if (std::count_if(energy->begin(), energy->end(), [&](double e) { return e > 0.5 * most; }) > 16)
+      add_part("samples clipped by the receiver",
+               [energy, most](Index m) { return (*energy)[static_cast<std::size_t>(m)] < 0.2 * most; });
+  }
+
+  const Scan& scan_;
+  const Starts& starts_;
+  std::vector<Alternative> list_;
+};
+
+}  // namespace
+
+std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts) {
+  return Alternatives(scan, starts)();
+}
+
+std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils) {
+  const auto starts = readout_starts(scan.trajectory);
+  const double as_told = misfit(scan, coils);
+  double least = std::min(as_told / 2, std::max(unexplained_limit, as_told / 3));
+  std::optional<std::string> cause;
+  for (const auto& [words, undo] : alternatives_of(scan, starts)) {
+    Scan without(scan);
+    without.kspace.in_double = {};
+    undo(without);
+    const double left = misfit(without, coils);
+    // Without its maps almost every mistake is less of one.
+    const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
+    if (weight * left < least) least = weight * left, cause = words;
+    if (least < std::min(unexplained_limit / 2, as_told / 8)) break;  // no doubt is left
+  }
+  return cause;
+}
+
+}  // namespace fhd::validation

@@ -1,0 +1,30 @@
+#pragma once
+// Why a model does not explain the data: mistakes that occur in what files tell, undone one at a time on the centre of
+// k-space, which a small matrix shows in milliseconds. The one without which the data are explained is named.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
+
+namespace fhd::validation {
+
+/// What might be wrong, and how the scan would be without it.
+struct Alternative {
+  std::string cause;
+  std::function<void(Scan&)> undo;
+};
+
+/// Of scans with these positions and coils, of which `scan` is one; refers to it and to `starts`, where its readouts
+/// start (readouts.hpp).
+std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std::int64_t>& starts);
+
+/// The cause whose undoing explains the centre of k-space: to less than half of what is unexplained as told, and to
+/// `unexplained_limit` or a third of it. Empty where none does. About 20 ms an alternative, some 60 of them. `coils`
+/// says whether the maps of the scan are used. Never throws for what an alternative does not allow.
+std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils);
+
+}  // namespace fhd::validation

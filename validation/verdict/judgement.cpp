@@ -1,0 +1,116 @@
+#include "validation/verdict/judgement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace fhd::validation {
+namespace {
+
+using Judgement = Verdict::Judgement;
+
+std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
+
+/// The coil that is explained much worse than the others; -1: none.
+int odd_coil(const Verdict& v) {
+  std::vector<double> chi_squared;
+  for (const auto& coil : v.by_coil) chi_squared.push_back(coil.chi_squared);
+  if (chi_squared.size() < 3) return -1;
+  const auto worst = std::max_element(chi_squared.begin(), chi_squared.end()) - chi_squared.begin();
+  std::vector<double> sorted(chi_squared);
+  std::sort(sorted.begin(), sorted.end());
+  const double others = sorted[(sorted.size() - 1) / 2];
+  const bool is_odd = sorted.back() > coil_limit * std::max(others, 1.0) &&
+                      sorted.back() > coil_limit * sorted[sorted.size() - 2];
+  return is_odd && v.by_coil[static_cast<std::size_t>(worst)].unexplained > unexplained_limit
+             ? static_cast<int>(worst)
+             : -1;
+}
+
+/// A cause that the figures alone tell.
+std::string cause_of(const Verdict& v) {
+  const auto share = [&](const char* what) {
+    const auto* change = change_of(v, what);
+    return change ? change->share : 0;
+  };
+  const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
+  if (delay && delay->share > 0.3)
+    return fmt::format("a gradient delay: the trajectory is at least {:.2g} samples too {}",
+                       std::abs(delay->amount), delay->amount > 0 ? "early" : "late");
+  if (frequency && frequency->share > 0.3)
+    return fmt::format("a frequency offset of at least {:.2g} {}", frequency->amount, frequency->unit);
+  if (share("gain of a coil") > 0.3) return "the gain or the sign of a coil is not that of its map";
+  return {};
+}
+
+void decide_unexplained(Verdict& v) {
+  const auto* signal = change_of(v, "signal of the readouts");
+  if (signal && signal->share > varying_limit) {
+    v.judgement = Judgement::varies;
+    v.sentence = fmt::format(
+        "the signal changes from readout to readout (contrast, or a drift), and one image is its average: {} "
+        "of the "
+        "samples is left over, {:.0f} % of which a factor for each readout explains",
+        percent(v.unexplained), 100 * signal->share);
+    return;
+  }
+  v.judgement = Judgement::unexplained;
+  v.cause = cause_of(v);
+  v.sentence =
+      fmt::format("the model does not explain the data: {} of the samples is left over, beside noise",
+                  percent(v.unexplained));
+}
+
+}  // namespace
+
+const ModelChange* change_of(const Verdict& verdict, const char* what) {
+  for (const auto& change : verdict.changes)
+    if (change.what == what) return &change;
+  return nullptr;
+}
+
+void decide(Verdict& v, double solver_residual) {
+  if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
+  if (v.centre > centre_limit) {
+    v.judgement = Judgement::unexplained;
+    v.cause = "a constant offset of the receiver";
+    v.sentence = fmt::format(
+        "one voxel at the centre of the field of view is {:.0f} times brighter than all others", v.centre);
+    return;
+  }
+  const auto* field = change_of(v, "field map");
+  if (field && std::abs(field->amount) > 100 * field_map_limit && field->deviations > 5) {
+    v.judgement = Judgement::unexplained;
+    v.cause = field->amount < 0 ? "the sign of the field map" : "the unit of the field map (rad/s or Hz)";
+    v.sentence =
+        fmt::format("the samples left over ask for a field map that is {} by at least {:.0f} %",
+                    field->amount < 0 ? "smaller, or of the other sign," : "larger", std::abs(field->amount));
+    return;
+  }
+  if (const int coil = odd_coil(v); coil >= 0) {
+    v.judgement = Judgement::unexplained;
+    v.cause = "one coil does not fit the others";
+    v.sentence = fmt::format("coil {} (as used) is explained {:.1f} times worse than its noise", coil,
+                             v.by_coil[static_cast<std::size_t>(coil)].chi_squared);
+    return;
+  }
+  if (solver_residual > convergence_limit) {
+    v.judgement = Judgement::not_converged;
+    v.sentence = fmt::format("operators exact, not converged: the solver stopped at a residual of {:.1e}",
+                             solver_residual);
+    return;
+  }
+  if (v.tested < 0.5) {
+    v.judgement = Judgement::untested;
+    v.sentence =
+        "arithmetic right; there are no more values than unknowns, so that any model explains the data";
+    return;
+  }
+  v.judgement = Judgement::explained;
+  v.sentence = fmt::format("arithmetic right, data explained: {} of the samples is left over, beside noise",
+                           percent(v.unexplained));
+}
+
+}  // namespace fhd::validation

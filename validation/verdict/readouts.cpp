@@ -1,0 +1,49 @@
+#include "validation/verdict/readouts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fhd::validation {
+
+std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
+  const std::int64_t count = trajectory.sample_count();
+  const double* k = trajectory.k.data();
+  std::vector<double> steps(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)));
+  for (std::int64_t m = 0; m + 1 < count; ++m)
+    steps[static_cast<std::size_t>(m)] =
+        std::hypot(k[m + 1] - k[m], k[count + m + 1] - k[count + m], k[2 * count + m + 1] - k[2 * count + m]);
+  std::vector<std::int64_t> starts{0};
+  if (!steps.empty()) {
+    std::vector<double> sorted(steps);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    for (std::int64_t m = 0; m + 1 < count; ++m)
+      if (steps[static_cast<std::size_t>(m)] > 4 * *middle) starts.push_back(m + 1);
+  }
+  starts.push_back(count);
+  return starts;
+}
+
+std::int64_t readout_length(const std::vector<std::int64_t>& starts) {
+  const std::int64_t length = starts.size() < 2 ? 0 : starts[1] - starts[0];
+  for (std::size_t j = 1; j + 1 < starts.size(); ++j)
+    if (starts[j + 1] - starts[j] != length) return 0;
+  return length;
+}
+
+Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts) {
+  const std::int64_t count = trajectory.sample_count();
+  Array<double> steps(trajectory.k.shape());
+  for (int axis = 0; axis < 3; ++axis) {
+    const double* k = trajectory.k.data() + axis * count;
+    for (std::size_t j = 0; j + 1 < starts.size(); ++j)
+      for (std::int64_t m = starts[j]; m < starts[j + 1]; ++m) {
+        const auto before = std::max(m - 1, starts[j]), after = std::min(m + 1, starts[j + 1] - 1);
+        steps[axis * count + m] =
+            after > before ? (k[after] - k[before]) / static_cast<double>(after - before) : 0;
+      }
+  }
+  return steps;
+}
+
+}  // namespace fhd::validation

@@ -1,0 +1,21 @@
+#pragma once
+// Readouts of a trajectory, found from its positions: samples follow each other in small steps.
+#include <cstdint>
+#include <vector>
+
+#include "recon/domain/scan.hpp"
+
+namespace fhd::validation {
+
+/// Where readouts start, ascending, with the number of samples as the last element: wherever a step is longer than
+/// four times the median one. Steps that nowhere differ make one readout.
+std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
+
+/// Samples of each readout; 0 where they are not all of one length.
+std::int64_t readout_length(const std::vector<std::int64_t>& starts);
+
+/// dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
+/// difference, at the ends the one-sided; 0 in a readout of one sample.
+Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts);
+
+}  // namespace fhd::validation
