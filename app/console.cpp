@@ -77,6 +77,7 @@ void print_scan(const io::ScanSummary& s) {
   if (s.repetition_count > 1) line += fmt::format(", {} repetitions", s.repetition_count);
   if (s.has_sensitivity_maps) line += ", sensitivity maps";
   fmt::print("scan      {}\n", line);
+  for (const auto& [what, path] : s.outside_pieces) fmt::print("piece     {} from {}\n", what, path);
   for (const auto& sentence : s.inferred) fmt::print("inferred  {}\n", sentence);
   for (const auto& sentence : s.missing) fmt::print("missing   {}\n", sentence);
 }

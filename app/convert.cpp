@@ -47,7 +47,7 @@ std::vector<fs::path> outputs_of(const std::string& output, io::ScanFormat forma
   return paths;
 }
 
-/// Every file of a scan.
+/// Every file of a scan, or of a piece of it.
 std::vector<fs::path> inputs_of(const std::string& input) {
   if (fs::is_directory(input)) {
     std::vector<fs::path> paths{input};
@@ -63,10 +63,13 @@ int convert(const ConvertOptions& options) {
   auto read_options = options.read_options;
   read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(options.input, read_options);
+  auto inputs = inputs_of(options.input);
+  for (const auto& [what, piece] : read_options.outside.given())
+    for (auto& path : inputs_of(piece)) inputs.push_back(std::move(path));
   for (const auto& path : outputs_of(options.output, format)) {
     std::error_code status;
     if (!fs::exists(path, status)) continue;
-    for (const auto& input : inputs_of(options.input))
+    for (const auto& input : inputs)
       if (fs::equivalent(path, input, status))
         throw Error(path.string(), "another file than the input", "the input, or a part of it",
                     "choose another name");
@@ -79,6 +82,8 @@ int convert(const ConvertOptions& options) {
   const auto lost = io::convert_scan(*file, options.input, read_options, options.output, format);
   const auto& summary = file->summary();
   for (const auto& sentence : summary.inferred) fmt::print("{}\n", sentence);
+  for (const auto& [what, path] : summary.outside_pieces)
+    fmt::print("{} from {}\n", what, path);
   for (const auto& sentence : lost) fmt::print("{}\n", sentence);
   std::string name;
   for (const auto& [key, value] : formats)

@@ -105,7 +105,8 @@ int ForwardCommand::run() {
   io::ScanSeries series{static_cast<std::int64_t>(repetitions.size()),
                         static_cast<std::int64_t>(slices.size()),
                         summary.readout_length,
-                        {}};
+                        {},
+                        summary.time_origin};
   if (images.repetition_count != series.repetition_count || images.slice_count != series.slice_count)
     throw Error(
         image + ":" + dataset,

@@ -28,6 +28,7 @@ void print_json(const io::ScanSummary& summary) {
                         {"phase", each.phase},
                         {"set", each.set}});
   const auto& geometry = summary.geometry;
+  const auto origin = summary.has_sample_time ? name_of(summary.time_origin) : std::string_view();
   const nlohmann::ordered_json json{{"path", summary.path},
                                     {"format", summary.format},
                                     {"matrix_size", geometry.matrix_size},
@@ -48,6 +49,7 @@ void print_json(const io::ScanSummary& summary) {
                                     {"has_sensitivity_maps", summary.has_sensitivity_maps},
                                     {"has_field_map", summary.has_field_map},
                                     {"has_sample_time", summary.has_sample_time},
+                                    {"sample_time_origin", origin},
                                     {"facts", facts},
                                     {"inferred", summary.inferred},
                                     {"missing", summary.missing}};
@@ -101,7 +103,8 @@ void print_text(const io::ScanSummary& summary) {
   line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
   line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");
   line("field map", summary.has_field_map ? "yes" : "no");
-  line("sample times", summary.has_sample_time ? "yes" : "no");
+  line("sample times",
+       summary.has_sample_time ? fmt::format("yes, from {}", name_of(summary.time_origin)) : "no");
   for (const auto& [name, value] : summary.facts) line(name, value);
   const auto list = [](const char* title, const std::vector<std::string>& sentences) {
     if (sentences.empty()) return;

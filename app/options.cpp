@@ -158,6 +158,14 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (fft)
     for (const char* flag : {"--transform", "--accuracy"}) refuse(flag, "--method fft");
   if (transform_ == "direct" && !gridded) refuse("--accuracy", "--transform direct");
+  // Of add_read_options, which every command has that has these. Here, because a recipe is checked line by line.
+  const auto names_piece = [&](const char* flag) {
+    const auto* option = app_->get_option_no_throw(flag);
+    return option != nullptr && option->count() > 0;
+  };
+  if (names_piece("--maps") && coils_ != "auto" && coils_ != "file") refuse("--maps", "--coils " + coils_);
+  if (names_piece("--field-map-unit") && !names_piece("--field-map"))
+    throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }
 
@@ -342,6 +350,29 @@ bool parse_number(const std::string& text, double& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside) {
+  const auto file = [&](const char* flag, std::string& path, const char* help) {
+    app.add_option(flag, path, help)->type_name("FILE")->group("Pieces from files of their own");
+  };
+  file("--trajectory", outside.trajectory,
+       "trajectory in place of the scan's: HDF5 (/trajectory), BART .cfl [3][samples], or another scan's");
+  file("--maps", outside.sensitivity_maps,
+       "sensitivity maps of the scan's coils and matrix: HDF5 (/sensitivity_maps), or BART .cfl");
+  file("--noise", outside.noise,
+       "noise for whitening: ISMRMRD (readouts flagged as noise, else all), HDF5 (/noise), or BART .cfl");
+  file("--field-map", outside.field_map,
+       "off-resonance: NIfTI, brought to the scan's voxels by both affine maps, or HDF5 (/field_map)");
+  app.add_option_function<std::string>(
+         "--field-map-unit",
+         [&outside](const std::string& unit) {
+           outside.field_map_unit = unit == "hz" ? io::FieldMapUnit::hz : io::FieldMapUnit::rad_per_s;
+         },
+         "of --field-map [rad/s]")
+      ->check(CLI::IsMember({"rad/s", "hz"}))
+      ->type_name("rad/s|hz")
+      ->group("Pieces from files of their own");
+}
+
 void add_read_options(CLI::App& app, io::ReadOptions& options) {
   add_parsed(app, "--matrix", "voxels of the image: N, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
              [&options](const std::string& text) { options.matrix_size = parse_matrix_size(text); });
@@ -375,6 +406,7 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
   app.add_option("--group", options.group,
                  "which measurement of an ISMRMRD file that holds several [the only one]")
       ->type_name("NAME");
+  add_outside_pieces(app, options.outside);
 }
 
 // --- Which volumes

@@ -84,7 +84,8 @@ class DeviceOption {
 /// Says on standard error, in one line, that the CPU goes on where the GPU failed.
 void print_fallback(const std::string& reason);
 
-/// Adds --matrix, --fov-mm, --trajectory-unit, --zeros and --group, by which a user tells what a scan file leaves out.
+/// Adds --matrix, --fov-mm, --trajectory-unit, --zeros and --group, by which a user tells what a scan file leaves out,
+/// and --trajectory, --maps, --noise, --field-map and --field-map-unit, pieces from files of their own.
 /// `options` must outlive the parse; its zeros_are_measured is the default of --zeros.
 void add_read_options(CLI::App& app, io::ReadOptions& options);
 /// "64" -> {64, 64, 1}; "64,48" -> {64, 48, 1}; "64,64,16" or "64x64x16". Throws Error naming --matrix.

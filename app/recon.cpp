@@ -90,7 +90,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     if (!recon_options.threads_are_given()) share_processors(team->local_size());
   }
   output = output ? io::without_result_ending(*output) : default_output(scan);
-  if (first) io::check_writable(*output, scan, phase);
+  std::vector<std::string> inputs{scan};
+  for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
+  if (first) io::check_writable(*output, inputs, phase);
 
   read_options.precision = settings.precision;
   const auto file = io::open_scan(scan, read_options);

@@ -181,6 +181,14 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
     for (const auto i : slices)
       provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
   provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
+  for (const auto& [what, piece] : summary.outside_pieces)
+    provenance_.pieces.push_back({what, piece, io::sha256_of(piece)});
+}
+
+std::vector<std::string> ScanResults::inputs() const {
+  std::vector<std::string> paths{provenance_.input_path};
+  for (const auto& piece : provenance_.pieces) paths.push_back(piece.path);
+  return paths;
 }
 
 void ScanResults::add(ReconResult made) {

@@ -71,6 +71,8 @@ class ScanResults {
   /// Of the next volume.
   void add(ReconResult made);
   const std::string& path() const { return provenance_.input_path; }
+  /// The scan, and the files that pieces of it came from.
+  std::vector<std::string> inputs() const;
   /// Of the volumes so far.
   const std::vector<Report>& reports() const { return provenance_.reports; }
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is

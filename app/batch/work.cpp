@@ -228,10 +228,12 @@ std::map<std::string, std::vector<std::string>> given(const CLI::App& app,
   return values;
 }
 
-/// What a manifest tells of an option: a file also by its content.
+/// What a manifest tells of an option: a file, or a BART pair by its bare name, also by its content.
 std::string recorded(const std::string& value) {
   std::error_code status;
-  return std::filesystem::is_regular_file(value, status) ? value + " sha256 " + io::sha256_of(value) : value;
+  const bool is_file = std::filesystem::is_regular_file(value, status) ||
+                       std::filesystem::is_regular_file(value + ".cfl", status);
+  return is_file ? value + " sha256 " + io::sha256_of(value) : value;
 }
 
 }  // namespace

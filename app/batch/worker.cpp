@@ -133,7 +133,7 @@ class ScanJob {
   void write(const std::string& prefix, io::Manifest& manifest) {
     const bool phase = settings->options.phase;
     results_.require_trust(settings->options.strict);
-    io::check_writable(prefix, results_.path(), phase);
+    io::check_writable(prefix, results_.inputs(), phase);
     results_.write(prefix, phase);
     manifest.images = static_cast<std::int64_t>(results_.volumes().size());
     for (const auto& report : results_.reports()) {
@@ -141,7 +141,8 @@ class ScanJob {
       manifest.converged = manifest.converged && report.converged;
       manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
       for (const auto* found : {&report.suspicions, &report.warnings})
-        for (const auto& sentence : *found) manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
+        for (const auto& sentence : *found)
+          manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
       if (const auto& c = report.certificate; c && !c->passed)
         manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
       if (report.relative_residuals.empty()) continue;

@@ -349,6 +349,9 @@ Json provenance_json(const Json& report, const std::string& path) {
   if (report.contains("input") && report["input"].is_object()) {
     tell("input", text_or(report["input"], "path"));
     tell("SHA-256", text_or(report["input"], "sha256"));
+    for (const auto& piece : report["input"].value("pieces", Json::array()))
+      tell(text_or(piece, "what", "piece").c_str(),
+           text_or(piece, "path") + ", SHA-256 " + text_or(piece, "sha256"));
   }
   tell("result", path);
   return provenance;

@@ -36,6 +36,13 @@ Json certificate_to_json(const Certificate& c) {
           {"seconds", c.seconds}};
 }
 
+Json input_to_json(const Provenance& provenance) {
+  Json input{{"path", provenance.input_path}, {"sha256", provenance.input_sha256}};
+  for (const auto& [what, path, sha256] : provenance.pieces)
+    input["pieces"].push_back({{"what", what}, {"path", path}, {"sha256", sha256}});
+  return input;
+}
+
 Json misfits_to_json(const std::vector<Misfit>& misfits, const char* where) {
   Json json = Json::array();
   for (const auto& m : misfits)
@@ -162,7 +169,7 @@ std::string report_json(const ImageSeries& series, const Provenance& provenance)
                   {"version", provenance.program_version},
                   {"command_line", provenance.command_line},
                   {"started_at", provenance.started_at},
-                  {"input", {{"path", provenance.input_path}, {"sha256", provenance.input_sha256}}},
+                  {"input", input_to_json(provenance)},
                   {"environment", pairs_to_json(provenance.environment)},
                   {"images", images}};
   // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.

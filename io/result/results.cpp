@@ -156,16 +156,18 @@ std::vector<std::string> files_of_results(const std::string& prefix, bool with_p
   return files;
 }
 
-void check_writable(const std::string& prefix, const std::string& input, bool with_phase) {
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs, bool with_phase) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
   for (const auto& path : files_of_results(prefix, with_phase)) {
     require_writable_folder(path);
     std::error_code status;
-    if (!input.empty() && fs::equivalent(path, input, status))
-      throw Error("-o " + prefix, "a name other than the scan's", path + " is the scan itself",
-                  "choose another -o");
+    for (const auto& input : inputs)
+      if (fs::equivalent(path, input, status))
+        throw Error("-o " + prefix, "a name other than those of the scan and its pieces",
+                    path + (input == inputs.front() ? " is the scan itself" : " is a piece of the scan"),
+                    "choose another -o");
     if (fs::is_directory(path, status))
       throw Error(path, "the name of a file", "a directory", "choose another name");
   }

@@ -20,6 +20,11 @@ struct ImageSeries {
   std::vector<Image> images;
 };
 
+/// A piece of the scan that came from a file of its own.
+struct InputPiece {
+  std::string what, path, sha256;  ///< "trajectory", ...
+};
+
 /// How the images were made: what a reader needs to make them again.
 struct Provenance {
   std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
@@ -32,6 +37,7 @@ struct Provenance {
   std::vector<RepetitionCounters> repetition_counters{};
   std::vector<int> slice_counters{};
   double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
+  std::vector<InputPiece> pieces{};
 };
 
 /// What else OUT.h5 holds: each may be empty.
@@ -50,8 +56,9 @@ std::string without_result_ending(std::string name);
 std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase = false);
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
-/// in the way, or one of them is the file `input`. Called before the work starts.
-void check_writable(const std::string& prefix, const std::string& input = {}, bool with_phase = false);
+/// in the way, or one of them is one of the files `inputs`. Called before the work starts.
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {},
+                    bool with_phase = false);
 /// Throws Error where a file named like the results `prefix` is there already and is not of the scan `scan`: the
 /// checksum that results record must be `input_sha256`. A file that records none is of this scan where another of
 /// the results says so. `with_phase`: OUT_phase.nii.gz is one of them.

@@ -16,10 +16,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "io/result/atomic_file.hpp"
+#include "io/scan/cfl_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -28,83 +27,13 @@ namespace fhd::io {
 namespace {
 
 namespace fs = std::filesystem;
-static_assert(sizeof(Complex<float>) == 8);
-
-constexpr std::size_t axis_count = 16;
-constexpr std::size_t readout_axis = 1, spoke_axis = 2, coil_axis = 3, repetition_axis = 10, slice_axis = 13;
-using Extents = std::array<std::int64_t, axis_count>;
-
-std::string text_of(const Extents& extents) {
-  std::size_t last = axis_count;
-  while (last > 1 && extents[last - 1] == 1) --last;
-  std::string text;
-  for (std::size_t axis = 0; axis < last; ++axis) text += "[" + std::to_string(extents[axis]) + "]";
-  return text;
-}
-
-/// One cfl/hdr pair, opened for reading; the size of the cfl agrees with the hdr.
-class CflFile {
- public:
-  explicit CflFile(const std::string& name) : path_(name + ".cfl") {
-    const auto header_path = name + ".hdr";
-    require_regular_file(header_path);
-    require_regular_file(path_);
-    std::ifstream header(header_path);
-    if (!header) throw Error(header_path, "the header of a BART pair", "none, or one that cannot be read");
-    std::string line;
-    while (std::getline(header, line) && line.rfind("# Dimensions", 0) != 0) {
-    }
-    std::getline(header, line);
-    std::istringstream numbers(line);
-    extents_.fill(1);
-    std::int64_t bytes = sizeof(Complex<float>);
-    std::size_t axis = 0;
-    for (std::int64_t extent = 0; numbers >> extent; ++axis) {
-      if (axis == axis_count || extent < 1 || __builtin_mul_overflow(bytes, extent, &bytes))
-        throw Error(header_path, "up to 16 extents of at least 1 below '# Dimensions'", "'" + line + "'");
-      extents_[axis] = extent;
-    }
-    if (axis == 0 || !numbers.eof())
-      throw Error(header_path, "extents below '# Dimensions'", "'" + line + "'");
-    values_.open(path_, std::ios::binary);
-    std::error_code status;
-    const auto size = fs::file_size(path_, status);
-    if (!values_ || status)
-      throw Error(path_, "the values of a BART pair", "none, or a file that cannot be read");
-    if (size != static_cast<std::uintmax_t>(bytes))
-      throw Error(path_, fmt::format("{} bytes for {}", bytes, text_of(extents_)),
-                  fmt::format("{} bytes", size), "the file is cut off or belongs to another header");
-  }
-  const Extents& extents() const { return extents_; }
-  const std::string& path() const { return path_; }
-  /// Throws unless every axis but the listed ones has extent 1.
-  void require_axes(std::initializer_list<std::size_t> axes, const char* expected) const {
-    for (std::size_t axis = 0; axis < axis_count; ++axis)
-      if (extents_[axis] != 1 && std::find(axes.begin(), axes.end(), axis) == axes.end())
-        throw Error(path_, expected, text_of(extents_));
-  }
-  /// `count` values of one repetition and slice (those of an axis of 1 are shared).
-  void read(std::int64_t repetition, std::int64_t slice, Complex<float>* to, std::int64_t count) {
-    const auto block = extents_[repetition_axis] == 1 ? 0 : repetition;
-    const auto index = block + extents_[repetition_axis] * (extents_[slice_axis] == 1 ? 0 : slice);
-    values_.clear();
-    values_.seekg(static_cast<std::streamoff>(index * count) *
-                  static_cast<std::streamoff>(sizeof(Complex<float>)));
-    values_.read(reinterpret_cast<char*>(to),
-                 static_cast<std::streamsize>(count) * static_cast<std::streamsize>(sizeof(Complex<float>)));
-    if (!values_) throw Error(path_, "readable values", "a read failure");
-  }
-
- private:
-  std::string path_;
-  std::ifstream values_;
-  Extents extents_{};
-};
+using cfl::CflFile, cfl::Extents;
+using cfl::coil_axis, cfl::readout_axis, cfl::repetition_axis, cfl::slice_axis, cfl::spoke_axis, cfl::text_of;
 
 class BartFile final : public ScanFile {
  public:
-  BartFile(const std::string& name, const ReadOptions& options)
-      : kspace_(name), trajectory_(open_trajectory(name)) {
+  BartFile(const std::string& name, const ReadOptions& options) : kspace_(name) {
+    if (options.outside.trajectory.empty()) trajectory_.emplace(open_trajectory(name));
     summary_.path = name + ".cfl";
     summary_.format = "BART cfl";
     require_extents();
@@ -117,17 +46,9 @@ class BartFile final : public ScanFile {
     if (std::error_code status; fs::exists(name + "_sens.hdr", status)) open_maps(name);
     summary_.has_sensitivity_maps = sensitivity_maps_.has_value();
 
-    const bool told = options.trajectory_unit != TrajectoryUnit::automatic;
-    unit_ = told ? options.trajectory_unit : TrajectoryUnit::cycles_per_fov;
-    const auto stored = read_stored_trajectory(0, 0);
-    choose_matrix(options, largest_magnitude(stored));
-    if (!told) require_credible_unit(unit_, largest_magnitude(stored), unit_geometry_, trajectory_.path());
-    note_ignored_third_axis(largest_magnitude(stored), unit_geometry_, summary_.inferred);
-    summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
+    trajectory_ ? choose_unit_and_matrix(options) : choose_matrix(options, {});
     summary_.missing.push_back(
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
-    summary_.inferred.push_back(told ? unit_of_options(unit_)
-                                     : "The trajectory is taken to be in cycles/FOV, the unit of BART.");
   }
 
   const ScanSummary& summary() const override { return summary_; }
@@ -136,15 +57,11 @@ class BartFile final : public ScanFile {
     require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;
-    scan.trajectory = read_trajectory(slice, repetition);
+    scan.trajectory = trajectory_ ? read_trajectory(slice, repetition)
+                                  : Trajectory{Array<double>({3, summary_.samples_per_scan})};
     scan.kspace.values = Array<Complex<float>>({summary_.coil_count, summary_.samples_per_scan});
     kspace_.read(repetition, slice, scan.kspace.values.data(), scan.kspace.values.size());
-    if (sensitivity_maps_) {
-      const auto& n = sensitivity_maps_->extents();
-      scan.sensitivity_maps = SensitivityMaps{Array<Complex<float>>({n[coil_axis], n[2], n[1], n[0]})};
-      sensitivity_maps_->read(0, slice, scan.sensitivity_maps->values.data(),
-                              scan.sensitivity_maps->values.size());
-    }
+    if (sensitivity_maps_) scan.sensitivity_maps = SensitivityMaps{cfl::read_maps(*sensitivity_maps_, slice)};
     scan.validate(summary_.path);
     return scan;
   }
@@ -153,8 +70,9 @@ class BartFile final : public ScanFile {
   static CflFile open_trajectory(const std::string& name) {
     std::error_code status;
     if (!fs::exists(name + "_traj.hdr", status))
-      throw Error(name + "_traj.hdr", "the trajectory of " + name + ".cfl", "none",
-                  "put it there as a BART pair [3][readout][spoke] in cycles/FOV");
+      throw Error(
+          name + "_traj.hdr", "the trajectory of " + name + ".cfl", "none",
+          "put it there as a BART pair [3][readout][spoke] in cycles/FOV, or name one with --trajectory");
     return CflFile(name + "_traj");
   }
 
@@ -162,29 +80,40 @@ class BartFile final : public ScanFile {
     kspace_.require_axes(
         {readout_axis, spoke_axis, coil_axis, repetition_axis, slice_axis},
         "k-space [1][readout][spoke][coil], with repetitions along axis 10 and slices along axis 13");
-    trajectory_.require_axes({0, readout_axis, spoke_axis, repetition_axis, slice_axis},
-                             "a trajectory [3][readout][spoke]");
+    if (!trajectory_) return;
+    cfl::require_trajectory(*trajectory_);
     const auto& k = kspace_.extents();
-    const auto& t = trajectory_.extents();
-    if (t[0] != 3) throw Error(trajectory_.path(), "a trajectory [3][readout][spoke]", text_of(t));
+    const auto& t = trajectory_->extents();
     for (const auto axis : {readout_axis, spoke_axis})
       if (t[axis] != k[axis])
-        throw Error(trajectory_.path(),
+        throw Error(trajectory_->path(),
                     fmt::format("[3][{}][{}] as in {}", k[readout_axis], k[spoke_axis], kspace_.path()),
                     text_of(t));
     for (const auto axis : {repetition_axis, slice_axis})
       if (t[axis] != 1 && t[axis] != k[axis])
-        throw Error(trajectory_.path(), fmt::format("1 or {} along axis {}", k[axis], axis), text_of(t));
+        throw Error(trajectory_->path(), fmt::format("1 or {} along axis {}", k[axis], axis), text_of(t));
   }
 
   void open_maps(const std::string& name) {
     sensitivity_maps_.emplace(name + "_sens");
-    sensitivity_maps_->require_axes({0, 1, 2, coil_axis, slice_axis}, "sensitivity maps [x][y][z][coil]");
+    cfl::require_maps(*sensitivity_maps_);
     const auto& n = sensitivity_maps_->extents();
     if (n[coil_axis] != summary_.coil_count || (n[slice_axis] != 1 && n[slice_axis] != summary_.slice_count))
       throw Error(sensitivity_maps_->path(),
                   fmt::format("[x][y][z][{}], the coils of {}", summary_.coil_count, kspace_.path()),
                   text_of(n));
+  }
+
+  void choose_unit_and_matrix(const ReadOptions& options) {
+    const bool told = options.trajectory_unit != TrajectoryUnit::automatic;
+    unit_ = told ? options.trajectory_unit : TrajectoryUnit::cycles_per_fov;
+    const auto largest = largest_magnitude(cfl::read_trajectory(*trajectory_, 0, 0));
+    choose_matrix(options, largest);
+    if (!told) require_credible_unit(unit_, largest, summary_.unit_geometry, trajectory_->path());
+    note_ignored_third_axis(largest, summary_.unit_geometry, summary_.inferred);
+    summary_.cartesian = lies_on_grid(read_trajectory(0, 0));
+    summary_.inferred.push_back(told ? unit_of_options(unit_)
+                                     : "The trajectory is taken to be in cycles/FOV, the unit of BART.");
   }
 
   void choose_matrix(const ReadOptions& options, const std::array<double, 3>& largest) {
@@ -196,36 +125,25 @@ class BartFile final : public ScanFile {
       summary_.inferred.push_back("The matrix is that of the sensitivity maps.");
     } else if (options.matrix_size) {
       matrix_size = *options.matrix_size;
-    } else if (unit_ == TrajectoryUnit::cycles_per_fov) {
-      matrix_size = matrix_of(largest, trajectory_.path(), summary_.inferred);
+    } else if (trajectory_ && unit_ == TrajectoryUnit::cycles_per_fov) {
+      matrix_size = matrix_of(largest, trajectory_->path(), summary_.inferred);
     } else {
-      throw Error(trajectory_.path(), "a known matrix to convert k-space positions", "none",
-                  "give it with --matrix X,Y,Z");
+      throw Error(trajectory_ ? trajectory_->path() : kspace_.path(),
+                  "a known matrix to convert k-space positions", "none", "give it with --matrix X,Y,Z");
     }
-    unit_geometry_ = apply_options(summary_.geometry, options);
-  }
-
-  /// [axis][sample] in the unit of the file.
-  Array<double> read_stored_trajectory(std::int64_t slice, std::int64_t repetition) {
-    const auto samples = summary_.samples_per_scan;
-    Array<Complex<float>> stored({samples, 3});
-    trajectory_.read(repetition, slice, stored.data(), stored.size());
-    Array<double> k({3, samples});
-    for (int axis = 0; axis < 3; ++axis)
-      for (std::int64_t m = 0; m < samples; ++m) k[axis * samples + m] = stored[m * 3 + axis].re;
-    return k;
+    summary_.unit_geometry = apply_options(summary_.geometry, options);
   }
 
   Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) {
-    Trajectory trajectory{read_stored_trajectory(slice, repetition)};
-    convert_to_cycles_per_fov(trajectory.k, unit_, unit_geometry_, trajectory_.path());
+    Trajectory trajectory{cfl::read_trajectory(*trajectory_, slice, repetition)};
+    convert_to_cycles_per_fov(trajectory.k, unit_, summary_.unit_geometry, trajectory_->path());
     return trajectory;
   }
 
-  CflFile kspace_, trajectory_;
+  CflFile kspace_;
+  std::optional<CflFile> trajectory_;  ///< none where it comes from elsewhere (ReadOptions::outside)
   std::optional<CflFile> sensitivity_maps_;
   ScanSummary summary_;
-  Geometry unit_geometry_;  ///< what the unit of the trajectory refers to
   TrajectoryUnit unit_ = TrajectoryUnit::cycles_per_fov;
 };
 

@@ -24,6 +24,7 @@
 #include "io/hdf5_geometry.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/scan/hdf5_maps.hpp"
+#include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -67,16 +68,16 @@ std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name
 class FhdFile final : public ScanFile {
  public:
   FhdFile(const std::string& path, const ReadOptions& options)
-      : file_(hdf5::File::open(path)), precision_(options.precision) {
+      : file_(hdf5::File::open(path)),
+        precision_(options.precision),
+        has_trajectory_(options.outside.trajectory.empty()) {
     summary_.path = path;
     summary_.format = "fhd";
-    for (const char* name : {"/kspace", "/trajectory"})
-      if (!file_.has(name))
-        throw Error(file_.subject(name), "a dataset", "none", "the fhd layout needs /kspace and /trajectory");
+    if (!file_.has("/kspace") || (has_trajectory_ && !file_.has(trajectory_name)))
+      throw Error(file_.subject(file_.has("/kspace") ? trajectory_name : "/kspace"), "a dataset", "none",
+                  "the fhd layout needs /kspace and /trajectory (or --trajectory FILE)");
     read_extents();
     read_geometry(options);
-    read_unit(options);
-
     find_maps(file_, summary_);
     if (file_.has_attribute("/", "readout_length")) {
       const auto numbers = file_.number_attribute("/", "readout_length");
@@ -84,16 +85,7 @@ class FhdFile final : public ScanFile {
           numbers[0] <= static_cast<double>(summary_.samples_per_scan))
         summary_.readout_length = static_cast<std::int64_t>(numbers[0]);
     }
-    const auto trajectory = read_trajectory(0, 0);
-    summary_.cartesian = lies_on_grid(trajectory);
-    auto largest_k = largest_magnitude(trajectory.k);
-    note_ignored_third_axis(largest_k, unit_geometry_, summary_.inferred);
-    if (options.trajectory_unit == TrajectoryUnit::automatic) {
-      const auto subject = file_.subject("/trajectory");
-      const auto scale = scale_to_cycles_per_fov(unit_, {unit_geometry_}, subject);
-      for (int axis = 0; axis < 3; ++axis) largest_k[axis] /= scale[axis];
-      require_credible_unit(unit_, largest_k, unit_geometry_, subject);
-    }
+    if (has_trajectory_) look_at_trajectory(options);
     if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
   }
 
@@ -105,13 +97,15 @@ class FhdFile final : public ScanFile {
     scan.geometry = summary_.geometry;
     scan.geometry.position_mm = positions_[positions_.size() > 1 ? slice : 0];
     scan.cropped_matrix_size = cropped_matrix_size_;
-    scan.trajectory = read_trajectory(slice, repetition);
+    scan.trajectory = has_trajectory_ ? read_trajectory(slice, repetition)
+                                      : Trajectory{Array<double>({3, summary_.samples_per_scan})};
     const auto kspace = file_.dataset("/kspace");
     const Shape coils_samples{summary_.coil_count, summary_.samples_per_scan};
     kspace.read(coils_samples, has_leading_axes_ ? Extents{repetition, slice} : Extents{}, precision_,
                 scan.kspace.values, scan.kspace.in_double);
     read_maps(file_, file_matrix_size_, slice, repetition, precision_, scan);
     scan.validate(summary_.path);
+    if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
   }
 
@@ -175,50 +169,42 @@ class FhdFile final : public ScanFile {
       cropped_matrix_size_ = whole_numbers(
           file_, "cropped_matrix_size",
           two_or_three_numbers(file_, "cropped_matrix_size", 0, "z is not cropped", summary_.inferred));
-    unit_geometry_ = apply_options(geometry, options);
+    summary_.unit_geometry = apply_options(geometry, options);
   }
 
-  void read_unit(const ReadOptions& options) {
-    unit_ = options.trajectory_unit;
-    const std::string subject = file_.subject("/trajectory") + " attribute 'unit'";
-    const bool stated = file_.has_attribute("/trajectory", "unit");
-    if (unit_ == TrajectoryUnit::automatic) {
-      if (!stated)
-        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax", "none",
-                    "tell the unit with --trajectory-unit");
-      unit_ = parse_trajectory_unit(file_.text_attribute("/trajectory", "unit"), subject);
-      if (unit_ == TrajectoryUnit::automatic)
-        throw Error(subject, "cycles/FOV, cycles/voxel, radians/voxel, 1/m, 1/mm or kmax", "'auto'");
-    } else {
-      summary_.inferred.push_back(unit_of_options(unit_));
-    }
-    summary_.facts.emplace_back("trajectory unit",
-                                stated ? file_.text_attribute("/trajectory", "unit") : "not stated");
+  void look_at_trajectory(const ReadOptions& options) {
+    unit_ = unit_of_trajectory(file_, options.trajectory_unit, summary_.inferred);
+    summary_.facts.emplace_back("trajectory unit", file_.has_attribute(trajectory_name, "unit")
+                                                       ? file_.text_attribute(trajectory_name, "unit")
+                                                       : "not stated");
+    auto stored = read_stored_trajectory(file_, 0, 0);
+    const auto largest_k = largest_magnitude(stored);
+    summary_.cartesian = lies_on_grid(in_cycles_per_fov(std::move(stored)));
+    note_ignored_third_axis(largest_k, summary_.unit_geometry, summary_.inferred);
+    if (options.trajectory_unit == TrajectoryUnit::automatic)
+      require_credible_unit(unit_, largest_k, summary_.unit_geometry, file_.subject(trajectory_name));
+  }
+
+  Trajectory in_cycles_per_fov(Array<double> stored) const {
+    const auto dataset = file_.dataset(trajectory_name);
+    if (stored.extent(1) != summary_.samples_per_scan)
+      throw Error(dataset.subject(),
+                  fmt::format("[{}][{}]", summary_.samples_per_scan, dataset.extents().back()),
+                  hdf5::text_of(dataset.extents()));
+    convert_to_cycles_per_fov(stored, unit_, summary_.unit_geometry, dataset.subject());
+    return {std::move(stored)};
   }
 
   Trajectory read_trajectory(std::int64_t slice, std::int64_t repetition) const {
-    const auto dataset = file_.dataset("/trajectory");
-    const auto& extents = dataset.extents();
-    const auto axes = extents.empty() ? 0 : extents.back();
-    if ((extents.size() != 2 && extents.size() != 4) || (axes != 2 && axes != 3))
-      throw Error(dataset.subject(), "[sample][axis] or [repetition][slice][sample][axis] with 2 or 3 axes",
-                  hdf5::text_of(extents));
-    const auto samples = summary_.samples_per_scan;
-    const auto stored =
-        dataset.read<double>({samples, axes}, extents.size() == 4 ? Extents{repetition, slice} : Extents{});
-    Trajectory trajectory{Array<double>({3, samples})};
-    for (std::int64_t axis = 0; axis < axes; ++axis)
-      for (std::int64_t m = 0; m < samples; ++m) trajectory.k[axis * samples + m] = stored[m * axes + axis];
-    convert_to_cycles_per_fov(trajectory.k, unit_, unit_geometry_, dataset.subject());
-    return trajectory;
+    return in_cycles_per_fov(read_stored_trajectory(file_, slice, repetition));
   }
 
   hdf5::File file_;
   Precision precision_;
+  bool has_trajectory_;  ///< false: it comes from elsewhere (ReadOptions::outside)
   ScanSummary summary_;
   bool has_leading_axes_ = false;
   TrajectoryUnit unit_ = TrajectoryUnit::automatic;
-  Geometry unit_geometry_;  ///< what the unit of the trajectory refers to
   std::array<int, 3> file_matrix_size_{}, cropped_matrix_size_{};
   std::vector<std::array<double, 3>> positions_;
 };
@@ -260,13 +246,13 @@ Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, con
   else
     write_kspace(&KSpace::values);
   if (one_trajectory) {
-    file.write("/trajectory", sample_major(first.trajectory.k).data(), {samples, 3});
+    file.write(trajectory_name, sample_major(first.trajectory.k).data(), {samples, 3});
   } else {
-    file.create<double>("/trajectory", {series.repetition_count, series.slice_count, samples, 3});
+    file.create<double>(trajectory_name, {series.repetition_count, series.slice_count, samples, 3});
     for (std::size_t i = 0; i < series.scans.size(); ++i)
-      file.write_block("/trajectory", sample_major(series.scans[i].trajectory.k), leading(i));
+      file.write_block(trajectory_name, sample_major(series.scans[i].trajectory.k), leading(i));
   }
-  file.write_attribute("/trajectory", "unit", name_of(TrajectoryUnit::cycles_per_fov));
+  file.write_attribute(trajectory_name, "unit", name_of(TrajectoryUnit::cycles_per_fov));
   write_maps(file, series);
 
   write_geometry(file, "/", geometries_of_slices(series.scans, series.slice_count));

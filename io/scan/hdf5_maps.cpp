@@ -9,15 +9,8 @@ namespace {
 
 using hdf5::Extents;
 
-constexpr auto noise_name = "/noise", maps_name = "/sensitivity_maps", field_name = "/field_map",
-               time_name = "/sample_time_s", calibration_name = "/calibration",
+constexpr auto time_name = "/sample_time_s", calibration_name = "/calibration",
                calibration_trajectory_name = "/calibration_trajectory";
-
-/// Whether there is a dataset of that name; a group is a measurement that happens to be called so.
-bool holds(const hdf5::File& file, const char* name) {
-  const auto groups = file.groups();
-  return file.has(name) && std::find(groups.begin(), groups.end(), name + 1) == groups.end();
-}
 
 template <class Has>
 bool all_or_none(const ScanSeries& series, const hdf5::File& file, const char* name, Has has) {
@@ -65,28 +58,47 @@ void read_calibration(const hdf5::File& file, std::int64_t slice, Scan& scan) {
 
 }  // namespace
 
+bool holds(const hdf5::File& file, const char* name) {
+  const auto groups = file.groups();
+  return file.has(name) && std::find(groups.begin(), groups.end(), name + 1) == groups.end();
+}
+
+SensitivityMaps read_sensitivity_maps(const hdf5::File& file, std::int64_t coils, const std::array<int, 3>& n,
+                                      std::int64_t slice, Precision precision) {
+  const auto stored = file.dataset(maps_name);
+  SensitivityMaps maps;
+  stored.read({coils, n[2], n[1], n[0]}, stored.complex_extents().size() == 5 ? Extents{slice} : Extents{},
+              precision, maps.values, maps.in_double);
+  return maps;
+}
+
+Array<Complex<float>> read_noise(const hdf5::File& file, std::int64_t coils) {
+  const auto noise = file.dataset(noise_name);
+  const auto extents = noise.complex_extents();
+  if (extents.size() != 2 || extents[0] != coils || extents[1] == 0)
+    throw Error(noise.subject(), "[coil][sample] of " + std::to_string(coils) + " coils",
+                hdf5::text_of(extents));
+  return noise.read<Complex<float>>({extents[0], extents[1]}, {});
+}
+
 void find_maps(const hdf5::File& file, ScanSummary& summary) {
   summary.has_sensitivity_maps = holds(file, maps_name);
   summary.has_field_map = holds(file, field_name);
   summary.has_sample_time = holds(file, time_name);
+  if (!summary.has_sample_time) return;
+  const auto stated =
+      file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();
+  summary.time_origin = TimeOrigin::unknown;
+  if (stated.empty() || stated == name_of(TimeOrigin::excitation))
+    summary.time_origin = TimeOrigin::excitation;
+  if (stated == name_of(TimeOrigin::readout_start)) summary.time_origin = TimeOrigin::readout_start;
 }
 
 void read_maps(const hdf5::File& file, const std::array<int, 3>& n, std::int64_t slice,
                std::int64_t repetition, Precision precision, Scan& scan) {
-  if (holds(file, maps_name)) {
-    const auto maps = file.dataset(maps_name);
-    auto& [values, in_double] = scan.sensitivity_maps.emplace();
-    maps.read({scan.kspace.coil_count(), n[2], n[1], n[0]},
-              maps.complex_extents().size() == 5 ? Extents{slice} : Extents{}, precision, values, in_double);
-  }
-  if (holds(file, noise_name)) {
-    const auto noise = file.dataset(noise_name);
-    const auto extents = noise.complex_extents();
-    if (extents.size() != 2 || extents[0] != scan.kspace.coil_count() || extents[1] == 0)
-      throw Error(noise.subject(), "[coil][sample] of " + std::to_string(scan.kspace.coil_count()) + " coils",
-                  hdf5::text_of(extents));
-    scan.noise = noise.read<Complex<float>>({extents[0], extents[1]}, {});
-  }
+  if (holds(file, maps_name))
+    scan.sensitivity_maps = read_sensitivity_maps(file, scan.kspace.coil_count(), n, slice, precision);
+  if (holds(file, noise_name)) scan.noise = read_noise(file, scan.kspace.coil_count());
   if (holds(file, calibration_name)) read_calibration(file, slice, scan);
   if (holds(file, field_name)) {
     const auto map = file.dataset(field_name);
@@ -143,9 +155,12 @@ void write_maps(hdf5::File& file, const ScanSeries& series) {
     const bool shared = std::all_of(series.scans.begin(), series.scans.end(), [&](const Scan& scan) {
       return std::equal(first.begin(), first.end(), scan.sample_time_s->begin(), scan.sample_time_s->end());
     });
-    if (shared) return file.write(time_name, first.data(), {first.size()});
-    file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
-    for (std::size_t i = 0; i < series.scans.size(); ++i) {
+    if (shared)
+      file.write(time_name, first.data(), {first.size()});
+    else
+      file.create<double>(time_name, {series.repetition_count, series.slice_count, first.size()});
+    file.write_attribute(time_name, "origin", name_of(series.time_origin));
+    for (std::size_t i = 0; !shared && i < series.scans.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
       require_shape(*series.scans[i].sample_time_s, first.shape(), file.subject(time_name));
       file.write_block(time_name, *series.scans[i].sample_time_s,

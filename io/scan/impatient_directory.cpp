@@ -159,11 +159,11 @@ class ImpatientDirectory final : public ScanFile {
     summary_.inferred.push_back(told ? unit_of_options(unit)
                                      : "The trajectory is taken to be in cycles/FOV, the unit of IMPATIENT.");
     if (told)
-      convert_to_cycles_per_fov(trajectory_.k, unit, unit_geometry_, path);
+      convert_to_cycles_per_fov(trajectory_.k, unit, summary_.unit_geometry, path);
     else
-      require_credible_unit(TrajectoryUnit::cycles_per_fov, largest_magnitude(trajectory_.k), unit_geometry_,
-                            path);
-    note_ignored_third_axis(largest_magnitude(trajectory_.k), unit_geometry_, summary_.inferred);
+      require_credible_unit(TrajectoryUnit::cycles_per_fov, largest_magnitude(trajectory_.k),
+                            summary_.unit_geometry, path);
+    note_ignored_third_axis(largest_magnitude(trajectory_.k), summary_.unit_geometry, summary_.inferred);
     summary_.cartesian = lies_on_grid(trajectory_);
     look_at_contents();
   }
@@ -297,7 +297,7 @@ class ImpatientDirectory final : public ScanFile {
     } else {
       matrix_size = matrix_of(largest_magnitude(trajectory_.k), path_, summary_.inferred);
     }
-    unit_geometry_ = apply_options(summary_.geometry, options);
+    summary_.unit_geometry = apply_options(summary_.geometry, options);
   }
 
   void look_at_contents() {
@@ -371,7 +371,6 @@ class ImpatientDirectory final : public ScanFile {
   std::string path_;
   ScanSummary summary_;
   Trajectory trajectory_;
-  Geometry unit_geometry_;
   std::optional<Voxels> voxels_;
 };
 

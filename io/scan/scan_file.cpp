@@ -8,6 +8,8 @@
 #include <numbers>
 
 #include "io/hdf5.hpp"
+#include "io/scan/hdf5_trajectory.hpp"
+#include "io/scan/outside_pieces.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "io/scan/zero_samples.hpp"
@@ -16,6 +18,29 @@
 namespace fhd::io {
 
 namespace fs = std::filesystem;
+
+std::vector<std::pair<std::string, std::string>> OutsidePieces::given() const {
+  std::vector<std::pair<std::string, std::string>> pieces;
+  const auto add = [&](const char* what, const std::string& path) {
+    if (!path.empty()) pieces.emplace_back(what, path);
+  };
+  add("trajectory", trajectory);
+  add("sensitivity maps", sensitivity_maps);
+  add("noise", noise);
+  add("field map", field_map);
+  return pieces;
+}
+
+std::string_view name_of(TimeOrigin origin) {
+  switch (origin) {
+    case TimeOrigin::excitation:
+      return "the excitation";
+    case TimeOrigin::readout_start:
+      return "the start of each readout";
+    default:
+      return "a moment that the file does not tell";
+  }
+}
 
 Geometry apply_options(Geometry& geometry, const ReadOptions& options) {
   Geometry of_unit = geometry;
@@ -96,6 +121,15 @@ bool are_axes(const Geometry& geometry) {
   return true;
 }
 
+void note_time_origin(const ScanSummary& summary, Scan& scan) {
+  if (!scan.sample_time_s || summary.time_origin == TimeOrigin::excitation) return;
+  auto remark = fmt::format(
+      "sample times counted from {}: the phase of the image is that of this moment, not of the excitation",
+      name_of(summary.time_origin));
+  if (std::find(scan.remarks.begin(), scan.remarks.end(), remark) == scan.remarks.end())
+    scan.remarks.push_back(std::move(remark));
+}
+
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {
   if (slice < 0 || slice >= summary.slice_count)
     throw Error(summary.path, "a slice from 0 to " + std::to_string(summary.slice_count - 1),
@@ -162,7 +196,7 @@ std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOpti
   if (fs::is_directory(path, status)) return open_impatient(path, options);
   if (is_bart(path)) return open_bart(path, options);
   const auto file = hdf5::File::open(path);
-  if (file.has("/kspace") || file.has("/trajectory")) return open_fhd(path, options);
+  if (file.has("/kspace") || file.has(trajectory_name)) return open_fhd(path, options);
   if (!options.group.empty() || file.has("/dataset") || !ismrmrd_groups(file).empty())
     return open_ismrmrd(path, options);
   throw Error(path, "a scan: '/dataset' (ISMRMRD) or '/kspace' and '/trajectory' (fhd)",
@@ -173,13 +207,14 @@ std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOpti
 }  // namespace
 
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
-  auto file = open_as_stored(path, options);
+  auto file = with_outside_pieces(open_as_stored(path, options), options);
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 
 ScanSeries read_all(ScanFile& file) {
   const auto& summary = file.summary();
-  ScanSeries series{summary.repetition_count, summary.slice_count, summary.readout_length, {}};
+  ScanSeries series{
+      summary.repetition_count, summary.slice_count, summary.readout_length, {}, summary.time_origin};
   for (std::int64_t repetition = 0; repetition < series.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < series.slice_count; ++slice)
       series.scans.push_back(file.read(slice, repetition));
@@ -212,8 +247,13 @@ std::vector<std::string> write_scan(const std::string& path, ScanFormat format, 
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
-  if (format != ScanFormat::ismrmrd || summary.format != "ISMRMRD")
-    return write_scan(path, format, read_all(file));
+  const bool copies = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
+  if (!copies || !summary.outside_pieces.empty()) {
+    auto lost = write_scan(path, format, read_all(file));
+    if (copies)
+      lost.emplace_back("Readouts are made anew, without flags and counters: pieces come from other files.");
+    return lost;
+  }
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice)
       file.read(slice, repetition);  // is valid

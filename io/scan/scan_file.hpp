@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
@@ -27,6 +29,23 @@ enum class TrajectoryUnit {
   kmax  ///< 1 at the edge of k-space, N/2 cycles/FOV
 };
 
+/// What the numbers of a field map are; rad/s is 2 pi Hz.
+enum class FieldMapUnit { rad_per_s, hz };
+
+/// Pieces of a scan that lie in files of their own, by path; empty: the scan's own. What each may be, and how it is
+/// put in place: io/scan/outside_pieces.hpp.
+struct OutsidePieces {
+  std::string trajectory, sensitivity_maps, noise, field_map;
+  FieldMapUnit field_map_unit = FieldMapUnit::rad_per_s;  ///< of the field map that is named here
+  /// What is given: {"trajectory", its path}, ...
+  std::vector<std::pair<std::string, std::string>> given() const;
+};
+
+/// The moment from which sample times count: see "Off-resonance" in README.md.
+enum class TimeOrigin { unknown, excitation, readout_start };
+/// "the excitation", ...
+std::string_view name_of(TimeOrigin origin);
+
 /// What the user said about a scan; it overrides what the file says.
 struct ReadOptions {
   /// The matrix of the image. Units per voxel are still converted with the matrix that the file states, where
@@ -41,6 +60,7 @@ struct ReadOptions {
   /// io/scan/zero_samples.hpp.
   bool zeros_are_measured = false;
   std::string group;  ///< of an ISMRMRD file with several measurements; empty: the only one
+  OutsidePieces outside;
 };
 
 /// How a file counts what is one repetition here; ISMRMRD has four counters for it.
@@ -62,7 +82,12 @@ struct ScanSummary {
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
+  TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
   Geometry geometry;
+  Geometry
+      unit_geometry;  ///< what the unit of the trajectory refers to: as `geometry`, with the file's own matrix
+  /// Those that come from files of their own, as OutsidePieces::given.
+  std::vector<std::pair<std::string, std::string>> outside_pieces;
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it
@@ -82,8 +107,8 @@ class ScanFile {
 };
 
 /// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,
-/// `NAME.hdr` or the bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Throws
-/// Error.
+/// `NAME.hdr` or the bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Pieces of
+/// `options.outside` are in their places. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 
 /// Whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
@@ -105,6 +130,7 @@ struct ScanSeries {
   std::int64_t readout_length =
       0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
   std::vector<Scan> scans;
+  TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
 };
 
 /// Every volume of an open file.
@@ -122,7 +148,8 @@ std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::s
 
 /// Writes all volumes of `file`, which was opened from the path `from` with `options`, in another format, or
 /// ISMRMRD again: then every readout keeps its head, also those that are no samples of an image, and the header
-/// all that the user does not overrule. Otherwise as write_scan.
+/// all that the user does not overrule; but with pieces from files of their own readouts are made anew. Otherwise as
+/// write_scan.
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format);
 

@@ -42,6 +42,9 @@ std::optional<std::string> missing_fov(const Geometry& geometry);
 /// Whether read, phase and slice directions are unit vectors at right angles, to 1 %.
 bool are_axes(const Geometry& geometry);
 
+/// Says in the remarks of a scan with a field map, once, what it means that its times do not count from the excitation.
+void note_time_origin(const ScanSummary& summary, Scan& scan);
+
 /// Throws Error when a slice or repetition does not exist.
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition);
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "recon/domain/resampling.hpp"
+
 namespace fhd {
 namespace {
 
@@ -24,14 +26,19 @@ std::optional<Affine> inverted(const Affine& a) {
   return inverse;
 }
 
-/// Linear interpolation at voxel coordinates; empty outside of the volume, to which half a voxel beyond the
-/// outermost centres still belongs.
-std::optional<double> interpolated(const Array<float>& values, const std::array<double, 3>& at) {
+/// Whether voxel coordinates lie in the volume, to which half a voxel beyond the outermost centres belongs.
+bool is_inside(const Array<float>& values, const std::array<double, 3>& at) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(values.extent(2 - axis)) - 0.5)) return false;
+  return true;
+}
+
+/// Linear interpolation at voxel coordinates; outside of the outermost centres that of the nearest place on them.
+double interpolated(const Array<float>& values, const std::array<double, 3>& at) {
   std::int64_t low[3];
   double fraction[3];
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t n = values.extent(2 - axis);
-    if (!(at[axis] >= -0.5 && at[axis] <= static_cast<double>(n) - 0.5)) return std::nullopt;
     const double clamped = std::clamp(at[axis], 0.0, static_cast<double>(n - 1));
     low[axis] = std::min(static_cast<std::int64_t>(clamped), std::max<std::int64_t>(n - 2, 0));
     fraction[axis] = clamped - static_cast<double>(low[axis]);
@@ -49,6 +56,31 @@ std::optional<double> interpolated(const Array<float>& values, const std::array<
       sum += weight * values[(index[2] * values.extent(1) + index[1]) * values.extent(2) + index[0]];
   }
   return sum;
+}
+
+/// Voxel of the geometry -> voxel of the volume.
+Affine voxel_map(const Volume& volume, const Geometry& geometry, const std::string& subject) {
+  if (volume.values.shape().rank() != 3 || volume.values.empty())
+    throw Error(subject, "three axes", volume.values.shape().text());
+  const auto to_volume = inverted(volume.voxel_to_lps_mm);
+  if (!to_volume) throw Error(subject, "an affine map from voxels to the patient", "one without an inverse");
+  const Affine from_geometry = voxel_to_lps_mm(geometry);
+  Affine map{};
+  for (int column = 0; column < 4; ++column)
+    for (int row = 0; row < 3; ++row) {
+      map[row][column] = column == 3 ? (*to_volume)[row][3] : 0;
+      for (int i = 0; i < 3; ++i) map[row][column] += (*to_volume)[row][i] * from_geometry[i][column];
+      if (!std::isfinite(map[row][column]))
+        throw Error(subject, "an affine map of finite numbers", "NaN or infinity");
+    }
+  return map;
+}
+
+std::array<double, 3> mapped(const Affine& map, const std::array<double, 3>& from) {
+  std::array<double, 3> at{map[0][3], map[1][3], map[2][3]};
+  for (int axis = 0; axis < 3; ++axis)
+    for (int to = 0; to < 3; ++to) at[to] += map[to][axis] * from[axis];
+  return at;
 }
 
 }  // namespace
@@ -70,22 +102,9 @@ Affine voxel_to_lps_mm(const Geometry& geometry) {
 }
 
 Array<float> resampled(const Volume& volume, const Geometry& geometry) {
-  if (volume.values.shape().rank() != 3 || volume.values.empty())
-    throw Error("prior image", "three axes", volume.values.shape().text());
-  const auto to_volume = inverted(volume.voxel_to_lps_mm);
-  if (!to_volume)
-    throw Error("prior image", "an affine map from voxels to the patient", "one without an inverse");
-  const Affine from_scan = voxel_to_lps_mm(geometry);
-
-  // Scan voxel -> volume voxel, and points per scan voxel along each axis: two, or one per volume voxel
-  // crossed.
-  Affine map{};
+  // Points per scan voxel along each axis: two, or one per volume voxel crossed.
+  const Affine map = voxel_map(volume, geometry, "prior image");
   int points[3];
-  for (int column = 0; column < 4; ++column)
-    for (int row = 0; row < 3; ++row) {
-      map[row][column] = column == 3 ? (*to_volume)[row][3] : 0;
-      for (int i = 0; i < 3; ++i) map[row][column] += (*to_volume)[row][i] * from_scan[i][column];
-    }
   for (int axis = 0; axis < 3; ++axis) {
     double crossed = 0;
     for (int row = 0; row < 3; ++row) crossed += map[row][axis] * map[row][axis];
@@ -103,12 +122,11 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
       for (int i = 0; i < points[0] * points[1] * points[2]; ++i) {
         const int index[3] = {i % points[0], i / points[0] % points[1], i / (points[0] * points[1])};
         const int voxel[3] = {x, row % ny, row / ny};
-        std::array<double, 3> at{map[0][3], map[1][3], map[2][3]};
-        for (int axis = 0; axis < 3; ++axis) {
-          const double position = voxel[axis] + (index[axis] + 0.5) / points[axis] - 0.5;
-          for (int to = 0; to < 3; ++to) at[to] += map[to][axis] * position;
-        }
-        if (const auto value = interpolated(volume.values, at)) sum += *value, ++hits;
+        std::array<double, 3> position{};
+        for (int axis = 0; axis < 3; ++axis)
+          position[axis] = voxel[axis] + (index[axis] + 0.5) / points[axis] - 0.5;
+        const auto at = mapped(map, position);
+        if (is_inside(volume.values, at)) sum += interpolated(volume.values, at), ++hits;
       }
       if (hits > 0) ++voxels_inside;
       result.data()[std::int64_t{row} * nx + x] = hits > 0 ? static_cast<float>(sum / hits) : 0.0f;
@@ -118,6 +136,23 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
                 std::to_string(voxels_inside) + " of " + std::to_string(result.size()) +
                     " voxels of the scan inside it",
                 "check the position, directions and FOV of both (scan.geometry.fov_mm)");
+  return result;
+}
+
+InterpolatedVolume interpolated_at_voxels(const Volume& volume, const Geometry& geometry,
+                                          const std::string& subject) {
+  const Affine map = voxel_map(volume, geometry, subject);
+  InterpolatedVolume result{Array<float>(geometry.image_shape())};
+  const auto [nx, ny, nz] = geometry.matrix_size;
+  std::int64_t outside = 0;
+#pragma omp parallel for schedule(static) reduction(+ : outside)
+  for (int row = 0; row < nz * ny; ++row)
+    for (int x = 0; x < nx; ++x) {
+      const auto at = mapped(map, {double(x), double(row % ny), double(row / ny)});
+      outside += !is_inside(volume.values, at);
+      result.values.data()[std::int64_t{row} * nx + x] = static_cast<float>(interpolated(volume.values, at));
+    }
+  result.voxels_outside = outside;
   return result;
 }
 

@@ -5,7 +5,7 @@
 //
 //   k_m    k-space position of sample m, cycles/FOV, |k| <= N/2 on every axis of N voxels
 //   r_p    voxel position in fractions of the FOV: (n - floor(N/2)) / N per axis, n = 0 ... N-1
-//   omega  off-resonance in rad/s, t in s
+//   omega  off-resonance in rad/s, t in s from one moment on: README.md, "Off-resonance"
 //
 // Images are row-major [z][y][x], coils the slowest axis. A 2D scan has matrix size 1 in z.
 #include <array>
@@ -63,7 +63,7 @@ struct Scan {
   std::optional<Calibration> calibration;  ///< maps are found from it, where it is, and not from the samples
   std::optional<Array<float>> field_map;   ///< off-resonance, rad/s, [z][y][x]
   Array<double> field_map_in_double{};     ///< as KSpace::in_double
-  std::optional<Array<double>> sample_time_s;  ///< time of each sample since excitation, s, [sample]
+  std::optional<Array<double>> sample_time_s;  ///< time of each sample (from when: README.md), s, [sample]
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
 

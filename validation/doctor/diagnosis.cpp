@@ -26,6 +26,9 @@ void add_summary(const io::ScanSummary& summary, Findings& findings) {
   for (const auto& [name, value] : summary.facts)
     if (name == "readouts skipped")
       findings.add(Severity::note, "readouts", "Readouts left out: " + value + ".");
+  if (summary.has_sample_time)
+    findings.add(Severity::ok, "times",
+                 fmt::format("Sample times count from {}.", name_of(summary.time_origin)));
   for (const auto& sentence : summary.inferred)
     findings.list.push_back(finding_of(Severity::note, "inferred", sentence));
   for (const auto& sentence : summary.missing)

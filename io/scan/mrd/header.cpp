@@ -124,12 +124,15 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const auto encoding = root.child("encoding");
   if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
   Header header{encoding_of(encoding, subject), {}, {}, {}, {}};
+  const auto system = root.child("acquisitionSystemInformation");
   for (auto other = encoding.next_sibling("encoding"); other; other = other.next_sibling("encoding"))
     header.others.push_back(encoding_of(other, subject));
   for (const auto parameter : root.child("userParameters").children("userParameterString"))
     if (std::string_view(parameter.child_value("name")) == unit_parameter)
       header.trajectory_unit = parameter.child_value("value");
-  header.vendor = root.child("acquisitionSystemInformation").child_value("systemVendor");
+  header.vendor = system.child_value("systemVendor");
+  const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
+  if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
   header.protocol = root.child("measurementInformation").child_value("protocolName");
   const auto sequence = root.child("sequenceParameters");
   if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {

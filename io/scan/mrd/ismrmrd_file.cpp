@@ -36,7 +36,9 @@ class IsmrmrdFile final : public ScanFile {
         summary_(volumes_.summary()),
         precision_(options.precision) {
     find_maps(file_, summary_);
-    summary_.has_sample_time = summary_.has_sample_time || volumes_.summary().has_sample_time;
+    if (summary_.has_sample_time || !volumes_.summary().has_sample_time) return;
+    summary_.has_sample_time = true;
+    summary_.time_origin = TimeOrigin::readout_start;
   }
 
   const ScanSummary& summary() const override { return summary_; }
@@ -47,6 +49,7 @@ class IsmrmrdFile final : public ScanFile {
     read_maps(file_, volumes_.map_matrix_size(), slice, repetition, precision_, scan);
     if (auto noise = volumes_.noise(std::ref(source))) scan.noise = std::move(noise);
     scan.validate(summary_.path);
+    if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
   }
 

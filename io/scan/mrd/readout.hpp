@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+
+#include "recon/array/array.hpp"
 
 namespace fhd::io::mrd {
 
@@ -39,5 +42,11 @@ struct Readout {
   std::span<const float> trajectory;  ///< [sample][axis]
   std::span<const float> values;      ///< [coil][sample][re, im]
 };
+
+/// Throws Error naming `subject`, a member of a readout, unless it has as many numbers as the head says.
+void require_length(std::size_t found, std::size_t expected, const std::string& subject);
+/// Puts the values of a readout, `subject`, at sample m of values [coil][sample]. Throws Error.
+void copy_values(const Readout& readout, const std::string& subject, Array<Complex<float>>& values,
+                 std::int64_t m);
 
 }  // namespace fhd::io::mrd

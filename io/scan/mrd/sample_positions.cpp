@@ -168,6 +168,8 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
   const auto& n = space.unit_reference.encoded.matrix_size;
   SamplePositions positions{n, extent.axis_count, encoding.step_1 ? encoding.step_1->center : n[1] / 2,
                             encoding.step_2 ? encoding.step_2->center : n[2] / 2};
+  positions.elsewhere = !options.outside.trajectory.empty();
+  if (positions.elsewhere) return positions;
   const auto read_center_2 = [&] {
     positions.center_step_2 = center_step(encoding.step_2, n[2], extent.largest_step_2,
                                           "kspace_encoding_step_2", subjects, inferred);
@@ -215,6 +217,7 @@ SamplePositions choose_positions(const EncodingHeader& encoding, const std::stri
 }
 
 std::array<double, 3> SamplePositions::of(const Readout& readout, std::int64_t sample) const {
+  if (elsewhere) return {};
   const auto& head = readout.head;
   const auto& n = matrix_size;
   const double kz_step = n[2] > 1 ? double(head.idx.kspace_encode_step_2) - center_step_2 : 0;

@@ -6,6 +6,7 @@
 //     trajectory of a 3D matrix is stacked by kspace_encode_step_2.
 //   - A stated centre of encoding steps counts, but for one left at 0, the default of the Python package, where the
 //     steps fill the matrix: then it is the middle.
+//   - Nothing of this where the trajectory comes from another file (ReadOptions::outside).
 //   - Unit of the trajectory: --trajectory-unit, else the userParameterString 'trajectory_unit', else
 //     inferred (trajectory_unit.hpp).
 #include <array>
@@ -60,6 +61,7 @@ struct SamplePositions {
   std::array<int, 3> matrix_size;
   int axis_count, center_step_1, center_step_2;
   bool stacked = false, center_is_stated = false;
+  bool elsewhere = false;  ///< another file tells them (ReadOptions::outside): all are 0 here
   std::array<double, 3> scale{1, 1, 1};
 
   /// Position of a sample (counted with the discarded ones), cycles/FOV.

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <set>
 
+#include "io/scan/mrd/noise_readouts.hpp"
 #include "io/scan/mrd/purpose.hpp"
 #include "io/scan/mrd/repetition_time.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -49,6 +50,7 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   summary_.inferred = std::move(inferred);
   space_ = encoded_space(header_, options_, subjects_.header, summary_.inferred);
   summary_.geometry = space_.geometry;
+  summary_.unit_geometry = space_.unit_reference.encoded;
 }
 
 void VolumeAssembler::add(const Readout& readout) {
@@ -81,7 +83,7 @@ void VolumeAssembler::add(const Readout& readout) {
     throw Error(
         subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
         fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
-  require_length(readout.trajectory.size(), trajectory_length, "traj", number);
+  require_length(readout.trajectory.size(), trajectory_length, subjects_.readout(number) + ".traj");
   extent_.add(number, readout);
   image_readouts_.push_back({number, head});
 }
@@ -215,7 +217,7 @@ void VolumeAssembler::place_references(const Source& with_values) {
     const auto length = [&](int axes) {
       return object_length(references_, reference_extent_, with_values, axes);
     };
-    if (space != 0 || reference_extent_.axis_count != extent_.axis_count)
+    if (space != 0 || placing_.positions.elsewhere || reference_extent_.axis_count != extent_.axis_count)
       reference_placing_.positions =
           choose_positions(encoding, header_.trajectory_unit, options,
                            encoded_space(encoding, options, subjects_.header, not_told), reference_extent_,
@@ -347,7 +349,7 @@ void VolumeAssembler::group_by_volume() {
         expected - static_cast<std::int64_t>(volumes_.size()), expected));
   const auto& first = volumes_.begin()->second;
   summary_.samples_per_scan = sample_count(first);
-  summary_.has_sample_time = first.front().head.sample_time_us > 0;
+  summary_.has_sample_time = states_times(first);
 }
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
@@ -406,9 +408,10 @@ std::array<double, 3> VolumeAssembler::object_length(const Entries& entries, con
     const auto readout = with_values(number);
     const auto& head = readout.head;
     require_length(readout.trajectory.size(),
-                   std::size_t{head.number_of_samples} * head.trajectory_dimensions, "traj", number);
+                   std::size_t{head.number_of_samples} * head.trajectory_dimensions,
+                   subjects_.readout(number) + ".traj");
     require_length(readout.values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
-                   "data", number);
+                   subjects_.readout(number) + ".data");
     extent.add(central_part(readout, axes));
   }
   return extent.lengths();
@@ -418,7 +421,12 @@ void VolumeAssembler::add_facts() {
   const auto add_fact = [&](const char* name, const std::string& value) {
     if (!value.empty()) summary_.facts.emplace_back(name, value);
   };
-  if (!noise_readouts_.empty()) add_fact("noise readouts", std::to_string(noise_readouts_.size()));
+  if (!noise_readouts_.empty())
+    add_fact("noise readouts",
+             std::to_string(noise_readouts_.size()) +
+                 (noise_scale() == 1
+                      ? ""
+                      : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   add_fact("system", header_.vendor);
   add_fact("protocol", header_.protocol);
   add_fact("trajectory", header_.trajectory);
@@ -440,8 +448,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   auto ghost = ghost_correction(slice, repetition, source, scan.remarks);
   collect(entries, placing_, source, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
   scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
-  if (std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.head.sample_time_us > 0; }))
-    scan.sample_time_s = Array<double>({samples});
+  if (states_times(entries)) scan.sample_time_s = Array<double>({samples});
   std::int64_t m = 0;
   for (const auto& [number, head] : entries) {
     for (std::int64_t s = 0; scan.sample_time_s && s < head.sample_count(); ++s)
@@ -462,7 +469,7 @@ void VolumeAssembler::collect(const Entries& entries, const Placing& placing, co
   for (const auto& entry : entries) {
     const auto readout = source(entry.number);
     copy_positions(entry, readout, placing, trajectory.k, m);
-    copy_values(entry, readout, kspace.values, m);
+    copy_values(readout, subjects_.readout(entry.number), kspace.values, m);
     if (ghost != nullptr && is_reversed(entry.head) && entry.head.sample_count() == ghost->sample_count())
       ghost->apply(kspace.values, m);
     m += entry.head.sample_count();
@@ -482,7 +489,8 @@ const VolumeAssembler::Entries* VolumeAssembler::of_volume(const Volumes& volume
 std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
                                                         const Source& source, GhostCorrection* ghost) const {
   const auto* entries = of_volume(reference_volumes_, slice, repetition);
-  if (entries == nullptr || (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
+  if (entries == nullptr || reference_placing_.positions.elsewhere ||
+      (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
     return std::nullopt;
   const auto space = entries->front().head.encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
@@ -507,7 +515,7 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   for (const auto& entry : *navigators) {
     if (entry.head.sample_count() != length) continue;
     Array<Complex<float>> line({coils, length});
-    copy_values(entry, source(entry.number), line, 0);
+    copy_values(source(entry.number), subjects_.readout(entry.number), line, 0);
     const bool reversed = is_reversed(entry.head);
     ++counts[reversed];
     for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -535,10 +543,23 @@ std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
   std::int64_t m = 0;
   for (const auto& entry : noise_readouts_) {
-    copy_values(entry, source(entry.number), noise, m);
+    copy_values(source(entry.number), subjects_.readout(entry.number), noise, m);
     m += entry.head.sample_count();
   }
+  multiply(noise, noise_scale());
   return noise;
+}
+
+double VolumeAssembler::noise_scale() const {
+  return mrd::noise_scale(noise_readouts_.front().head.sample_time_us,
+                          volumes_.begin()->second.front().head.sample_time_us,
+                          header_.relative_noise_bandwidth);
+}
+
+/// Lines of an echo train share an excitation, and their heads do not say when each begins.
+bool VolumeAssembler::states_times(const Entries& entries) const {
+  const auto has_dwell = [](const Entry& entry) { return entry.head.sample_time_us > 0; };
+  return header_.trajectory != "epi" && std::all_of(entries.begin(), entries.end(), has_dwell);
 }
 
 std::int64_t VolumeAssembler::sample_count(const Entries& entries) {
@@ -559,39 +580,17 @@ const VolumeAssembler::Entries& VolumeAssembler::readouts_of(std::int64_t slice,
   return found->second;
 }
 
-void VolumeAssembler::require_length(std::size_t found, std::size_t expected, const char* member,
-                                     std::int64_t number) const {
-  if (found != expected)
-    throw Error(subjects_.readout(number) + "." + member,
-                fmt::format("{} numbers, as its head says", expected), std::to_string(found),
-                "the file is damaged");
-}
-
 /// Puts the positions of a readout at sample m of k [axis][sample].
 void VolumeAssembler::copy_positions(const Entry& entry, const Readout& readout, const Placing& placing,
                                      Array<double>& k, std::int64_t m) const {
   const auto& head = entry.head;
   require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
-                 "traj", entry.number);
+                 subjects_.readout(entry.number) + ".traj");
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);
     for (int axis = 0; axis < 3; ++axis) k[axis * samples + m + s] = position[axis] * placing.scale[axis];
   }
-}
-
-/// Puts the values of a readout at sample m of values [coil][sample].
-void VolumeAssembler::copy_values(const Entry& entry, const Readout& readout, Array<Complex<float>>& values,
-                                  std::int64_t m) const {
-  const auto& head = entry.head;
-  const std::int64_t total = head.number_of_samples, coils = values.extent(0), samples = values.extent(1);
-  require_length(readout.values.size(), static_cast<std::size_t>(2 * total * coils), "data", entry.number);
-  const auto* from = readout.values.data();
-  for (std::int64_t s = 0; s < head.sample_count(); ++s)
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
-      const float* value = from + 2 * (coil * total + head.first_sample() + s);
-      values[coil * samples + m + s] = {value[0], value[1]};
-    }
 }
 
 }  // namespace fhd::io::mrd

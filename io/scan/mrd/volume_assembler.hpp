@@ -13,7 +13,8 @@
 //   - discard_pre and discard_post samples are left out. Averages and segments are further samples of one
 //     image. Each combination of repetition, contrast, phase and set is one repetition of the output, in that
 //     order.
-//   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout.
+//   - k-space positions: see sample_positions.hpp. Sample times count from the start of the readout, discarded samples
+//     too; those of an echo train ('epi'), whose lines share an excitation, are unknown.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -52,7 +53,8 @@ class VolumeAssembler {
   const SamplePositions& positions() const { return placing_.positions; }
   /// Geometry, trajectory, k-space and sample times of one volume; not validated. Throws Error.
   Scan volume(std::int64_t slice, std::int64_t repetition, const Source& source) const;
-  /// The samples of all noise readouts, [coil][sample]; none without such readouts.
+  /// The samples of all noise readouts, [coil][sample], scaled to the samples of the image (noise_readouts.hpp); none
+  /// without such readouts.
   std::optional<Array<Complex<float>>> noise(const Source& source) const;
 
  private:
@@ -69,7 +71,6 @@ class VolumeAssembler {
   };
   static std::int64_t sample_count(const Entries& entries);
   const Entries& readouts_of(std::int64_t slice, std::int64_t repetition) const;
-  void require_length(std::size_t found, std::size_t expected, const char* member, std::int64_t number) const;
   void require_agreement();
   bool is_one_slice() const;
   void sort_references(const Source& source, const Source& with_values);
@@ -83,6 +84,8 @@ class VolumeAssembler {
   std::array<double, 3> object_length(const Entries& entries, const TrajectoryExtent& of,
                                       const Source& with_values, int axes) const;
   void add_facts();
+  double noise_scale() const;
+  bool states_times(const Entries& entries) const;
   static const Entries* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source,
@@ -93,8 +96,6 @@ class VolumeAssembler {
                Trajectory& trajectory, KSpace& kspace) const;
   void copy_positions(const Entry& entry, const Readout& readout, const Placing& placing, Array<double>& k,
                       std::int64_t m) const;
-  void copy_values(const Entry& entry, const Readout& readout, Array<Complex<float>>& values,
-                   std::int64_t m) const;
 
   Header header_;
   ReadOptions options_;

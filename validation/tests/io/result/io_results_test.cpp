@@ -408,7 +408,7 @@ TEST_F(Results, need_a_name_that_is_not_the_scan) {
   for (const char* ending : {".h5", ".png"}) {
     const auto scan = path("scan") + ending;
     write_text(scan, "a scan");
-    EXPECT_CONTAINS(error_of([&] { check_writable(path("scan"), scan); }), "is the scan itself");
+    EXPECT_CONTAINS(error_of([&] { check_writable(path("scan"), {scan}); }), "is the scan itself");
     std::filesystem::remove(scan);
   }
 }

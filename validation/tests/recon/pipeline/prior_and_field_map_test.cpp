@@ -121,6 +121,30 @@ TEST(FieldMap, corrected_error_is_near_that_of_the_field_free_scan) {
   EXPECT_NEAR(error(c.shifted, true, NormalKind::explicit_product), corrected, 1e-3);
 }
 
+/// Sample times that count from t0 later, t' = t - t0: exp(-i omega t) = exp(-i omega t0) exp(-i omega t'), so that the
+/// solution is rho' = exp(-i omega t0) rho where the penalty takes no notice of phase.
+TEST(FieldMap, another_origin_of_the_sample_times_turns_the_phase_and_nothing_else) {
+  const FieldMapCase c;
+  Scan scan = c.shifted;
+  scan.field_map = c.field_map;
+  const LeastSquares method{.lambda = OfLargestEigenvalue{1e-3}, .iterations = 30};
+  const auto before = reconstruct(scan, {method}).image.values;
+  constexpr double origin_s = 4e-3;
+  for (double& t : *scan.sample_time_s) t -= origin_s;
+  const auto after = reconstruct(scan, {method}).image.values;
+  double square = 0, difference = 0, phase = 0;
+  for (std::int64_t p = 0; p < before.size(); ++p) {
+    const double angle = -static_cast<double>(c.field_map[p]) * origin_s;
+    const auto turned = Complex<double>(std::cos(angle), std::sin(angle)) * Complex<double>(before[p]);
+    square += norm(turned);
+    difference += norm(Complex<double>(after[p]) - turned);
+    phase += norm(Complex<double>(after[p]) - Complex<double>(before[p]));
+  }
+  // Single precision: rounding of the products, 1e-6, over 30 iterations.
+  EXPECT_LE(std::sqrt(difference / square), 1e-4);
+  EXPECT_GE(std::sqrt(phase / square), 0.1) << "the origin does not matter in this scan";
+}
+
 TEST(FieldMap, is_said_to_be_unused_without_sample_times_or_another_method) {
   const FieldMapCase c;
   Scan scan = c.shifted;

@@ -470,6 +470,18 @@ Complex<double> echo(int coil, double kx, double ky, double phase) {
   return sum;
 }
 
+TEST(VolumeAssembler, lines_of_an_echo_train_have_no_times) {
+  for (const bool train : {false, true}) {
+    auto header = header_8x8();
+    if (train) header.trajectory = "epi";
+    Stream stream(header);
+    for (int i = 0; i < 8; ++i) stream.deliver(line_readout(i, i - 4));
+    stream.assembler.finish(stream.source(), stream.source());
+    EXPECT_EQ(stream.assembler.summary().has_sample_time, !train);
+    EXPECT_EQ(stream.assembler.volume(0, 0, stream.source()).sample_time_s.has_value(), !train);
+  }
+}
+
 /// An EPI line of 32 samples; every second one reversed, which is late by `delay` samples and turned by 0.6 rad.
 OwnedReadout epi_line(int step, int ky, bool reversed, double delay, bool navigator) {
   constexpr int length = 32;

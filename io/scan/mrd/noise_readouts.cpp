@@ -1,0 +1,95 @@
+#include "io/scan/mrd/noise_readouts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "io/scan/mrd/header.hpp"
+#include "io/scan/mrd/records.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io::mrd {
+namespace {
+
+constexpr std::int64_t records_at_once = 64;
+
+struct NoiseReadout {
+  std::int64_t number;
+  ReadoutHead head;
+};
+
+/// Those flagged as noise, else all; that have samples.
+std::vector<NoiseReadout> noise_readouts(const RecordDataset& records, bool& flagged) {
+  std::vector<NoiseReadout> all, of_noise;
+  for (std::int64_t first = 0; first < records.count(); first += records_at_once) {
+    const auto count = std::min(records_at_once, records.count() - first);
+    const RecordBlock block(records, first, count, false);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto head = block[i].head;
+      if (head.sample_count() < 1 || head.active_channels == 0) continue;
+      all.push_back({first + i, head});
+      if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) of_noise.push_back(all.back());
+    }
+  }
+  flagged = !of_noise.empty();
+  return flagged ? of_noise : all;
+}
+
+}  // namespace
+
+double noise_scale(double noise_dwell_us, double image_dwell_us, double relative_bandwidth) {
+  const bool known = noise_dwell_us > 0 && image_dwell_us > 0;
+  return known ? std::sqrt(noise_dwell_us / (image_dwell_us * relative_bandwidth)) : 1;
+}
+
+void multiply(Array<Complex<float>>& noise, double scale) {
+  if (scale == 1) return;
+  for (auto& value : noise)
+    value = {static_cast<float>(value.re * scale), static_cast<float>(value.im * scale)};
+}
+
+NoiseMeasurement read_noise_measurement(const std::string& path) {
+  const auto file = hdf5::File::open(path);
+  const auto groups = ismrmrd_groups(file);
+  if (groups.size() != 1)
+    throw Error(path, "noise: /noise, or one ISMRMRD measurement", fmt::format("{} of them", groups.size()),
+                "give a file that holds the noise alone");
+  const auto group = "/" + groups.front();
+  const RecordDataset records(file, group);
+  const auto subject = [&](std::int64_t number) {
+    return fmt::format("{}[{}]", file.subject(records_name(group)), number);
+  };
+  NoiseMeasurement noise;
+  const auto readouts = noise_readouts(records, noise.flagged);
+  if (readouts.empty()) throw Error(path, "readouts of noise", "none with samples");
+  const auto& first = readouts.front().head;
+  std::int64_t samples = 0;
+  noise.dwell_us = first.sample_time_us;
+  for (const auto& [number, head] : readouts) {
+    samples += head.sample_count();
+    if (head.sample_time_us != first.sample_time_us) noise.dwell_us = 0;
+    if (head.active_channels != first.active_channels)
+      throw Error(subject(number), fmt::format("{} channels as in the first", first.active_channels),
+                  std::to_string(head.active_channels));
+    const RecordBlock block(records, number, 1, true);  // before memory is taken for what heads claim
+    require_length(block[0].values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
+                   subject(number) + ".data");
+  }
+  noise.readouts = static_cast<std::int64_t>(readouts.size());
+  noise.samples = Array<Complex<float>>({first.active_channels, samples});
+  std::int64_t m = 0;
+  for (const auto& [number, head] : readouts) {
+    const RecordBlock block(records, number, 1, true);
+    copy_values(block[0], subject(number), noise.samples, m);
+    m += head.sample_count();
+  }
+  const auto header = header_name(group);
+  noise.relative_bandwidth =
+      parse_header(file.read_text(header), file.subject(header)).relative_noise_bandwidth;
+  return noise;
+}
+
+}  // namespace fhd::io::mrd
