@@ -58,12 +58,12 @@ std::string duration(double seconds) {
 
 /// Of the first volume: its trajectory says how much of the direct sums is shared. A large scan is not read;
 /// its header says the rest.
-ScanSizes sizes_of(io::ScanFile& file) {
+ScanSizes sizes_of(io::ScanFile& file, const Settings& settings) {
   const io::ScanSummary& summary = file.summary();
   ScanSizes sizes = header_sizes(summary);
   constexpr double most_values = 1 << 27;  // a GiB
   if (static_cast<double>(summary.samples_per_scan) * static_cast<double>(summary.coil_count) <= most_values)
-    sizes = sizes_of(file.read(0, 0));
+    sizes = sizes_of(file.read(0, 0), settings);
   sizes.readout_length = summary.readout_length;
   return sizes;
 }
@@ -189,7 +189,7 @@ int PlanCommand::run() {
   read_options.precision = how.settings.precision;
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
-  const ScanSizes sizes = sizes_of(*file);
+  const ScanSizes sizes = sizes_of(*file, how.settings);
   const ChosenDevice chosen = device_option.choose();
   const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 

@@ -68,9 +68,10 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
         std::string("computed on the CPU, because the GPU failed: ") + error.what());
   }
   Report& report = result.reconstruction.report;
-  report.predicted_stages = predicted_stages(scan);
   auto& prepared = result.reconstruction.prepared;
-  if (companion_) result.gridded = companion_image(prepared ? *prepared : scan, progress, report);
+  const Scan& used = prepared ? *prepared : scan;
+  report.predicted_stages = predicted_stages(scan, used.geometry.matrix_size);
+  if (companion_) result.gridded = companion_image(used, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
@@ -93,13 +94,14 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
-std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
+std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan,
+                                                 const std::array<int, 3>& matrix_size) const {
   const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
   if (!rates || !host) return {};
   const EstimateSettings how{settings_, execution_.device, services_.verifier.get(),
                              companion_settings_ ? &*companion_settings_ : nullptr};
   try {
-    return predict(sizes_of(scan), how, *rates, *host).stages;
+    return predict(on_larger_matrix(sizes_of(scan), matrix_size), how, *rates, *host).stages;
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
     return {};
   }

@@ -42,7 +42,8 @@ class ReconEngine {
  private:
   void make_reconstructors();
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
-  std::vector<Stage> predicted_stages(const Scan& scan) const;
+  /// `matrix_size`: on which the scan was reconstructed.
+  std::vector<Stage> predicted_stages(const Scan& scan, const std::array<int, 3>& matrix_size) const;
 
   Settings settings_;
   std::optional<Settings> companion_settings_;

@@ -41,6 +41,7 @@ class Walk {
 
   Estimate operator()() {
     read();
+    look_beyond_fov();
     prepare();
     decide();
     take_measurements();
@@ -82,6 +83,7 @@ class Walk {
   }
 
   void read();
+  void look_beyond_fov();
   void prepare();
   void decide();
   void take_measurements();
@@ -130,6 +132,16 @@ void Walk::read() {
   if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
   if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
   host.hold_briefly("trajectory in the order of the file", samples_ * 24);
+}
+
+void Walk::look_beyond_fov() {
+  if (!looks_beyond_fov(how_.settings) || scan_.told_apart == own_field) return;
+  const LookCost look = look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils);
+  out_.host.hold_briefly("image of low resolution beyond the FOV", look.scratch_bytes);
+  stage("surroundings", look.work, 0, true);
+  if (scan_.is_enlarged)
+    out_.host.hold("scan on the matrix that holds the object",
+                   samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24));
 }
 
 void Walk::prepare() {
@@ -401,6 +413,7 @@ ScanSizes sizes_of(const Scan& scan) {
   if (sizes.coils > 1)
     sizes.calibration_sampled =
         scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
+  sizes.told_apart = field_told_apart(scan);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
@@ -409,9 +422,27 @@ ScanSizes sizes_of(const Scan& scan) {
   return sizes;
 }
 
+ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
+  for (int axis = 0; axis < 3; ++axis)
+    sizes.told_apart[axis] *= static_cast<double>(sizes.matrix_size[axis]) / matrix_size[axis];
+  sizes.is_enlarged = sizes.is_enlarged || sizes.matrix_size != matrix_size;
+  sizes.matrix_size = matrix_size;
+  return sizes;
+}
+
+ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
+  ScanSizes sizes = sizes_of(scan);
+  if (!looks_beyond_fov(settings) || sizes.told_apart == own_field || !bound_to_fov(scan, settings).empty())
+    return sizes;
+  const auto object = object_beyond_fov(scan, sizes.told_apart);
+  return on_larger_matrix(std::move(sizes), object.matrix_size);
+}
+
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
   ScanSizes sizes = scan;
-  sizes.matrix_size = in_order(long_axes_first(scan.matrix_size), scan.matrix_size);
+  const AxisOrder order = long_axes_first(scan.matrix_size);
+  sizes.matrix_size = in_order(order, scan.matrix_size);
+  sizes.told_apart = in_order(order, scan.told_apart);
   return Walk(sizes, how)();
 }
 

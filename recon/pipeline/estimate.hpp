@@ -15,6 +15,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/services.hpp"
+#include "recon/pipeline/surroundings.hpp"
 
 namespace fhd {
 
@@ -27,6 +28,8 @@ struct ScanSizes {
   std::int64_t noise_samples = 0;   ///< of each coil
   bool has_maps = false, has_field_map = false, has_sample_time = false;
   bool in_double = false;                     ///< k-space and maps are held in double too
+  FieldFactors told_apart = own_field;        ///< field_told_apart, of this matrix
+  bool is_enlarged = false;                   ///< this matrix holds what lies beyond the FOV
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;
@@ -34,6 +37,10 @@ struct ScanSizes {
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
 };
 ScanSizes sizes_of(const Scan& scan);
+/// On the matrix that holds the object (prepare_matrix).
+ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
+/// On the matrix that is reconstructed with these settings: looks beyond the FOV where they do.
+ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 
 /// Where and how one image is made, as far as it costs something.
 struct EstimateSettings {
