@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
+#include "app/scan_cost.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
@@ -76,6 +77,10 @@ int run(const Options& options) {
   DiagnosisSettings settings;
   settings.options = options.read_options;
   settings.memory_bytes = machine_memory_bytes();
+  settings.cost = [&](io::ScanFile& file) {
+    const DefaultCost cost = default_cost(file);
+    return ReconstructionCost{cost.bytes, cost.text, memory_text(static_cast<double>(settings.memory_bytes))};
+  };
   if (!options.prior.empty()) settings.prior = io::read_nifti_volume(options.prior);
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();

@@ -16,7 +16,8 @@ const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fie
       {"settings.precision", "--precision"},    {"settings.coils.maps", "--coils"},
       {"settings.coils.whitening", "--whiten"}, {"settings.coils.compression", "--compress"},
       {"settings.coils.count", "--compress"},   {"settings.coils.allow_folding", "--allow-folding"},
-      {"execution.device", "--device"},         {"scan.geometry.matrix_size", "--matrix"},
+      {"settings.surroundings", "--surroundings"}, {"execution.device", "--device"},
+      {"scan.geometry.matrix_size", "--matrix"},
       {"scan.geometry.fov_mm", "--fov-mm"},     {"scan.trajectory.unit", "--trajectory-unit"}};
   return table;
 }

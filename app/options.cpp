@@ -92,6 +92,9 @@ void ReconOptions::add_to(CLI::App& app) {
   app.add_flag("--allow-folding", allow_folding_,
                "solve regularly undersampled Cartesian scans without maps or reference too: the image folds")
       ->group("Reconstruction");
+  choice("--surroundings", surroundings_, {"auto", "off"},
+         "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs a larger "
+         "matrix and crops it");
   number("--threads", threads_, "processor threads; 0: all");
   app.add_option("--cache", cache_,
                  "folder in which Q and density compensation of a trajectory are kept for other scans; auto: "
@@ -151,8 +154,8 @@ CoilSettings ReconOptions::coils() const {
 void ReconOptions::refuse_contradictions(const Settings& settings) const {
   const bool gridded = is_method<ConventionalGridding>(settings), fft = is_method<CartesianFft>(settings);
   if (!least_squares(settings))
-    for (const char* flag :
-         {"--normal", "--regularizer", "--prior", "--lambda", "--iterations", "--tolerance"})
+    for (const char* flag : {"--normal", "--regularizer", "--prior", "--lambda", "--iterations",
+                             "--tolerance", "--surroundings"})
       refuse(flag, "--method " + method_);
   if (gridded && transform_ == "direct") refuse("--transform", "--method gridded");
   if (fft)
@@ -182,6 +185,8 @@ Settings ReconOptions::settings() const {
   settings.precision = chosen<Precision>(
       precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});
   settings.coils = coils();
+  settings.surroundings =
+      chosen<Surroundings>(surroundings_, {{"auto", Surroundings::automatic}, {"off", Surroundings::off}});
   solved.lambda = lambda();
   solved.regularizer = regularizer();
   settings.method = chosen<Method>(method_, {{"cg", solved},

@@ -12,7 +12,7 @@
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
-#include "app/recon_engine.hpp"
+#include "app/scan_cost.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
@@ -25,6 +25,7 @@ namespace {
 
 struct PlanCommand {
   std::string scan;
+  VolumeSelection selection;
   bool json = false, no_gridded_image = false;
   io::ReadOptions read_options;
   ReconOptions recon_options;
@@ -44,29 +45,6 @@ struct DevicePlan {
   std::string refusal;  ///< why it cannot be done there; empty when it can
   bool fits() const { return refusal.empty(); }
 };
-
-std::string mebibytes(std::size_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
-std::string duration(double seconds) {
-  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
-  return seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
-                          : fmt::format("{:.3g} days", seconds / 86400);
-}
-
-/// Of the first volume: its trajectory says how much of the direct sums is shared. A large scan is not read;
-/// its header says the rest.
-ScanSizes sizes_of(io::ScanFile& file) {
-  const io::ScanSummary& summary = file.summary();
-  ScanSizes sizes = header_sizes(summary);
-  constexpr double most_values = 1 << 27;  // a GiB
-  if (static_cast<double>(summary.samples_per_scan) * static_cast<double>(summary.coil_count) <= most_values)
-    sizes = sizes_of(file.read(0, 0));
-  sizes.readout_length = summary.readout_length;
-  return sizes;
-}
 
 std::string transform_reason(const Estimate& made, const Settings& settings, Device device) {
   if (is_method<ConventionalGridding>(settings)) return "the method is gridding";
@@ -144,6 +122,7 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"other_seconds", plan.prediction.other_seconds},
           {"seconds", plan.prediction.seconds()},
           {"seconds_at_limit", plan.prediction.seconds_at_limit()},
+          {"seconds_of_all", plan.prediction.seconds_of_all()},
           {"peak_bytes", plan.memory.peak_bytes()},
           {"available_bytes", plan.available_bytes},
           {"fits", plan.fits()},
@@ -152,21 +131,27 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"assumptions", made.assumptions}};
 }
 
-void print(const DevicePlan& plan) {
+void print(const DevicePlan& plan, std::int64_t images) {
   const Estimate& made = plan.made;
   fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
   fmt::print("transform {}: {}\n", plan.transform, plan.transform_reason);
   for (const Stage& stage : plan.prediction.stages)
-    fmt::print("  {:<22} {:>10}\n", stage.name, duration(stage.seconds));
-  fmt::print("  {:<22} {:>10}\n", "between the stages", duration(plan.prediction.other_seconds));
+    fmt::print("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
+  fmt::print("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
-  fmt::print("  {:<22} {:>10}{}\n", "in all, of one image", duration(seconds),
+  fmt::print("  {:<22} {:>10}{}\n", "in all, of one image", duration_text(seconds),
              limit > 1.01 * seconds
-                 ? fmt::format("   (at most {}: {} iterations)", duration(limit), made.most_iterations)
+                 ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
                  : "");
+  if (images > 1)
+    fmt::print("  {:<22} {:>10}   (what depends on the trajectory alone is made once)\n",
+               fmt::format("of all {} images", images), duration_text(plan.prediction.seconds_of_all()));
   fmt::print("  {:<22} {:>10}   of {}: {}\n", "memory at most",
-             plan.memory.items().empty() ? "-" : mebibytes(plan.memory.peak_bytes()),
-             mebibytes(plan.available_bytes), plan.fits() ? "fits" : "does not fit: " + plan.refusal);
+             plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
+             memory_text(static_cast<double>(plan.available_bytes)),
+             plan.fits() ? "fits" : "does not fit: " + plan.refusal);
+  fmt::print("planned   {}\n", cost_text(images, plan.prediction.seconds_of_all(),
+                                         static_cast<double>(plan.memory.peak_bytes())));
   for (const auto& sentence : made.assumptions) fmt::print("note      {}\n", sentence);
 }
 
@@ -189,25 +174,29 @@ int PlanCommand::run() {
   read_options.precision = how.settings.precision;
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
-  const ScanSizes sizes = sizes_of(*file);
+  const std::int64_t images = how.images = image_count(summary, selection);
+  const ScanSizes sizes = sizes_of(*file, how.settings);
   const ChosenDevice chosen = device_option.choose();
   const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 
-  const std::int64_t images = summary.slice_count * summary.repetition_count;
   if (json) {
     auto devices = nlohmann::ordered_json::array();
     for (const auto& plan : plans) devices.push_back(to_json(plan));
-    const nlohmann::ordered_json all{
-        {"scan", summary.path}, {"images", images}, {"device", chosen.text}, {"devices", devices}};
+    const nlohmann::ordered_json all{{"scan", summary.path},
+                                     {"images", images},
+                                     {"matrix_size", sizes.matrix_size},
+                                     {"device", chosen.text},
+                                     {"devices", devices}};
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return 0;
   }
   print_scan(summary);
+  if (sizes.is_enlarged)
+    fmt::print(
+        "note      the object reaches beyond the field of view: {} voxels are reconstructed and cropped\n",
+        app::text(sizes.matrix_size));
   fmt::print("chosen    {}\n", chosen.text);
-  for (const auto& plan : plans) print(plan);
-  if (images > 1)
-    fmt::print("note      the scan holds {} images; what depends on the trajectory alone is made once\n",
-               images);
+  for (const auto& plan : plans) print(plan, images);
   return 0;
 }
 
@@ -217,6 +206,7 @@ Run add_plan(CLI::App& app) {
   const auto command = std::make_shared<PlanCommand>();
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();
+  command->selection.add_to(app);
   app.add_flag("--no-gridded-image", command->no_gridded_image, "as of fhd recon");
   app.add_flag("--json", command->json, "print JSON");
   command->device_option.add_to(app);

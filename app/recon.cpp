@@ -34,7 +34,9 @@ struct ReconCommand {
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
-  void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const;
+  /// `is_shared`: with other processes.
+  void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results,
+                           bool is_shared) const;
   void print_image(const Report& report, std::size_t number, std::size_t total, const std::string& name,
                    std::set<std::string>& warned) const;
 };
@@ -108,7 +110,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(),
                      first && !no_gridded_image);
   results.set_device(device);
-  reconstruct_volumes(*file, engine, results);
+  reconstruct_volumes(*file, engine, results, team != nullptr);
   if (!first) return 0;
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
@@ -124,7 +126,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   return 0;
 }
 
-void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results) const {
+void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results,
+                                       bool is_shared) const {
   ProgressLine progress(quiet);
   const auto on_fallback = [&](const std::string& reason) {
     progress.clear();
@@ -135,8 +138,14 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, 
   for (const auto& [repetition, slice] : results.volumes()) {
     const std::size_t number = results.reports().size() + 1;
     if (total > 1) progress.set_context(fmt::format("image {} of {}", number, total));
-    results.add(engine(file.read(slice, repetition), progress.callback(), on_fallback));
+    const Scan volume = file.read(slice, repetition);
+    ReconResult made = engine(volume, progress.callback(), on_fallback);
     progress.clear();
+    if (number == 1 && !quiet && !is_shared)
+      fmt::print("planned   {}\n",
+                 engine.cost_text_of(volume, made.matrix_size, file.summary().readout_length,
+                                     static_cast<std::int64_t>(total)));
+    results.add(std::move(made));
     print_image(results.reports().back(), number, total, results.name_of_last(), warned);
   }
 }

@@ -31,25 +31,6 @@ void timed(const char* name, Report& report, const Work& work) {
 
 }  // namespace
 
-ScanSizes header_sizes(const io::ScanSummary& summary) {
-  ScanSizes sizes;
-  sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples.all = summary.samples_per_scan;
-  sizes.coils = summary.coil_count;
-  sizes.readout_length = summary.readout_length;
-  sizes.has_maps = summary.has_sensitivity_maps;
-  sizes.has_field_map = summary.has_field_map;
-  sizes.has_sample_time = summary.has_sample_time;
-  return sizes;
-}
-
-std::optional<Settings> companion_settings(const Settings& settings) {
-  const auto* solved = least_squares(settings);
-  if (solved == nullptr) return std::nullopt;
-  return Settings{ConventionalGridding{std::max(solved->transform.accuracy, 1e-4)}, settings.precision,
-                  CoilSettings::as_they_are()};
-}
-
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
                          std::shared_ptr<TrajectoryCache> cache, bool gridded_image)
     : settings_(settings),
@@ -88,9 +69,11 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   Report& report = result.reconstruction.report;
   inspect(scan, report);
   if (report.verdict) suspect(scan, report);
-  report.predicted_stages = predicted_stages(scan);
   auto& prepared = result.reconstruction.prepared;
-  if (companion_) result.gridded = companion_image(prepared ? *prepared : scan, progress, report);
+  const Scan& used = prepared ? *prepared : scan;
+  result.matrix_size = used.geometry.matrix_size;
+  report.predicted_stages = predicted_stages(scan, result.matrix_size);
+  if (companion_) result.gridded = companion_image(used, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
@@ -136,18 +119,30 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
-std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan) const {
+std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan,
+                                                 const std::array<int, 3>& matrix_size) const {
   const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
   if (!rates || !host) return {};
-  const EstimateSettings how{settings_, execution_.device, services_.verifier.get(),
-                             companion_settings_ ? &*companion_settings_ : nullptr};
   try {
-    return predict(sizes_of(scan), how, *rates, *host).stages;
+    return predict(on_larger_matrix(sizes_of(scan), matrix_size), estimate_settings(), *rates, *host).stages;
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
     return {};
   }
 }
 
+EstimateSettings ReconEngine::estimate_settings() const {
+  return {settings_, execution_.device, services_.verifier.get(),
+          companion_settings_ ? &*companion_settings_ : nullptr};
+}
+
+std::string ReconEngine::cost_text_of(const Scan& scan, const std::array<int, 3>& matrix_size,
+                                      std::int64_t readout_length, std::int64_t images) const {
+  ScanSizes sizes = on_larger_matrix(sizes_of(scan), matrix_size);
+  sizes.readout_length = readout_length;
+  EstimateSettings how = estimate_settings();
+  how.images = images;
+  return cost_text(sizes, how, known_rates(execution_.device, gpu_name_), known_rates(Device::cpu()));
+}
 namespace {
 
 /// From each to the next; 0 where that differs, or goes backwards.

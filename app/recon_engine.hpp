@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/options.hpp"
+#include "app/scan_cost.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
@@ -15,16 +16,11 @@
 
 namespace fhd::app {
 
-/// What the header of a scan says of its sizes.
-ScanSizes header_sizes(const io::ScanSummary& summary);
-/// Those of the gridded image that is made beside what `settings` reconstruct; empty where that is not least
-/// squares.
-std::optional<Settings> companion_settings(const Settings& settings);
-
 /// A volume, and what is beside it.
 struct ReconResult {
   Reconstruction reconstruction;
-  std::optional<Image> gridded;  ///< the conventional image of the same scan
+  std::optional<Image> gridded;      ///< the conventional image of the same scan
+  std::array<int, 3> matrix_size{};  ///< on which it was reconstructed, before it was cropped
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
@@ -38,13 +34,19 @@ class ReconEngine {
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
+  /// cost_text of `images` volumes like `scan`, which was reconstructed on the matrix `matrix_size`.
+  std::string cost_text_of(const Scan& scan, const std::array<int, 3>& matrix_size,
+                           std::int64_t readout_length, std::int64_t images) const;
 
  private:
   void make_reconstructors();
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
   void inspect(const Scan& scan, Report& report) const;
   void suspect(const Scan& scan, Report& report) const;
-  std::vector<Stage> predicted_stages(const Scan& scan) const;
+  /// How one image is made, as far as it costs something.
+  EstimateSettings estimate_settings() const;
+  /// `matrix_size`: on which the scan was reconstructed.
+  std::vector<Stage> predicted_stages(const Scan& scan, const std::array<int, 3>& matrix_size) const;
 
   Settings settings_;
   std::optional<Settings> companion_settings_;

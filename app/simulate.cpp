@@ -27,7 +27,7 @@ struct Options {
   std::optional<std::string> matrix, fov_mm;
   int dimensions = 0;  ///< 0: not given
   std::int64_t readouts = 0, readout_samples = 0;
-  double undersampling = 1;
+  double undersampling = 1, object_scale = 1;
   int coils = 8;
   std::uint64_t seed = 1;
   bool without_maps = false, prior = false;
@@ -63,6 +63,7 @@ std::optional<double> parse_snr(const std::string& text) {
 data::SimulationSettings resolved(const Options& options) {
   data::SimulationSettings settings;
   settings.phantom = phantoms.at(options.phantom);
+  settings.object_scale = options.object_scale;
   settings.coil_count = options.coils;
   settings.snr = parse_snr(options.snr);
   settings.seed = options.seed;
@@ -113,7 +114,10 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   const auto row = [](const char* name, const std::string& value) {
     fmt::print("  {:<14}{}\n", name, value);
   };
-  row("phantom", fmt::format("{}, {}D", options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2));
+  row("phantom",
+      fmt::format(
+          "{}, {}D{}", options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2,
+          options.object_scale == 1 ? "" : fmt::format(", {:g} times its size", options.object_scale)));
   row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
                             fmt::join(geometry.fov_mm, " x ")));
   row("trajectory",
@@ -142,7 +146,7 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   const auto phantom = settings.phantom == data::PhantomKind::shepp_logan
                            ? data::Phantom::shepp_logan(dimensions)
                            : data::Phantom::resolution(dimensions);
-  const auto ideal = data::ideal_image(phantom, prior.geometry.matrix_size);
+  const auto ideal = data::ideal_image(phantom.scaled(settings.object_scale), prior.geometry.matrix_size);
   prior.values = Array<Complex<float>>(ideal.shape());
   for (std::int64_t p = 0; p < ideal.size(); ++p)
     prior.values[p] = static_cast<float>(100 * std::sqrt(std::abs(ideal[p])));
@@ -190,6 +194,9 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--phantom", options->phantom, "the object [shepp-logan]")
       ->type_name("KIND")
       ->check(one_of(names_of(phantoms)));
+  app.add_option("--object-scale", options->object_scale,
+                 "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
+      ->type_name("S");
   app.add_option("--dimensions", options->dimensions, "2 or 3 [as --matrix and --trajectory say, else 2]")
       ->type_name("N")
       ->check(CLI::IsMember({2, 3}));

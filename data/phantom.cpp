@@ -195,6 +195,16 @@ Phantom Phantom::resolution(int dimensions) {
   return {dimensions, std::move(parts)};
 }
 
+Phantom Phantom::scaled(double factor) const {
+  auto parts = parts_;
+  for (auto& part : parts)
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      part.centre[axis] *= factor;
+      part.half_axes[axis] *= factor;
+    }
+  return {dimensions_, std::move(parts)};
+}
+
 double Phantom::value(const Vector3& r) const {
   double sum = 0;
   for (const auto& part : parts_)

@@ -42,6 +42,9 @@ class Phantom {
   /// A disc (ball) with groups of bars 1/24 ... 1/128 FOV wide along x, y (and z), and small holes.
   static Phantom resolution(int dimensions);
 
+  /// The same `factor` times as large about the centre of the FOV.
+  Phantom scaled(double factor) const;
+
   int dimensions() const { return dimensions_; }
   const std::vector<PhantomPart>& parts() const { return parts_; }
   /// rho(r); parts are closed sets.

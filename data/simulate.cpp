@@ -1,5 +1,6 @@
 #include "data/simulate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -46,6 +47,25 @@ double mean_signal(const Image& ideal, const SensitivityMaps& maps) {
   return object_voxels == 0 ? 0 : sum / static_cast<double>(object_voxels);
 }
 
+/// band_limited_image of a phantom that may exceed the FOV, up to twice: from a matrix of twice the size.
+Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
+                                               const std::array<int, 3>& matrix_size) {
+  std::array<int, 3> twice{}, first{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const int n = matrix_size[axis];
+    twice[axis] = n == 1 ? 1 : 2 * n;
+    first[axis] = twice[axis] / 2 - n / 2;  // voxel floor(N/2) stays at the centre
+  }
+  const auto whole = band_limited_image(phantom.scaled(0.5), twice);
+  const auto [nx, ny, nz] = matrix_size;
+  Array<Complex<double>> image({nz, ny, nx});
+  for (int z = 0; z < nz; ++z)
+    for (int y = 0; y < ny; ++y)
+      std::copy_n(whole.data() + (std::int64_t{z + first[2]} * twice[1] + y + first[1]) * twice[0] + first[0],
+                  nx, image.data() + (std::int64_t{z} * ny + y) * nx);
+  return image;
+}
+
 }  // namespace
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed) {
@@ -66,8 +86,11 @@ Simulation simulate(const SimulationSettings& settings) {
   const int dimensions = matrix_size[2] > 1 ? 3 : 2;
   const CoilArray coils(dimensions, settings.coil_count);
   auto design = design_trajectory(settings.trajectory);
-  const Phantom phantom = settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
-                                                                       : Phantom::resolution(dimensions);
+  if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
+    throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
+  const Phantom phantom = (settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
+                                                                        : Phantom::resolution(dimensions))
+                              .scaled(settings.object_scale);
 
   Simulation simulation;
   simulation.readout_count = design.readout_count;
@@ -97,7 +120,9 @@ Simulation simulate(const SimulationSettings& settings) {
     }
   }
 
-  simulation.band_limited = as_image(band_limited_image(phantom, matrix_size), scan.geometry);
+  const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
+                                                      : band_limited_image(phantom, matrix_size);
+  simulation.band_limited = as_image(band_limited, scan.geometry);
   simulation.ideal = as_image(ideal_image(phantom, matrix_size), scan.geometry);
   if (settings.snr) {
     // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.

@@ -14,7 +14,8 @@ enum class PhantomKind { shepp_logan, resolution };
 
 struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
-  TrajectorySettings trajectory;                   ///< with the matrix and the FOV
+  double object_scale = 1;        ///< of the phantom, 0.1 ... 2: above 1.08 the head exceeds the FOV along y
+  TrajectorySettings trajectory;  ///< with the matrix and the FOV
   int coil_count = 8;                              ///< 1 ... 32
   /// Mean over the object (ideal image above 1 % of its largest value) of |rho| RSS(r) / sigma. RSS is the
   /// root sum of squares of the sensitivities; sigma is the standard deviation of the real part (and of the
@@ -31,7 +32,7 @@ struct Simulation {
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out
   double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
-  Image band_limited;  ///< what a fully sampled scan of this matrix shows (band_limited_image)
+  Image band_limited;  ///< what a fully sampled scan of these voxels shows (band_limited_image)
   Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
 };
 

@@ -105,13 +105,10 @@ class ScanJob {
     sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
     const auto companion = companion_settings(how.settings);
     if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-    const auto one = static_cast<double>(estimate(sizes, how).host.peak_bytes());
-    // Images that wait for the last one, and the file of all of them, which is made in memory.
-    const double results = static_cast<double>(results_.volumes().size()) *
-                           static_cast<double>(summary.geometry.voxel_count()) *
-                           (sizeof(Complex<float>) + (in_double ? sizeof(Complex<double>) : 0)) * 4;
+    how.images = static_cast<std::int64_t>(results_.volumes().size());
     constexpr double margin = 1.15;  // the plan is right within 15 %
-    return static_cast<std::uint64_t>(std::min(margin * one + results, 9e18));
+    return static_cast<std::uint64_t>(
+        std::min(margin * static_cast<double>(estimate(sizes, how).host.peak_bytes()), 9e18));
   }
   /// Reads the first volume; further ones follow while it is computed.
   void load() {

@@ -28,35 +28,6 @@ constexpr double enough_reference_coverage = 0.98;
 /// beyond it.
 constexpr int margin = 4;
 
-struct CentralSamples {
-  Trajectory trajectory;
-  Array<Complex<float>> kspace;
-};
-
-/// Samples with |k| <= matrix_size / 2 on every axis.
-CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                              std::array<int, 3> matrix_size) {
-  const std::int64_t samples = trajectory.sample_count(), coils = kspace.extent(0);
-  std::vector<std::int64_t> inside;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    bool is_inside = true;
-    for (int axis = 0; axis < 3; ++axis)
-      is_inside = is_inside && (matrix_size[axis] == 1 ||
-                                std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
-    if (is_inside) inside.push_back(m);
-  }
-  const auto count = static_cast<std::int64_t>(inside.size());
-  CentralSamples central{{Array<double>({3, count})}, Array<Complex<float>>({coils, count})};
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t m = inside[i];
-    for (int axis = 0; axis < 3; ++axis)
-      central.trajectory.k.data()[axis * count + i] = trajectory.k.data()[axis * samples + m];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      central.kspace.data()[coil * count + i] = kspace.data()[coil * samples + m];
-  }
-  return central;
-}
-
 /// The share of the integer positions inside `radius` that have a sample in the cell of one cycle/FOV about
 /// them.
 double coverage(const Trajectory& trajectory, const std::array<int, 3>& radius) {
@@ -163,6 +134,30 @@ Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal,
 }
 
 }  // namespace
+
+CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
+                              std::array<int, 3> matrix_size) {
+  const std::int64_t samples = trajectory.sample_count(), coils = kspace.empty() ? 0 : kspace.extent(0);
+  std::vector<std::int64_t> inside;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    bool is_inside = true;
+    for (int axis = 0; axis < 3; ++axis)
+      is_inside = is_inside && (matrix_size[axis] == 1 ||
+                                std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+    if (is_inside) inside.push_back(m);
+  }
+  const auto count = static_cast<std::int64_t>(inside.size());
+  CentralSamples central{{Array<double>({3, count})}, {}};
+  if (coils > 0) central.kspace = Array<Complex<float>>({coils, count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t m = inside[i];
+    for (int axis = 0; axis < 3; ++axis)
+      central.trajectory.k.data()[axis * count + i] = trajectory.k.data()[axis * samples + m];
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      central.kspace.data()[coil * count + i] = kspace.data()[coil * samples + m];
+  }
+  return central;
+}
 
 void centred_fft(Array<Complex<float>>& coils, int sign) {
   const std::array<int, 3> n{static_cast<int>(coils.extent(3)), static_cast<int>(coils.extent(2)),

@@ -31,6 +31,14 @@ struct CalibrationRegion {
   }
 };
 
+/// Samples with |k| <= matrix_size / 2 on every axis. `kspace` may be empty: then so are the values.
+struct CentralSamples {
+  Trajectory trajectory;
+  Array<Complex<float>> kspace;
+};
+CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
+                              std::array<int, 3> matrix_size);
+
 /// Takes the samples inside a small matrix of voxels over the full FOV.
 ///
 /// Where these determine it - nine in ten of the integer positions inside the radius have a sample within

@@ -55,6 +55,10 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
                    MapMethod method, std::optional<bool> calibration_sampled = {},
                    const MapSettings& settings = {});
 
+/// Of calibration_region with this radius, of so many samples in all, which determine it or do not.
+MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
+                          std::int64_t coil_count, bool sampled);
+
 /// Whitening or compression: covariance or principal components of the coils, and k-space mixed by them.
 Work mixing_work(std::int64_t coils, std::int64_t samples);
 

@@ -16,7 +16,8 @@ constexpr double element = 8;  ///< bytes of a complex number
 
 double product(const std::array<int, 3>& n) { return static_cast<double>(n[0]) * n[1] * n[2]; }
 
-/// Of calibration_region, with its largest radius.
+}  // namespace
+
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
                           std::int64_t coil_count, bool sampled) {
   TransformSizes small;
@@ -51,8 +52,6 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                               gridding + std::max<double>(transform.point_spread_scratch_bytes(), solving)));
   return cost;
 }
-
-}  // namespace
 
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coil_count,
                    MapMethod method, std::optional<bool> calibration_sampled, const MapSettings& settings) {

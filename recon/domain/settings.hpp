@@ -149,10 +149,17 @@ struct CoilSettings {
   }
 };
 
+// --- The object beyond the field of view ---
+
+/// automatic: where least squares can tell it apart from the noise, on a larger matrix that is cropped after
+/// (pipeline/surroundings.hpp).
+enum class Surroundings { automatic, off };
+
 struct Settings {
   Method method = LeastSquares{};
   Precision precision = Precision::single_precision;
   CoilSettings coils{};
+  Surroundings surroundings = Surroundings::automatic;
 };
 
 /// The method when it is least squares, else null.

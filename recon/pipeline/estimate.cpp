@@ -41,6 +41,7 @@ class Walk {
 
   Estimate operator()() {
     read();
+    look_beyond_fov();
     prepare();
     decide();
     take_measurements();
@@ -53,6 +54,7 @@ class Walk {
     const double arrays = out_.host.peak_bytes() - program_bytes;
     // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
     // % of the arrays of 2D scans, and no more of larger ones.
+    if (!is_companion_) out_.host.hold_beside_peak("further images, and the file of all", results());
     if (!gpu_ && !is_companion_)
       out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.1 * arrays, 8 * mebibyte));
     return std::move(out_);
@@ -71,6 +73,12 @@ class Walk {
     return {scan_.matrix_size, scan_.samples, how_.settings.precision, device_};
   }
   double coils() const { return out_.coils; }
+  /// Of images that wait to be written, gridded ones too: themselves, twice the file that is made of them in memory,
+  /// and (measured on 64 images) as much again between what was freed. The first is part of the walk.
+  double results() const {
+    const double held = how_.settings.precision == Precision::double_precision ? 24 : 8;
+    return (how_.images - 1) * scan_.image_voxels() * held * (how_.companion != nullptr ? 2 : 1) * 4;
+  }
   void copy_to_device() {
     const double values = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils();
     stage("copy to the device", {WorkUnit::transferred_byte, values * element_});
@@ -82,6 +90,7 @@ class Walk {
   }
 
   void read();
+  void look_beyond_fov();
   void prepare();
   void decide();
   void take_measurements();
@@ -126,10 +135,21 @@ void Walk::read() {
   host.hold("k-space data as read", samples_ * all * held_bytes(scan_.in_double));
   host.hold("trajectory as read", samples_ * 24);
   if (scan_.has_maps) host.hold("sensitivity maps as read", voxels_ * all * held_bytes(scan_.in_double));
+  host.hold("calibration as read", scan_.calibration_samples * (all * held_bytes(scan_.in_double) + 24));
   host.hold("noise readouts", scan_.noise_samples * all * 8);
   if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
   if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
   host.hold_briefly("trajectory in the order of the file", samples_ * 24);
+}
+
+void Walk::look_beyond_fov() {
+  if (!looks_beyond_fov(how_.settings) || scan_.told_apart == own_field) return;
+  const LookCost look = look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils);
+  out_.host.hold_briefly("image of low resolution beyond the FOV", look.scratch_bytes);
+  stage("surroundings", look.work, 0, true);
+  if (scan_.is_enlarged)
+    out_.host.hold("scan on the matrix that holds the object",
+                   samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24));
 }
 
 void Walk::prepare() {
@@ -157,6 +177,8 @@ void Walk::prepare() {
     host.hold("scan after the preparation of its coils",
               (samples_ + kept_maps) * coils() * held_bytes(prepared_in_double_) + samples_ * 24 +
                   noise * coils() * 8);
+    host.hold_briefly("calibration of these coils",
+                      scan_.calibration_samples * (coils() * held_bytes(prepared_in_double_) + 24));
     if (mixes)
       host.hold_briefly("coils before mixing", (samples_ + kept_maps) * all * (mixes_in_double ? 16 : 8));
   }
@@ -165,9 +187,9 @@ void Walk::prepare() {
   if (decision.compresses) stage("coil compression", mixing, 0, true);
   if (!decision.finds_maps) return;
   host.hold("sensitivity maps found", voxels_ * coils() * 8);
-  const MapsCost maps =
-      maps_cost(scan_.matrix_size, scan_.samples.all, out_.coils, map_method(settings.coils.maps),
-                scan_.calibration_sampled, settings.coils.estimation);
+  const MapsCost maps = maps_cost(
+      scan_.matrix_size, scan_.calibration_samples > 0 ? scan_.calibration_samples : scan_.samples.all,
+      out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation);
   host.hold_briefly("calibration", maps.scratch_bytes);
   stage("sensitivity maps", maps.work, 0, true);
 }
@@ -373,7 +395,7 @@ void Walk::companion() {
   // The model is still there; the coils and maps are the same.
   if (!gpu_) out_.host.release(kept_);
   ScanSizes same_coils = scan_;
-  same_coils.noise_samples = 0;
+  same_coils.noise_samples = same_coils.calibration_samples = 0;
   same_coils.has_field_map = same_coils.has_sample_time = false;
   same_coils.coils = out_.coils;
   same_coils.has_maps = out_.coil_decision.uses_maps();
@@ -401,7 +423,10 @@ ScanSizes sizes_of(const Scan& scan) {
   if (sizes.coils > 1)
     sizes.calibration_sampled =
         scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
+  sizes.told_apart = field_told_apart(scan);
   sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
+  sizes.calibration_samples = scan.calibration ? scan.calibration->kspace.sample_count() : 0;
+  sizes.cropped_matrix_size = scan.cropped_matrix_size;
   sizes.has_maps = scan.sensitivity_maps.has_value();
   sizes.has_field_map = scan.field_map.has_value();
   sizes.has_sample_time = scan.sample_time_s.has_value();
@@ -409,11 +434,51 @@ ScanSizes sizes_of(const Scan& scan) {
   return sizes;
 }
 
+ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
+  for (int axis = 0; axis < 3; ++axis)
+    sizes.told_apart[axis] *= static_cast<double>(sizes.matrix_size[axis]) / matrix_size[axis];
+  sizes.is_enlarged = sizes.is_enlarged || sizes.matrix_size != matrix_size;
+  for (int axis = 0; axis < 3; ++axis)
+    if (sizes.matrix_size[axis] != matrix_size[axis])
+      sizes.cropped_matrix_size[axis] = sizes.matrix_size[axis];
+  sizes.matrix_size = matrix_size;
+  return sizes;
+}
+
+ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
+  ScanSizes sizes = sizes_of(scan);
+  if (!looks_beyond_fov(settings) || sizes.told_apart == own_field || !bound_to_fov(scan, settings).empty())
+    return sizes;
+  const auto object = object_beyond_fov(scan, sizes.told_apart);
+  return on_larger_matrix(std::move(sizes), object.matrix_size);
+}
+
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
   ScanSizes sizes = scan;
-  sizes.matrix_size = in_order(long_axes_first(scan.matrix_size), scan.matrix_size);
+  const AxisOrder order = long_axes_first(scan.matrix_size);
+  sizes.matrix_size = in_order(order, scan.matrix_size);
+  sizes.told_apart = in_order(order, scan.told_apart);
+  sizes.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   return Walk(sizes, how)();
 }
+
+namespace {
+
+/// Whether the next image of the same trajectory finds the product of a stage made: what depends on the trajectory,
+/// and on the CPU the model too, where it has the maps of the file.
+bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
+             const EstimateSettings& how) {
+  const auto* method = least_squares(how.settings);
+  if (stage == "density compensation") return true;
+  if (method == nullptr || (scan.has_field_map && scan.has_sample_time)) return false;
+  if (stage == "Q") return true;
+  const auto* roughness = std::get_if<RoughnessPenalty>(&method->regularizer);
+  const bool keeps_model =
+      how.device.is_cpu() && !made.coil_decision.finds_maps && !(roughness && roughness->prior);
+  return keeps_model && (stage == "transfer function" || stage == "largest eigenvalue");
+}
+
+}  // namespace
 
 double Prediction::seconds() const {
   double sum = other_seconds;
@@ -440,7 +505,9 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
            host.speedup});
     before += seconds;
     result.stages.push_back({stage.name, seconds});
+    if (is_kept(stage.name, scan, made, how)) result.once_seconds += seconds;
   }
+  result.images = how.images;
   result.iterations_seconds =
       made.solves * std::max(0, made.most_iterations - made.iterations) * device.seconds(made.iteration);
   return result;

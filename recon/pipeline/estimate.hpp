@@ -15,6 +15,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/services.hpp"
+#include "recon/pipeline/surroundings.hpp"
 
 namespace fhd {
 
@@ -23,25 +24,40 @@ struct ScanSizes {
   std::array<int, 3> matrix_size{1, 1, 1};
   SampleCount samples;  ///< x == 0: not known how many positions differ
   std::int64_t coils = 0;
-  std::int64_t readout_length = 0;  ///< 0: not known
-  std::int64_t noise_samples = 0;   ///< of each coil
+  std::int64_t readout_length = 0;                  ///< 0: not known
+  std::int64_t noise_samples = 0;                   ///< of each coil
+  std::int64_t calibration_samples = 0;             ///< of each coil, of a reference for the maps alone
+  std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< of the image; 0: not cropped on that axis
   bool has_maps = false, has_field_map = false, has_sample_time = false;
   bool in_double = false;                     ///< k-space and maps are held in double too
+  FieldFactors told_apart = own_field;        ///< field_told_apart, of this matrix
+  bool is_enlarged = false;                   ///< this matrix holds what lies beyond the FOV
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;
 
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
+  double image_voxels() const {
+    double count = 1;
+    for (int axis = 0; axis < 3; ++axis)
+      count *= cropped_matrix_size[axis] > 0 ? cropped_matrix_size[axis] : matrix_size[axis];
+    return count;
+  }
 };
 ScanSizes sizes_of(const Scan& scan);
+/// On the matrix that holds the object (prepare_matrix).
+ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
+/// On the matrix that is reconstructed with these settings: looks beyond the FOV where they do.
+ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 
-/// Where and how one image is made, as far as it costs something.
+/// Where and how images are made, as far as it costs something.
 struct EstimateSettings {
   Settings settings{};
   Device device{};                      ///< of the reconstruction
   const Verifier* verifier = nullptr;   ///< null: no certificate
   const Settings* companion = nullptr;  ///< of the gridded image made beside it; null: none
   std::int64_t coils_at_once = 0;       ///< 0: all
+  std::int64_t images = 1;              ///< alike, made one after the other; all wait to be written together
 };
 
 /// Arrays that the walk meets: what is held now, and at most together.
@@ -119,6 +135,11 @@ struct Prediction {
   double iterations_seconds = 0;  ///< what the iterations up to the limit take more than the expected ones
   double seconds() const;         ///< all of it, with the expected number of iterations
   double seconds_at_limit() const { return seconds() + iterations_seconds; }
+  double once_seconds = 0;  ///< of these, what later images of the same trajectory find made
+  std::int64_t images = 1;
+  double seconds_of_all() const {
+    return seconds() + static_cast<double>(images - 1) * (seconds() - once_seconds);
+  }
 };
 /// `host`: rates of the CPU, for what a GPU leaves to it.
 Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const MachineRates& device,

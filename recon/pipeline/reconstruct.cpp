@@ -129,14 +129,21 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   return result;
 }
 
-/// The same, with axes of one voxel last on the way.
+/// The same on the matrix that holds the object, with axes of one voxel last on the way.
 template <class T>
-Reconstruction reconstruct_in_order(const Scan& scan, const Context& context, Kept<T>& kept) {
+Reconstruction reconstruct_in_order(const Scan& measured, const Context& context, Kept<T>& kept) {
+  auto larger = prepare_matrix(measured, context);
+  const Scan& scan = larger ? *larger : measured;
   const AxisOrder order = long_axes_first(scan.geometry.matrix_size);
-  if (keeps_axes(order)) return reconstruct_scan(scan, context, kept);
-  auto result = reconstruct_scan(in_order(order, scan), context, kept);
-  result.image = in_order(inverse(order), std::move(result.image));
-  if (result.prepared) result.prepared = in_order(inverse(order), std::move(*result.prepared));
+  Reconstruction result;
+  if (keeps_axes(order)) {
+    result = reconstruct_scan(scan, context, kept);
+  } else {
+    result = reconstruct_scan(in_order(order, scan), context, kept);
+    result.image = in_order(inverse(order), std::move(result.image));
+    if (result.prepared) result.prepared = in_order(inverse(order), std::move(*result.prepared));
+  }
+  if (!result.prepared) result.prepared = std::move(larger);
   return result;
 }
 

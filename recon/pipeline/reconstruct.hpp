@@ -1,7 +1,7 @@
 #pragma once
 // Scan + settings -> image + report: the whole way. Each step is a function in a file of this folder:
 //
-//     prepare (coils, samples) -> model (E, E^H E, terms) -> solve -> verify -> finish (crop)
+//     prepare (matrix, coils, samples) -> model (E, E^H E, terms) -> solve -> verify -> finish (crop)
 #include <memory>
 #include <optional>
 
@@ -17,7 +17,7 @@ struct Reconstruction {
   Image image;
   Report report;
   DiagnosticImages diagnostic_images;
-  /// The scan with the coils and maps that were used, where these are not its own: for a further
+  /// The scan with the matrix, coils and maps that were used, where these are not its own: for a further
   /// reconstruction that is to use the same (CoilSettings::as_they_are).
   std::optional<Scan> prepared;
 };

@@ -13,6 +13,12 @@
 
 namespace fhd {
 
+// --- surroundings.cpp ---
+
+/// The scan on a larger matrix, to be cropped, where the object reaches beyond the field of view and the samples
+/// tell it apart; empty where it stays as it is. Said in a note and the stage "surroundings".
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context);
+
 // --- prepare_coils.cpp ---
 
 /// Coils left out when all their samples are zero, whitened, compressed, maps found, as the settings say; empty

@@ -44,7 +44,8 @@ void check_swapped_axes(const std::string& path, const DiagnosisSettings& settin
                         const io::ScanSummary& summary, Findings& findings);
 /// Several slices at one place, or unequally spaced.
 void check_positions(const io::ScanSummary& summary, const std::vector<Geometry>& slices, Findings& findings);
-void check_memory(const io::ScanSummary& summary, std::size_t memory_bytes, Findings& findings);
+/// Of a file whose volumes can be read.
+void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Findings& findings);
 void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings);
 
 // --- What they measure with

@@ -130,9 +130,9 @@ std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& 
   }
   const auto& summary = file->summary();
   add_summary(summary, findings);
-  check_memory(summary, settings.memory_bytes, findings);
   if (settings.prior) check_prior(*settings.prior, summary.geometry, findings);
   const auto slices = diagnose_volumes(*file, findings);
+  if (settings.cost && settings.memory_bytes > 0 && !slices.empty()) check_memory(*file, settings, findings);
   if (slices.empty())
     check_swapped_axes(path, settings, summary, findings);
   else

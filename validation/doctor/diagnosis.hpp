@@ -2,6 +2,7 @@
 // The input doctor: what a scan holds, what had to be inferred, and what looks wrong, in words, before any
 // time is spent on a reconstruction.
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,10 +25,19 @@ struct Finding {
   std::string remedy;  ///< the option or the change of the file that answers it; may be empty
 };
 
+/// Of all images of a scan.
+struct ReconstructionCost {
+  double bytes = 0;
+  std::string text;       ///< images, time and memory
+  std::string available;  ///< memory of this machine
+};
+
 struct DiagnosisSettings {
   io::ReadOptions options;
   std::optional<Volume> prior;   ///< the image meant for --prior
   std::size_t memory_bytes = 0;  ///< of this machine; 0: not compared
+  /// What a reconstruction takes, as `fhd plan` says it; empty: not judged.
+  std::function<ReconstructionCost(io::ScanFile&)> cost{};
 };
 
 /// Findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: readouts

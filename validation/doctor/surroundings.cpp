@@ -4,17 +4,10 @@
 #include <algorithm>
 
 #include "recon/error.hpp"
-#include "recon/pipeline/estimate.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
-namespace {
-
-std::string gibibytes(double bytes) { return fmt::format("{:.2g} GiB", bytes / (1 << 30)); }
-
-}  // namespace
-
 void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings) {
   try {
     Volume covered = prior;
@@ -40,29 +33,23 @@ void check_prior(const Volume& prior, const Geometry& geometry, Findings& findin
   }
 }
 
-void check_memory(const io::ScanSummary& summary, std::size_t memory_bytes, Findings& findings) {
-  if (memory_bytes == 0) return;
-  ScanSizes sizes;
-  sizes.matrix_size = summary.geometry.matrix_size;
-  sizes.samples.all = summary.samples_per_scan;
-  sizes.coils = summary.coil_count;
-  sizes.has_maps = summary.has_sensitivity_maps;
-  LeastSquares gridded;
-  gridded.transform.kind = TransformKind::gridded;
-  const auto plan = estimate(sizes, {Settings{gridded}}).host;
-  const double images = 8.0 * static_cast<double>(summary.geometry.voxel_count()) *
-                        static_cast<double>(summary.slice_count * summary.repetition_count);
-  const double needed = static_cast<double>(plan.peak_bytes()) + images;
-  const auto available = static_cast<double>(memory_bytes);
-  const auto text = fmt::format("about {} of the machine's {}", gibibytes(needed), gibibytes(available));
-  if (needed > available)
-    findings.add(Severity::problem, "memory", "A reconstruction takes " + text + ".",
-                 "fewer --slices or --repetitions, a smaller --matrix or --compress");
-  else if (needed > 0.7 * available)
-    findings.add(Severity::warning, "memory", "A reconstruction takes " + text + ".",
-                 "close other programs, or take fewer --slices or --repetitions");
-  else
-    findings.add(Severity::ok, "memory", "A reconstruction takes " + text + ".");
+void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Findings& findings) {
+  try {
+    const auto cost = settings.cost(file);
+    const auto available = static_cast<double>(settings.memory_bytes);
+    const auto text = fmt::format("A reconstruction takes about {}, of {} that the machine has.", cost.text,
+                                  cost.available);
+    if (cost.bytes > available)
+      findings.add(Severity::problem, "memory", text,
+                   "fewer --slices or --repetitions, a smaller --matrix or --compress");
+    else if (cost.bytes > 0.7 * available)
+      findings.add(Severity::warning, "memory", text,
+                   "close other programs, or take fewer --slices or --repetitions");
+    else
+      findings.add(Severity::ok, "memory", text);
+  } catch (const Error& error) {
+    findings.list.push_back(finding_of(Severity::warning, "memory", error.what()));
+  }
 }
 
 }  // namespace fhd::doctor

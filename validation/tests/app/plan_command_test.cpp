@@ -4,6 +4,8 @@
 #include <sstream>
 #include <vector>
 
+#include "data/simulate.hpp"
+#include "io/scan/scan_file.hpp"
 #include "validation/tests/program.hpp"
 
 namespace {
@@ -119,8 +121,71 @@ TEST_F(Plan, is_what_happens_in_memory_and_time) {
     }
     EXPECT_LE(std::abs(outcome.planned_bytes - outcome.bytes), 0.15 * outcome.bytes)
         << what << ": " << outcome.planned_bytes << " bytes planned, " << outcome.bytes << " taken";
-    EXPECT_TRUE(outcome.times_agree()) << what << ": " << outcome.planned_seconds << " s planned, "
-                                       << outcome.seconds << " s taken";
+    EXPECT_TRUE(outcome.times_agree())
+        << what << ": " << outcome.planned_seconds << " s planned, " << outcome.seconds << " s taken";
+  }
+}
+
+TEST_F(Plan, check_and_recon_say_the_same_of_all_slices_and_repetitions) {
+  for (const bool with_maps : {false, true})
+    for (const double object_scale : {1.0, 1.4}) {
+      fhd::data::SimulationSettings settings;
+      settings.trajectory.matrix_size = {48, 48, 1};
+      settings.coil_count = 4;
+      settings.object_scale = object_scale;
+      fhd::io::ScanSeries series{2, 3, 0, {}};
+      series.scans.assign(6, fhd::data::simulate(settings).scan);
+      if (!with_maps)
+        for (auto& scan : series.scans) scan.sensitivity_maps.reset();
+      fhd::io::write_scan(path("scan.h5"), fhd::io::ScanFormat::fhd, series);
+      const auto planned_line = [&] {
+        const auto out = text("out");
+        const auto at = out.find("planned   ");
+        return at == std::string::npos ? "none" : out.substr(at + 10, out.find('\n', at) - at - 10);
+      };
+      const Json json = plan(path("scan.h5"));
+      const double one = json["seconds"].get<double>(), all = json["seconds_of_all"].get<double>();
+      EXPECT_LT(all, 6 * one) << "Q is made once";
+      EXPECT_GE(all, 3 * one);
+      ASSERT_EQ(run("plan --device cpu " + path("scan.h5")), 0) << text("err");
+      const std::string planned = planned_line();
+      EXPECT_TRUE(planned.starts_with("6 images: ")) << planned;
+      ASSERT_EQ(run("check " + path("scan.h5")), 0) << text("out");
+      EXPECT_NE(text("out").find("takes about " + planned + ", of "), std::string::npos) << planned << "\n"
+                                                                                         << text("out");
+      ASSERT_EQ(run("recon --device cpu -o " + path("result") + " " + path("scan.h5")), 0) << text("err");
+      EXPECT_EQ(planned_line(), planned);
+      for (const auto& stage : Json::parse(text("result.json"))["images"][1]["stages"])
+        EXPECT_NE(stage["name"], "Q");
+      ASSERT_EQ(run("plan --device cpu --slices 1 --repetitions 0 " + path("scan.h5")), 0) << text("err");
+      EXPECT_TRUE(planned_line().starts_with("1 image: ")) << planned_line();
+    }
+}
+
+TEST_F(Plan, is_the_memory_of_many_images_of_a_larger_matrix_and_of_a_calibration) {
+  // Little in this process: what is measured of another begins with a copy of it.
+  fhd::data::SimulationSettings settings;
+  settings.coil_count = 2;
+  settings.trajectory.readout_count = 16;
+  {
+    fhd::io::ScanSeries series{8, 8, 0, {}};
+    series.scans.assign(64, fhd::data::simulate(settings).scan);
+    fhd::io::write_scan(path("series.h5"), fhd::io::ScanFormat::fhd, series);
+  }
+  settings.coil_count = 8;
+  settings.trajectory.readout_count = 0;
+  fhd::io::ScanSeries calibrated{1, 1, 0, {fhd::data::simulate(settings).scan}};
+  calibrated.scans[0].sensitivity_maps.reset();
+  calibrated.scans[0].calibration =
+      fhd::Calibration{calibrated.scans[0].trajectory, calibrated.scans[0].kspace};
+  fhd::io::write_scan(path("calibrated.h5"), fhd::io::ScanFormat::fhd, calibrated);
+  simulate("larger", "--matrix 128 --coils 8 --object-scale 1.5 --no-maps");
+  for (const char* name : {"series.h5", "calibrated.h5", "larger.h5"}) {
+    double bytes = 0, seconds = 0;
+    const double planned = plan(path(name))["peak_bytes"].get<double>();
+    report(path(name), bytes, seconds);
+    EXPECT_LE(std::abs(planned - bytes), 0.15 * bytes)
+        << name << ": " << planned << " bytes planned, " << bytes << " taken";
   }
 }
 

@@ -152,7 +152,7 @@ TEST(Estimate, sizes_beyond_any_machine_do_not_overflow) {
   monster.samples.all = 1'000'000'000'000;
   monster.coils = 128;
   std::vector<Settings> ways = every_way();
-  ways.push_back({LeastSquares{}});
+  ways.emplace_back();
   for (const Settings& settings : ways) {
     const Prediction prediction = predict(monster, {settings}, even_rates(), even_rates());
     EXPECT_TRUE(std::isfinite(prediction.seconds()));

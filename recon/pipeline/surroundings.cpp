@@ -1,0 +1,368 @@
+#include "recon/pipeline/surroundings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "recon/array/fft.hpp"
+#include "recon/coils/calibration.hpp"
+#include "recon/coils/compression.hpp"
+#include "recon/coils/lattice.hpp"
+#include "recon/coils/maps.hpp"
+#include "recon/coils/noise.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/steps.hpp"
+
+namespace fhd {
+namespace {
+
+/// Of the energy along an axis, over its mean inside the FOV. A sharp edge, blurred by the window over k-space, falls
+/// to this within `blur_of_edge` / radius (measured on heads of nine sizes: to 0.01 FOV). What reaches just this is
+/// part of the object where it is next to `certain` times as much: at the end of the field, samples that are missing
+/// in the corners of k-space leave as much as 2 %.
+constexpr double least_energy = 0.01, certain = 3, blur_of_edge = 0.66;
+/// Of the noise: sums over the voxels of a plane scatter by some tenths of it.
+constexpr double above_noise = 2;
+
+/// Of the image of low resolution, in cycles per field that is told apart.
+int largest_radius(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 16 : 24; }
+std::int64_t most_coils(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 2 : 4; }
+
+std::array<int, 3> field_matrix(const std::array<int, 3>& matrix_size, const FieldFactors& factors) {
+  std::array<int, 3> result;
+  for (int axis = 0; axis < 3; ++axis)
+    result[axis] = static_cast<int>(std::lround(matrix_size[axis] * factors[axis]));
+  return result;
+}
+
+/// Positions in cycles per `factors` times the FOV.
+Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
+  Trajectory result{trajectory.k};
+  const std::int64_t samples = trajectory.sample_count();
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t m = 0; m < samples && factors[axis] != 1; ++m)
+      result.k.data()[axis * samples + m] *= factors[axis];
+  return result;
+}
+
+/// The samples about the centre that an image of the field is made of, of few coils.
+CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
+  const auto field = field_matrix(scan.geometry.matrix_size, factors);
+  auto width = calibration_matrix(field, largest_radius(field));
+  for (int axis = 0; axis < 3; ++axis)
+    if (width[axis] > 1) width[axis] = static_cast<int>(std::ceil(width[axis] / factors[axis]));
+  auto centre = samples_inside(scan.trajectory, scan.kspace.values, width);
+  const std::int64_t most = most_coils(field);
+  if (scan.kspace.coil_count() > most && centre.trajectory.sample_count() > 0)
+    centre.kspace = apply_mixing(compress_to_count(centre.kspace, most).matrix, centre.kspace);
+  return centre;
+}
+
+/// Standard deviation of the noise of a sample, the root of the mean over coils.
+double noise_of(const Scan& scan) {
+  const auto covariance =
+      scan.noise ? noise_covariance(*scan.noise)
+                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  const std::int64_t coils = scan.kspace.coil_count();
+  double variance = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil) variance += covariance.values[coil * coils + coil].re;
+  return std::sqrt(variance / static_cast<double>(coils));
+}
+
+/// Values of one coil that is nothing but noise of the standard deviation `sigma`.
+Array<Complex<float>> pure_noise(std::int64_t samples, double sigma) {
+  std::mt19937 generator(1912);
+  std::normal_distribution<double> normal(0, sigma / std::sqrt(2.0));
+  Array<Complex<float>> values({1, samples});
+  for (auto& value : values) value = Complex<float>(Complex<double>(normal(generator), normal(generator)));
+  return values;
+}
+
+/// Energy of all coils in an image of the field, [z][y][x], in units of the samples, and its resolution.
+struct LowResolution {
+  Array<double> energy;
+  std::array<int, 3> matrix_size{}, radius{};
+  bool sampled = false;
+};
+LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<float>>& kspace,
+                             const std::array<int, 3>& matrix_size) {
+  const int least = least_calibration_radius(matrix_size);
+  double largest = 0;  // calibration_region divides by it
+  for (const auto& d : kspace) largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
+  if (largest == 0) return {};
+  const auto region =
+      calibration_region(in_field, kspace, matrix_size, largest_radius(matrix_size), least, least);
+  auto images = windowed(region);
+  centred_fft(images, +1);
+  const auto n = region.matrix_size();
+  LowResolution result{Array<double>({n[2], n[1], n[0]}), n, region.radius, region.sampled};
+  for (std::int64_t i = 0; i < images.size(); ++i)
+    result.energy.data()[i % result.energy.size()] +=
+        norm(Complex<double>(images.data()[i])) * largest * largest;
+  return result;
+}
+
+/// Places from the centre to where energies on one side, over their threshold, fall to 1, of those that rise to
+/// `certain` further out: between two places they fall like an exponential.
+double reach_of(const std::vector<double>& above, int side) {
+  const int n = static_cast<int>(above.size()), centre = n / 2, end = side < 0 ? 0 : n - 1;
+  const auto at = [&](int i) { return above[static_cast<std::size_t>(i)]; };
+  int i = end;
+  while (i != centre && at(i) < certain) i -= side;
+  while (i != end && at(i + side) > 1) i += side;
+  if (i == end || !(at(i) > 1)) return std::abs(i - centre);
+  return std::abs(i - centre) + std::log(at(i)) / std::log(at(i) / at(i + side));
+}
+
+struct Seen {
+  std::array<AxisView, 3> views;
+  double energy_share = 0;
+};
+/// `noise`: energy that is not the object's, of the same voxels.
+Seen seen_in(const LowResolution& image, const Array<double>& noise, const FieldFactors& factors) {
+  const auto& n = image.matrix_size;
+  std::array<std::vector<double>, 3> along, noise_along;  // sums over the other axes
+  for (int axis = 0; axis < 3; ++axis) {
+    along[axis].resize(static_cast<std::size_t>(n[axis]));
+    noise_along[axis].resize(static_cast<std::size_t>(n[axis]));
+  }
+  const auto place = [&](int index, int axis) {
+    return static_cast<double>(index - n[axis] / 2) / n[axis] * factors[axis];
+  };
+  double inside = 0, outside = 0;
+  for_each_position(n, [&](const Position& at) {
+    const std::int64_t i = row_major(at, n);
+    bool is_inside = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      along[axis][static_cast<std::size_t>(at[axis])] += image.energy.data()[i];
+      noise_along[axis][static_cast<std::size_t>(at[axis])] += noise.data()[i];
+      is_inside = is_inside && std::abs(place(at[axis], axis)) <= 0.5;
+    }
+    (is_inside ? inside : outside) += image.energy.data()[i] - noise.data()[i];
+  });
+  Seen seen;
+  seen.energy_share = std::clamp(outside / (inside + outside), 0.0, 1.0);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (factors[axis] == 1) continue;
+    double mean = 0;
+    for (int i = 0; i < n[axis]; ++i)
+      if (std::abs(place(i, axis)) <= 0.5) mean += along[axis][static_cast<std::size_t>(i)];
+    mean /= n[axis] / factors[axis];
+    std::vector<double> above;  // the threshold
+    for (std::size_t i = 0; i < along[axis].size(); ++i)
+      above.push_back(along[axis][i] / std::max(least_energy * mean, above_noise * noise_along[axis][i]));
+    AxisView& view = seen.views[static_cast<std::size_t>(axis)];
+    view.told_apart = factors[axis] / 2;
+    view.blur = blur_of_edge * factors[axis] / image.radius[axis];
+    view.reach = std::max(reach_of(above, -1), reach_of(above, +1)) * factors[axis] / n[axis];
+  }
+  return seen;
+}
+
+/// Whether samples near a line of k-space along `axis` through `at` follow each other in steps of about 1, but for a
+/// tenth of the way from -reach to reach.
+bool is_dense_along(int axis, const Position& at, double reach, const Trajectory& trajectory,
+                    const std::array<int, 3>& matrix_size) {
+  constexpr double nearby = 0.75, longest_step = 1.3, most_missing = 0.1;
+  const std::int64_t samples = trajectory.sample_count();
+  const double* k = trajectory.k.data();
+  std::vector<double> places{-reach, reach};
+  for (std::int64_t m = 0; m < samples; ++m) {
+    bool is_near = std::abs(k[axis * samples + m]) < reach;
+    for (int other = 0; other < 3; ++other)
+      is_near = is_near && (other == axis || matrix_size[other] == 1 ||
+                            std::abs(k[other * samples + m] - at[other]) <= nearby);
+    if (is_near) places.push_back(k[axis * samples + m]);
+  }
+  std::sort(places.begin(), places.end());
+  double missing = 0;
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (const double step = places[i] - places[i - 1]; step > longest_step) missing += step;
+  return missing <= most_missing * 2 * reach;
+}
+
+/// Whether the samples about the centre determine an image of the field: in a ball, and along lines through it, since
+/// one turn of a spiral may lie near two integer positions, and yet two steps from the next.
+bool is_dense(const Trajectory& trajectory, const FieldFactors& factors,
+              const std::array<int, 3>& matrix_size) {
+  const auto field = field_matrix(matrix_size, factors);
+  const auto scaled = in_field(trajectory, factors);
+  if (!calibration_is_sampled(scaled, field)) return false;
+  std::array<int, 3> radius;
+  for (int axis = 0; axis < 3; ++axis)
+    radius[axis] = std::min(least_calibration_radius(field), (field[axis] - 1) / 2);
+  for (int axis = 0; axis < 3; ++axis)
+    for (int other = 0; other < 3 && factors[axis] != 1; ++other)
+      for (const int third : {-2, -1, 0, 1, 2}) {
+        if (other == axis || (third != 0 && radius[other] == 0)) continue;
+        Position at{};
+        at[other] = third * radius[other] / 3;
+        const double reach = radius[axis] * std::sqrt(1 - third * third / 9.0);
+        if (!is_dense_along(axis, at, reach, scaled, field)) return false;
+      }
+  return true;
+}
+
+/// Whether the positions along an axis differ by whole numbers: lines or planes of a Cartesian axis.
+bool has_whole_steps(const Trajectory& trajectory, int axis) {
+  const std::int64_t samples = trajectory.sample_count();
+  const double* k = trajectory.k.data() + axis * samples;
+  return std::all_of(k, k + samples,
+                     [&](double at) { return std::abs(at - k[0] - std::rint(at - k[0])) <= 1e-3; });
+}
+
+/// The next even number of small prime factors, or the one before where that is more than `most`.
+int even_size(double wanted, int most) {
+  const auto is_good = [](int n) { return n % 2 == 0 && good_fft_size(n) == n; };
+  int size = std::max(2, static_cast<int>(std::ceil(wanted - 1e-9)));
+  while (!is_good(size)) ++size;
+  if (size > most)
+    for (size = most; !is_good(size);) --size;
+  return size;
+}
+
+}  // namespace
+
+FieldFactors field_told_apart(const Scan& scan) {
+  const auto& matrix = scan.geometry.matrix_size;
+  const auto centre =
+      samples_inside(scan.trajectory, {}, calibration_matrix(matrix, least_calibration_radius(matrix)));
+  FieldFactors factors = own_field;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int cropped = scan.cropped_matrix_size[axis];
+    if (matrix[axis] > 1 && (cropped == 0 || cropped == matrix[axis]) &&
+        !has_whole_steps(centre.trajectory, axis))
+      factors[axis] = 2;
+  }
+  const bool dense = factors != own_field && is_dense(centre.trajectory, factors, matrix) &&
+                     (!scan.calibration || is_dense(scan.calibration->trajectory, factors, matrix));
+  return dense ? factors : own_field;
+}
+
+std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
+                                     const std::array<AxisView, 3>& views) {
+  constexpr double beyond = 0.01;
+  std::array<int, 3> result = matrix_size;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto& [told_apart, reach, blur] = views[static_cast<std::size_t>(axis)];
+    if (!(reach - blur > 0.5 + beyond && told_apart > 0.5)) continue;
+    const double factor = std::min({2.0, 2 * told_apart, std::ceil(2 * reach * 8) / 8});
+    result[axis] = std::max(matrix_size[axis], even_size(factor * matrix_size[axis], 2 * matrix_size[axis]));
+  }
+  return result;
+}
+
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart) {
+  const auto& matrix = scan.geometry.matrix_size;
+  const auto field = field_matrix(matrix, told_apart);
+  const CentralSamples centre = centre_of(scan, told_apart);
+  const auto trajectory = in_field(centre.trajectory, told_apart);
+  ObjectBeyondFov object{matrix};
+  if (centre.trajectory.sample_count() == 0) return object;
+  const auto image = low_resolution(trajectory, centre.kspace, field);
+  if (!image.sampled) return object;
+  Array<double> noise(image.energy.shape());
+  if (matrix_for_object(matrix, seen_in(image, noise, told_apart).views) == matrix) return object;
+
+  const double sigma = noise_of(scan);
+  if (sigma > 0)
+    noise = low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field).energy;
+  for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
+  const Seen seen = seen_in(image, noise, told_apart);
+  object.matrix_size = matrix_for_object(matrix, seen.views);
+  object.energy_share = seen.energy_share;
+  return object;
+}
+
+LookCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
+                   std::int64_t samples, std::int64_t coils) {
+  const auto field = field_matrix(matrix_size, told_apart);
+  const MapsCost region =
+      calibration_cost(field, largest_radius(field), samples, std::min(coils, most_coils(field)), true);
+  return {region.work + (coils > most_coils(field) ? mixing_work(coils, samples) : Work{}),
+          static_cast<double>(region.scratch_bytes)};
+}
+
+bool looks_beyond_fov(const Settings& settings) {
+  return settings.surroundings == Surroundings::automatic && least_squares(settings) != nullptr;
+}
+
+std::string bound_to_fov(const Scan& scan, const Settings& settings) {
+  const std::int64_t coils = scan.kspace.coil_count();
+  if (decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
+          .maps_from_scan)
+    return "its sensitivity maps end there; settings.coils.maps = espirit finds larger ones";
+  return scan.field_map ? "its field map ends there" : "";
+}
+
+Scan on_larger_matrix(const Scan& scan, const std::array<int, 3>& matrix_size) {
+  Scan larger = scan;
+  larger.sensitivity_maps.reset();
+  FieldFactors factors;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int own = scan.geometry.matrix_size[axis];
+    factors[axis] = static_cast<double>(matrix_size[axis]) / own;
+    if (matrix_size[axis] == own) continue;
+    larger.geometry.matrix_size[axis] = matrix_size[axis];
+    larger.geometry.fov_mm[axis] *= factors[axis];
+    larger.cropped_matrix_size[axis] = own;
+  }
+  larger.trajectory = in_field(scan.trajectory, factors);
+  if (larger.calibration) larger.calibration->trajectory = in_field(scan.calibration->trajectory, factors);
+  return larger;
+}
+
+namespace {
+
+/// "x and y" of the axes on which the matrices differ.
+std::string differing_axes(const std::array<int, 3>& a, const std::array<int, 3>& b) {
+  std::vector<std::string> names;
+  for (int axis = 0; axis < 3; ++axis)
+    if (a[axis] != b[axis]) names.emplace_back(1, "xyz"[axis]);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+std::string in_words(const std::array<int, 3>& n) {
+  return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
+}
+
+}  // namespace
+
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
+  if (!looks_beyond_fov(context.settings)) return std::nullopt;
+  const auto told_apart = field_told_apart(scan);
+  if (told_apart == own_field) return std::nullopt;
+  Journal& journal = context.journal;
+  const auto& matrix = scan.geometry.matrix_size;
+  ObjectBeyondFov object;
+  journal.stage("surroundings", [&] { object = object_beyond_fov(scan, told_apart); });
+  // Rounding may differ between processes: the first one decides.
+  std::array<double, 4> decided{};
+  if (context.processes().rank() == 0)
+    decided = {double(object.matrix_size[0]), double(object.matrix_size[1]), double(object.matrix_size[2]),
+               object.energy_share};
+  context.processes().sum(decided.data(), 4);
+  const std::array<int, 3> larger{static_cast<int>(decided[0]), static_cast<int>(decided[1]),
+                                  static_cast<int>(decided[2])};
+  if (larger == matrix) return std::nullopt;
+
+  const std::string found = "the object reaches beyond the field of view along " +
+                            differing_axes(matrix, larger) + " (" + short_number(100 * decided[3]) +
+                            " % of its energy at low resolution)";
+  const std::string bound = bound_to_fov(scan, context.settings);
+  if (!bound.empty()) {
+    journal.note(found + ", but is reconstructed within it, because " + bound);
+    return std::nullopt;
+  }
+  journal.note(found + ": reconstructed on " + in_words(larger) + " voxels and cropped to " +
+               in_words(matrix));
+  journal.setting("surroundings", in_words(larger));
+  return on_larger_matrix(scan, larger);
+}
+
+}  // namespace fhd

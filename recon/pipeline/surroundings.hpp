@@ -1,0 +1,58 @@
+#pragma once
+// Tissue beyond the field of view. The model has voxels inside it alone, so that what lies outside leaves a
+// bright edge and streaks. Where the samples are dense enough to tell it apart, a larger matrix of the same voxels
+// explains it, and the image is cropped.
+#include <array>
+#include <string>
+
+#include "recon/array/work.hpp"
+#include "recon/domain/scan.hpp"
+#include "recon/domain/settings.hpp"
+
+namespace fhd {
+
+/// Of the FOV along each axis, >= 1.
+using FieldFactors = std::array<double, 3>;
+inline constexpr FieldFactors own_field{1, 1, 1};
+
+/// The field that the centre of k-space is dense enough for: 2 along every axis but those of one voxel, of Cartesian
+/// steps, or cropped already (readout oversampling); `own_field` where it is not dense enough for all of them at
+/// once. A reference for the sensitivity maps must be as dense.
+FieldFactors field_told_apart(const Scan& scan);
+
+/// What an image of low resolution shows along one axis. Lengths in FOVs, from its centre.
+struct AxisView {
+  double told_apart = 0.5;  ///< the image ends here; 0.5: it shows nothing beyond the FOV
+  double reach = 0;         ///< outermost place with a signal above noise and leakage
+  double blur = 0;          ///< of the low resolution: a sharp edge seems to reach so much further
+};
+/// The matrix that holds the object, of the same voxels: even numbers of small prime factors, at most twice the
+/// matrix, along axes where the object reaches beyond the FOV by 1 % of it; elsewhere `matrix_size`.
+std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
+                                     const std::array<AxisView, 3>& views);
+
+struct ObjectBeyondFov {
+  std::array<int, 3> matrix_size{};  ///< that holds the object; that of the scan where it fits
+  double energy_share = 0;           ///< of the object, beyond the FOV, at low resolution
+};
+/// Looks at the field `told_apart` through the centre of k-space of two (in 2D four) virtual coils: an image by
+/// least squares (calibration_region), in which a signal counts above 1 % of the mean energy inside the FOV and above
+/// twice the noise, that of the noise readouts or of the edge of k-space. On the CPU.
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart);
+
+/// Of object_beyond_fov, of `samples` in all.
+struct LookCost {
+  Work work;
+  double scratch_bytes = 0;
+};
+LookCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
+                   std::int64_t samples, std::int64_t coils);
+
+/// Whether these settings ask for the look.
+bool looks_beyond_fov(const Settings& settings);
+/// What keeps a scan on its matrix with these settings: "its sensitivity maps end there"; empty where nothing does.
+std::string bound_to_fov(const Scan& scan, const Settings& settings);
+/// The scan on a matrix of the same voxels about the same centre, cropped to its own; without its maps.
+Scan on_larger_matrix(const Scan& scan, const std::array<int, 3>& matrix_size);
+
+}  // namespace fhd
