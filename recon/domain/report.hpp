@@ -68,7 +68,7 @@ struct Misfit {
 /// A change of the model along which the samples left over point: d - E rho ~ amount dE/da rho.
 struct ModelChange {
   std::string what;   ///< "gradient delay", ...
-  double amount = 0;  ///< in `unit`; a lower bound: what a new image would absorb of it is not taken off
+  double amount = 0;  ///< in `unit`; a first step: right in sign, and within a factor of a few
   std::string unit;
   double share = 0;       ///< of |d - E rho|^2 that it explains, noise taken off
   double deviations = 0;  ///< the step in standard deviations of what noise makes of it; 0 where not known
@@ -87,7 +87,8 @@ struct Verdict {
   Judgement judgement = Judgement::untested;
   std::string sentence;  ///< why, for a reader
   std::string cause;     ///< the likeliest of unexplained data; empty: not known, or not sought
-  /// sqrt(sum (|d - E rho|^2 - noise) / sum |d|^2) over the shells with more values than unknowns.
+  /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
+  /// lambda takes off the image.
   double unexplained = 0;
   double tested = 0;          ///< share of sum |d|^2 in these shells
   double chi_squared = 0;     ///< of the same shells, 1: noise; 0 where the noise is not known
