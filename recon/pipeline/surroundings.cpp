@@ -327,11 +327,17 @@ std::string differing_axes(const std::array<int, 3>& a, const std::array<int, 3>
   return text;
 }
 
-std::string in_words(const std::array<int, 3>& n) {
+std::string sizes_in_words(const std::array<int, 3>& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + (n[2] > 1 ? " x " + std::to_string(n[2]) : "");
 }
 
 }  // namespace
+
+std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
+  return "the object reaches beyond the field of view along " +
+         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
+         " % of its energy at low resolution)";
+}
 
 std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
@@ -347,21 +353,19 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
     decided = {double(object.matrix_size[0]), double(object.matrix_size[1]), double(object.matrix_size[2]),
                object.energy_share};
   context.processes().sum(decided.data(), 4);
-  const std::array<int, 3> larger{static_cast<int>(decided[0]), static_cast<int>(decided[1]),
-                                  static_cast<int>(decided[2])};
+  for (int axis = 0; axis < 3; ++axis) object.matrix_size[axis] = static_cast<int>(decided[axis]);
+  object.energy_share = decided[3];
+  const auto& larger = object.matrix_size;
   if (larger == matrix) return std::nullopt;
 
-  const std::string found = "the object reaches beyond the field of view along " +
-                            differing_axes(matrix, larger) + " (" + short_number(100 * decided[3]) +
-                            " % of its energy at low resolution)";
-  const std::string bound = bound_to_fov(scan, context.settings);
+  const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
     journal.note(found + ", but is reconstructed within it, because " + bound);
     return std::nullopt;
   }
-  journal.note(found + ": reconstructed on " + in_words(larger) + " voxels and cropped to " +
-               in_words(matrix));
-  journal.setting("surroundings", in_words(larger));
+  journal.note(found + ": reconstructed on " + sizes_in_words(larger) + " voxels and cropped to " +
+               sizes_in_words(matrix));
+  journal.setting("surroundings", sizes_in_words(larger));
   return on_larger_matrix(scan, larger);
 }
 

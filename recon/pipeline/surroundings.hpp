@@ -39,6 +39,9 @@ struct ObjectBeyondFov {
 /// least squares (calibration_region), in which a signal counts above 1 % of the mean energy inside the FOV and above
 /// twice the noise, that of the noise readouts or of the edge of k-space. On the CPU.
 ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart);
+/// "the object reaches beyond the field of view along y (12 % of its energy at low resolution)", of a scan of this
+/// smaller matrix.
+std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size);
 
 /// Of object_beyond_fov, of `samples` in all.
 struct LookCost {

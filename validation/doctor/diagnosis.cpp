@@ -112,6 +112,7 @@ std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length) {
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
     check_signal(scan, energy, readout_length, findings);
     check_spikes(scan, findings);
+    check_surroundings(scan, readout_length, findings);
     check_readouts(scan, energy, readout_length, findings);
   }
   check_maps(scan, findings);

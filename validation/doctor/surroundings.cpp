@@ -1,13 +1,75 @@
-// What a reconstruction needs beside the scan: memory, and the prior image meant for it.
+// What lies around a scan: the object beyond the field of view, the memory that a reconstruction needs, the prior image
+// meant for it.
+#include "recon/pipeline/surroundings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "io/scan/object_extent.hpp"
 #include "recon/error.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
+namespace {
+
+/// Lengths of the object in FOVs, to about a third, from some readouts of some coils; 0 where not known.
+std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_length) {
+  const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  if (readout_length < 2 || samples % readout_length != 0) return {};
+  const auto readouts = samples / readout_length, used = std::min(readouts, io::ObjectExtent::most_readouts);
+  const auto kept = std::min(coils, io::ObjectExtent::most_coils);
+  io::ObjectExtent extent;
+  for (std::int64_t i = 0; i < used; ++i) {
+    const auto begin = i * readouts / used * readout_length, end = begin + readout_length;
+    auto centre = begin;
+    for (auto m = begin; m < end; ++m)
+      if (normalised_radius(scan, m) < normalised_radius(scan, centre)) centre = m;
+    const auto first = std::max(begin, centre - io::ObjectExtent::most_samples / 2),
+               last = std::min(end, first + io::ObjectExtent::most_samples);
+    io::ReadoutPart part;
+    for (auto m = first; m < last; ++m)
+      part.k.push_back(
+          {scan.trajectory.k[m], scan.trajectory.k[samples + m], scan.trajectory.k[2 * samples + m]});
+    for (std::int64_t coil = 0; coil < kept; ++coil)
+      for (auto m = first; m < last; ++m) part.values.push_back(scan.kspace.values[coil * samples + m]);
+    extent.add(part);
+  }
+  return extent.lengths();
+}
+
+}  // namespace
+
+void check_surroundings(const Scan& scan, std::int64_t readout_length, Findings& findings) {
+  const auto& matrix = scan.geometry.matrix_size;
+  const auto told_apart = field_told_apart(scan);
+  if (told_apart != own_field) {
+    const auto object = object_beyond_fov(scan, told_apart);
+    if (object.matrix_size == matrix) return;
+    std::string what = in_words(object, matrix) + ".";
+    what.front() = 'T';
+    const std::string bound = bound_to_fov(scan, {});
+    if (bound.empty())
+      findings.add(Severity::note, "surroundings",
+                   what + " It is reconstructed on a larger matrix, and cropped.");
+    else
+      findings.list.push_back(finding_of(Severity::warning, "surroundings",
+                                         what + " It leaves a bright edge, because " + bound + "."));
+    return;
+  }
+  constexpr double surely_longer = 1.5;
+  const auto lengths = object_lengths(scan, readout_length);
+  for (int axis = 0; axis < 3; ++axis)
+    if (matrix[axis] > 1 && lengths[axis] > surely_longer)
+      findings.add(
+          Severity::warning, "surroundings",
+          fmt::format("The object seems to be {:.1f} times as long as the field of view along {}, and the "
+                      "samples are too far apart to tell what lies beyond.",
+                      lengths[axis], axis_names[axis]),
+          "expect folding or a bright edge; check the FOV and the trajectory's unit");
+}
+
 void check_prior(const Volume& prior, const Geometry& geometry, Findings& findings) {
   try {
     Volume covered = prior;
@@ -37,8 +99,8 @@ void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Finding
   try {
     const auto cost = settings.cost(file);
     const auto available = static_cast<double>(settings.memory_bytes);
-    const auto text = fmt::format("A reconstruction takes about {}, of {} that the machine has.", cost.text,
-                                  cost.available);
+    const auto text = fmt::format("A reconstruction takes about {} of the {} that the machine has.",
+                                  cost.text, cost.available);
     if (cost.bytes > available)
       findings.add(Severity::problem, "memory", text,
                    "fewer --slices or --repetitions, a smaller --matrix or --compress");

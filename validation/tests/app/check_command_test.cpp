@@ -53,6 +53,29 @@ TEST_F(CheckCommand, finds_no_fault_in_a_good_scan) {
   EXPECT_NE(text("out").find("usable: 0 problems"), std::string::npos);
 }
 
+TEST_F(CheckCommand, tells_of_an_object_beyond_the_field_of_view) {
+  const auto found = [](data::TrajectoryKind kind, double object_scale, bool has_maps) {
+    data::SimulationSettings settings;
+    settings.trajectory.kind = kind;
+    settings.trajectory.matrix_size = {64, 64, 1};
+    settings.coil_count = 4;
+    settings.object_scale = object_scale;
+    auto simulation = data::simulate(settings);
+    if (!has_maps) simulation.scan.sensitivity_maps.reset();
+    return diagnose(simulation.scan, simulation.readout_length);
+  };
+  using data::TrajectoryKind;
+  for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::spiral, TrajectoryKind::cartesian})
+    for (const auto severity : {Severity::note, Severity::warning})
+      EXPECT_FALSE(has(found(kind, 1, true), severity, "surroundings"));
+  EXPECT_TRUE(
+      has(found(TrajectoryKind::golden_radial, 1.4, false), Severity::note, "surroundings", "along y ("));
+  EXPECT_TRUE(has(found(TrajectoryKind::golden_radial, 1.4, true), Severity::warning, "surroundings",
+                  "maps end there"));
+  EXPECT_TRUE(has(found(TrajectoryKind::spiral, 1.6, true), Severity::warning, "surroundings",
+                  "times as long as the field of view along y"));
+}
+
 TEST_F(CheckCommand, names_dead_coils_and_recon_leaves_them_out) {
   Scan scan = simulation().scan;
   for (std::int64_t m = 0; m < scan.kspace.sample_count(); ++m)
