@@ -102,6 +102,7 @@ class Walk {
   void iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal);
   void predict_samples(const TransformCost& transform);
   void verify(bool solved);
+  void judge();
   void companion();
   /// Vector operations of an iteration with `kept` earlier residuals.
   Work vectors(double kept) const {
@@ -283,6 +284,7 @@ void Walk::solve(const LeastSquares& method) {
   iterate(method, *transform, normal);
   predict_samples(*transform);
   verify(true);
+  judge();
 }
 
 /// Work of a product with E^H E.
@@ -388,6 +390,30 @@ void Walk::verify(bool solved) {
   const double values = samples_ * (solved ? channels() : coils()) * element_;
   if (solved) out_.host.hold("input of the certificate", values + 2 * voxels_ * element_);
   stage("certificate", copied(2 * values + 5 * voxels_ * element_), 0, true);
+}
+
+/// E of one image for each axis, and of one for the field map.
+void Walk::judge() {
+  if (how_.verifier == nullptr) return;
+  const double values = samples_ * channels() * element_, image = voxels_ * element_;
+  const GriddedCost gridded(transform_sizes(), verdict_transform(how_.settings, transform_).accuracy);
+  const bool is_there =
+      transform_.kind == TransformKind::gridded || predicts_by_gridding(how_.settings, transform_.kind);
+  Work making;
+  if (!is_there) {
+    const double bytes = gridded.bytes(), scratch = gridded.scratch_bytes(together());
+    arrays().hold("gridding of the verdict", bytes + scratch);
+    making = gridded.making() + touched(bytes + scratch);
+  }
+  arrays().hold("samples of the verdict", values + image);
+  if (gpu_) out_.host.hold("samples of the verdict", values + image);
+  const auto& n = scan_.matrix_size;
+  const auto axes = std::count_if(n.begin(), n.end(), [](int voxels) { return voxels > 1; });
+  const double images = static_cast<double>(axes) + (segments_ > 0 ? 1 : 0);
+  const Work one =
+      std::max(1, segments_) * (gridded.forward(channels()) + copied(segments_ > 0 ? 4 * values : 0)) +
+      touched(values + image) + copied(6 * values);
+  stage("verdict", making + images * one);
 }
 
 void Walk::companion() {

@@ -6,6 +6,7 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "validation/verdict/judgement.hpp"
@@ -117,19 +118,24 @@ class Judge {
     std::vector<std::array<Energies, shell_radii.size()>> of_shells(of_coils_.size());
     readout_gains_.resize(starts_.size() - 1);
     coil_gains_.resize(of_coils_.size());
+    std::vector<std::vector<Gain>> of_readouts(of_coils_.size(), std::vector<Gain>(readout_gains_.size()));
+#pragma omp parallel for schedule(static)
     for (Index coil = 0; coil < coils_; ++coil) {
       const auto c = static_cast<std::size_t>(coil);
       for (std::size_t j = 0; j + 1 < starts_.size(); ++j) {
-        Gain gain;
+        Gain& gain = of_readouts[c][j];
         for (Index m = starts_[j]; m < starts_[j + 1]; ++m) {
           const Value d = data(coil, m), p = value_of(e_.predicted[coil * samples_ + m]);
           of_shells[c][shell_of_[static_cast<std::size_t>(m)]].add(d, p);
           gain.product += std::conj(p) * (d - p);
           gain.prediction += std::norm(p);
         }
-        for (Gain* to : {&readout_gains_[j], &coil_gains_[c]})
-          to->product += gain.product, to->prediction += gain.prediction;
       }
+    }
+    for (std::size_t c = 0; c < of_coils_.size(); ++c) {
+      for (std::size_t j = 0; j < readout_gains_.size(); ++j)
+        for (Gain* to : {&readout_gains_[j], &coil_gains_[c]})
+          to->product += of_readouts[c][j].product, to->prediction += of_readouts[c][j].prediction;
       for (std::size_t s = 0; s < shell_radii.size(); ++s)
         of_coils_[c] += of_shells[c][s], shells_[s] += of_shells[c][s];
       total_ += of_coils_[c];
@@ -149,7 +155,8 @@ class Judge {
   }
   /// Corners are left out: maps carry what is measured there beyond the edge of the matrix, and beyond.
   bool tells(std::size_t s) const {
-    return shell_radii[s] <= 1 && freedom(s) >= std::max(32.0, (1 - 1 / 1.2) * shells_[s].count) && shells_[s].data > 0;
+    return shell_radii[s] <= 1 && freedom(s) >= std::max(32.0, (1 - 1 / 1.2) * shells_[s].count) &&
+           shells_[s].data > 0;
   }
 
   /// lambda takes more off the image where the coils see little: nearly lambda rho / sum_c |S_c|^2. What of r lies
@@ -262,14 +269,15 @@ class Judge {
   };
   template <class Weight>
   Projection project(const Array<Complex<T>>& values, const Weight& weight) const {
-    Projection sum;
+    double onto = 0, square = 0;
+#pragma omp parallel for collapse(2) schedule(static) reduction(+ : onto, square)
     for (Index coil = 0; coil < coils_; ++coil)
       for (Index m = 0; m < samples_; ++m) {
         const Value v = weight(m) * value_of(values[coil * samples_ + m]), r = rest(coil, m);
-        sum.onto += v.real() * r.real() + v.imag() * r.imag();
-        sum.square += std::norm(v);
+        onto += v.real() * r.real() + v.imag() * r.imag();
+        square += std::norm(v);
       }
-    return sum;
+    return {onto, square};
   }
   void add_change(Verdict& v, const char* what, const Projection& p, double unit_factor,
                   const char* unit) const {
@@ -282,6 +290,7 @@ class Judge {
 
   Array<Complex<T>> encoded(const std::function<double(Index)>& factor) const {
     Array<Complex<T>> image(e_.image.shape());
+#pragma omp parallel for schedule(static)
     for (Index p = 0; p < image.size(); ++p) {
       const auto f = static_cast<T>(factor(p));
       image[p] = {f * e_.image[p].re, f * e_.image[p].im};
@@ -341,36 +350,31 @@ class Judge {
 
   void look_at_image(Verdict& v) const {
     const auto& n = e_.matrix_size;
-    std::vector<double> power(static_cast<std::size_t>(e_.image.size()));
-    double all = 0, border = 0, at_border = 0;
-    for (Index p = 0; p < e_.image.size(); ++p) {
-      const double of = std::norm(value_of(e_.image[p]));
-      power[static_cast<std::size_t>(p)] = of, all += of;
-      const Index x = p % n[0], y = p / n[0] % n[1], z = p / n[0] / n[1];
-      const auto ends = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
-      if (ends(x, n[0]) || ends(y, n[1]) || ends(z, n[2])) border += of, ++at_border;
+    const auto power = [&](Index p) { return std::norm(value_of(e_.image[p])); };
+    const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
+    const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
+    double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
+#pragma omp parallel for schedule(static) reduction(+ : all, border, at_border) reduction(max : elsewhere)
+    for (Index row = 0; row < Index{n[1]} * n[2]; ++row) {
+      const Index y = row % n[1], z = row / n[1];
+      const bool edge = is_end(y, n[1]) || is_end(z, n[2]), near = is_near(y, n[1]) && is_near(z, n[2]);
+      for (Index x = 0; x < n[0]; ++x) {
+        const double of = power(row * n[0] + x);
+        all += of;
+        if (edge || is_end(x, n[0])) border += of, ++at_border;
+        if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
+      }
     }
-    v.centre = brightness_of_centre(power);
     const double mean = positive(all / static_cast<double>(e_.image.size()));
     v.border = std::sqrt(border / positive(at_border) / mean);
-    const auto tenth = power.begin() + static_cast<std::ptrdiff_t>(power.size() / 10);
-    std::nth_element(power.begin(), tenth, power.end());
-    double air = 0;
-    for (auto it = power.begin(); it != tenth; ++it) air += *it;
-    v.air = std::sqrt(air / positive(static_cast<double>(tenth - power.begin())) / mean);
-  }
-
-  /// |rho| at the centre of the FOV over the largest elsewhere, 2 voxels and more away.
-  double brightness_of_centre(const std::vector<double>& power) const {
-    const auto& n = e_.matrix_size;
-    double largest = 0;
-    for (Index p = 0; p < e_.image.size(); ++p) {
-      const Index x = p % n[0] - n[0] / 2, y = p / n[0] % n[1] - n[1] / 2, z = p / n[0] / n[1] - n[2] / 2;
-      if (std::max({std::abs(x), std::abs(y), std::abs(z)}) >= 2)
-        largest = std::max(largest, power[static_cast<std::size_t>(p)]);
-    }
-    const Index centre = (Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2;
-    return largest > 0 ? std::sqrt(power[static_cast<std::size_t>(centre)] / largest) : 0;
+    const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
+    v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
+    std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
+    for (Index p = 0; p < e_.image.size(); p += 1 + e_.image.size() / 100'000) some.push_back(power(p));
+    const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
+    std::nth_element(some.begin(), tenth, some.end());
+    const double air = std::accumulate(some.begin(), tenth, 0.0);
+    v.air = std::sqrt(air / positive(static_cast<double>(tenth - some.begin())) / mean);
   }
 
   const VerifierInput<T>& e_;

@@ -1,0 +1,92 @@
+// What fhd recon and batch make of a scan that is not what its file says.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "data/simulate.hpp"
+#include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class VerdictCommand : public ProgramTest {
+ protected:
+  /// right.h5; swapped.h5: with k_x and k_y exchanged, which its maps contradict.
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
+    std::filesystem::create_directory(path("scans"));
+    data::SimulationSettings settings;
+    settings.trajectory.matrix_size = {48, 48, 1};
+    settings.coil_count = 4;
+    auto made = data::simulate(settings);
+    io::write_scan(path("scans/right.h5"), io::ScanFormat::fhd, {1, 1, made.readout_length, {made.scan}});
+    auto& k = made.scan.trajectory.k;
+    for (std::int64_t m = 0; m < k.extent(1); ++m) std::swap(k[m], k[k.extent(1) + m]);
+    io::write_scan(path("scans/swapped.h5"), io::ScanFormat::fhd, {1, 1, made.readout_length, {made.scan}});
+  }
+  int recon(const std::string& arguments) const { return run("recon " + arguments + " --device cpu"); }
+};
+
+TEST_F(VerdictCommand, explains_a_scan_that_is_right_without_a_warning) {
+  ASSERT_EQ(recon("scans/right.h5 -o out --strict"), 0) << text("err");
+  EXPECT_EQ(text("err"), "");
+  EXPECT_CONTAINS(text("out"), "verdict   arithmetic right, data explained");
+  const auto image = nlohmann::json::parse(text("out.json")).at("images").at(0);
+  EXPECT_EQ(image.at("verdict").at("judgement"), "explained");
+  EXPECT_TRUE(image.at("suspicions").empty());
+}
+
+TEST_F(VerdictCommand, a_suspicious_image_is_written_with_its_likeliest_cause) {
+  ASSERT_EQ(recon("scans/swapped.h5 -o out"), 0) << text("err");
+  EXPECT_CONTAINS(text("err"), "warning: image 1 is suspicious: the model does not explain the data");
+  EXPECT_CONTAINS(text("err"), "likeliest cause: axes: k_x and k_y are swapped");
+  const auto image = nlohmann::json::parse(text("out.json")).at("images").at(0);
+  EXPECT_EQ(image.at("verdict").at("judgement"), "unexplained");
+  EXPECT_EQ(image.at("suspicions").size(), 1U);
+  ASSERT_EQ(run("report out.h5"), 0) << text("err");
+  EXPECT_CONTAINS(text("out.html"), "k_x and k_y are swapped");
+}
+
+TEST_F(VerdictCommand, a_suspicious_image_is_a_failure_that_writes_nothing_where_that_is_asked) {
+  ASSERT_EQ(recon("scans/swapped.h5 -o out --strict"), 1);
+  EXPECT_CONTAINS(text("err"), "expected a scan without doubts (--strict)");
+  for (const char* ending : {".h5", ".json", ".png", ".nii.gz"})
+    EXPECT_FALSE(std::filesystem::exists(path(std::string("out") + ending))) << ending;
+}
+
+TEST_F(VerdictCommand, a_batch_tells_suspicious_scans_apart) {
+  ASSERT_EQ(run("batch scans -o results --device cpu --cache off"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "finished, suspicious");
+  EXPECT_CONTAINS(text("out"), "1 suspicious");
+  const auto summary = nlohmann::json::parse(text("results/summary.json"));
+  EXPECT_EQ(summary.at("suspicious"), 1);
+  for (const auto& row : summary.at("scans"))
+    EXPECT_EQ(row.at("status"), row.at("name") == "right" ? "finished" : "finished, suspicious");
+  ASSERT_EQ(run("batch scans -o strict --device cpu --cache off --strict"), 1);
+  EXPECT_EQ(nlohmann::json::parse(text("strict/summary.json")).at("failed"), 1);
+  EXPECT_FALSE(std::filesystem::exists(path("strict/swapped.h5")));
+}
+
+TEST_F(VerdictCommand, what_check_warns_of_recon_warns_of) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {48, 48, 1};
+  settings.coil_count = 4;
+  auto made = data::simulate(settings);
+  // Five readouts are copies of the first one's values.
+  const auto length = made.readout_length, count = made.scan.trajectory.sample_count();
+  for (std::int64_t coil = 0; coil < 4; ++coil)
+    for (std::int64_t i = length; i < 6 * length; ++i)
+      made.scan.kspace.values[coil * count + i] = made.scan.kspace.values[coil * count + i % length];
+  io::write_scan(path("copies.h5"), io::ScanFormat::fhd, {1, 1, length, {made.scan}});
+  ASSERT_EQ(run("check copies.h5"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "repeat the values of another one");
+  ASSERT_EQ(recon("copies.h5 -o out"), 0) << text("err");
+  EXPECT_CONTAINS(text("err"), "repeat the values of another one");
+  EXPECT_FALSE(nlohmann::json::parse(text("out.json")).at("images").at(0).at("warnings").empty());
+}
+
+}  // namespace
+}  // namespace fhd::tests
