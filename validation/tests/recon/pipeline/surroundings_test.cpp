@@ -174,6 +174,8 @@ TEST(Surroundings, tissue_beyond_the_fov_no_longer_spoils_the_image) {
       EXPECT_NEAR(made.image.geometry.fov_mm[axis], simulation.scan.geometry.fov_mm[axis], 1e-9) << what;
     }
     EXPECT_EQ(made.image.geometry.matrix_size, matrix) << what;
+    const Settings gridded{ConventionalGridding{}, Precision::single_precision, CoilSettings::as_they_are()};
+    EXPECT_EQ(reconstruct(*made.prepared, gridded).image.geometry.matrix_size, matrix) << what;
     EXPECT_EQ(made.image.values.shape(), simulation.band_limited.values.shape()) << what;
     const double with_it = error_of(made.image, simulation),
                  without = error_of(reconstruct(simulation.scan, with(Surroundings::off)).image, simulation),
