@@ -49,8 +49,8 @@ std::string in_words_of_options(std::string_view line) {
 
 void say_in_words_of_options(Report& report) {
   for (auto& [name, value] : report.settings) value = in_words_of_options(value);
-  for (auto& note : report.notes) note = in_words_of_options(note);
-  for (auto& suspicion : report.suspicions) suspicion = in_words_of_options(suspicion);
+  for (auto* sentences : {&report.notes, &report.suspicions, &report.warnings})
+    for (auto& sentence : *sentences) sentence = in_words_of_options(sentence);
 }
 
 }  // namespace fhd::app

@@ -9,6 +9,7 @@
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
+#include "recon/pipeline/surroundings.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
@@ -83,7 +84,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
 void ReconEngine::inspect(const Scan& scan, Report& report) const {
   timed("input check", report, [&] {
     const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
-    for (const auto& finding : diagnose(scan, length))
+    for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
       if (finding.severity >= Severity::warning)
         report.warnings.push_back(finding.what +
                                   (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));

@@ -254,6 +254,12 @@ std::array<int, 3> matrix_for_object(const std::array<int, 3>& matrix_size,
   return result;
 }
 
+bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<int, 3>& larger) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (matrix_size[axis] > 1 && 2 * larger[axis] <= 3 * matrix_size[axis]) return false;
+  return true;
+}
+
 ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto field = field_matrix(matrix, told_apart);
@@ -360,12 +366,17 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    journal.note(found + ", but is reconstructed within it, because " + bound);
+    journal.report.warnings.push_back(found + ", but is reconstructed within it, because " + bound);
     return std::nullopt;
   }
   journal.note(found + ": reconstructed on " + sizes_in_words(larger) + " voxels and cropped to " +
                sizes_in_words(matrix));
   journal.setting("surroundings", sizes_in_words(larger));
+  if (is_improbably_long(matrix, larger))
+    journal.report.suspicions.push_back(
+        "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
+        "in another "
+        "unit, or the field of view another one?");
   return on_larger_matrix(scan, larger);
 }
 

@@ -100,7 +100,7 @@ std::string_view name_of(Severity severity) {
   return names[static_cast<int>(severity)];
 }
 
-std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length) {
+std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
   Findings findings;
   for (const auto& remark : scan.remarks)
     findings.add(Severity::note, "values", "When it was read, " + remark + ".");
@@ -112,7 +112,7 @@ std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length) {
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
     check_signal(scan, energy, readout_length, findings);
     check_spikes(scan, findings);
-    check_surroundings(scan, readout_length, findings);
+    check_surroundings(scan, readout_length, looked_beyond_fov, findings);
     check_readouts(scan, energy, readout_length, findings);
   }
   check_maps(scan, findings);

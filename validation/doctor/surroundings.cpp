@@ -41,10 +41,11 @@ std::array<double, 3> object_lengths(const Scan& scan, std::int64_t readout_leng
 
 }  // namespace
 
-void check_surroundings(const Scan& scan, std::int64_t readout_length, Findings& findings) {
+void check_surroundings(const Scan& scan, std::int64_t readout_length, bool looked, Findings& findings) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto told_apart = field_told_apart(scan);
   if (told_apart != own_field) {
+    if (looked) return;
     const auto object = object_beyond_fov(scan, told_apart);
     if (object.matrix_size == matrix) return;
     std::string what = in_words(object, matrix) + ".";
