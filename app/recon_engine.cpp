@@ -20,14 +20,8 @@ namespace fhd::app {
 
 namespace {
 
-/// Does the work and adds its time as a stage.
-template <class Work>
-void timed(const char* name, Report& report, const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  report.stages.push_back({name, taken.count()});
-  report.seconds += taken.count();
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace
@@ -82,22 +76,25 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
 
 /// What the input doctor finds probably wrong becomes a warning.
 void ReconEngine::inspect(const Scan& scan, Report& report) const {
-  timed("input check", report, [&] {
-    const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
-    for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
-      if (finding.severity >= Severity::warning)
-        report.warnings.push_back(finding.what +
-                                  (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
-  });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
+  for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
+    if (finding.severity >= Severity::warning)
+      report.warnings.push_back(finding.what +
+                                (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+  report.seconds += seconds_since(begin);
 }
 
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
 void ReconEngine::suspect(const Scan& scan, Report& report) const {
   Verdict& verdict = *report.verdict;
   if (verdict.judgement != Verdict::Judgement::unexplained) return;
-  if (verdict.cause.empty())
-    timed("search of a cause", report,
-          [&] { verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or(""); });
+  if (verdict.cause.empty()) {
+    const auto begin = std::chrono::steady_clock::now();
+    verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or("");
+    report.stages.push_back({"search of a cause", seconds_since(begin)});
+    report.seconds += report.stages.back().seconds;
+  }
   report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
                                                       ? "; unit, trajectory, maps, calibration or motion?"
                                                       : "; likeliest cause: " + verdict.cause));

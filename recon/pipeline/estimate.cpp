@@ -392,28 +392,23 @@ void Walk::verify(bool solved) {
   stage("certificate", copied(2 * values + 5 * voxels_ * element_), 0, true);
 }
 
-/// E of one image for each axis, and of one for the field map.
+/// E of the image times the field map; without a field map, and where the data are explained, some passes.
 void Walk::judge() {
   if (how_.verifier == nullptr) return;
   const double values = samples_ * channels() * element_, image = voxels_ * element_;
-  const GriddedCost gridded(transform_sizes(), verdict_transform(how_.settings, transform_).accuracy);
-  const bool is_there =
-      transform_.kind == TransformKind::gridded || predicts_by_gridding(how_.settings, transform_.kind);
-  Work making;
-  if (!is_there) {
-    const double bytes = gridded.bytes(), scratch = gridded.scratch_bytes(together());
-    arrays().hold("gridding of the verdict", bytes + scratch);
-    making = gridded.making() + touched(bytes + scratch);
+  Work work = copied(4 * values + image);
+  if (segments_ > 0) {
+    const GriddedCost gridded(transform_sizes(), verdict_transform(how_.settings, transform_).accuracy);
+    if (transform_.kind != TransformKind::gridded && !predicts_by_gridding(how_.settings, transform_.kind)) {
+      const double bytes = gridded.bytes(), scratch = gridded.scratch_bytes(together());
+      arrays().hold("gridding of the verdict", bytes + scratch);
+      work += gridded.making() + touched(bytes + scratch);
+    }
+    arrays().hold("samples of the verdict", values + image);
+    if (gpu_) out_.host.hold("samples of the verdict", values + image);
+    work += segments_ * (gridded.forward(channels()) + copied(4 * values)) + touched(values + image);
   }
-  arrays().hold("samples of the verdict", values + image);
-  if (gpu_) out_.host.hold("samples of the verdict", values + image);
-  const auto& n = scan_.matrix_size;
-  const auto axes = std::count_if(n.begin(), n.end(), [](int voxels) { return voxels > 1; });
-  const double images = static_cast<double>(axes) + (segments_ > 0 ? 1 : 0);
-  const Work one =
-      std::max(1, segments_) * (gridded.forward(channels()) + copied(segments_ > 0 ? 4 * values : 0)) +
-      touched(values + image) + copied(6 * values);
-  stage("verdict", making + images * one);
+  stage("verdict", work, 0, true);
 }
 
 void Walk::companion() {

@@ -76,7 +76,7 @@ void verify_solution(const Solution<T>& solution, const Model<T>& model, const M
   input.regularized = product.to(Device::cpu());
   Journal& journal = context.journal;
   input.solver_residual = journal.report.relative_residuals.back();
-  input.converged = journal.report.converged;
+  input.iterations = static_cast<int>(journal.report.relative_residuals.size()) - 1;
   if (context.processes().rank() > 0) return;
   verify(input, context);
   if (scan.noise && !coil) input.noise = &*scan.noise;

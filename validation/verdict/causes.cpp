@@ -36,6 +36,20 @@ class ResidualVerifier final : public Verifier {
   }
 };
 
+/// Of many samples, every second, third ... run of samples that follow each other: enough for a small matrix.
+void thin_out(std::vector<Index>& kept) {
+  constexpr Index enough = 40'000;
+  const Index stride = static_cast<Index>(kept.size()) / enough + 1;
+  if (stride == 1) return;
+  std::vector<Index> some;
+  Index run = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (i > 0 && kept[i] != kept[i - 1] + 1) ++run;
+    if (run % stride == 0) some.push_back(kept[i]);
+  }
+  kept = std::move(some);
+}
+
 /// Samples within `radius` cycles/FOV along every axis, for a matrix a quarter wider than they need: the largest
 /// frequencies of a small matrix repeat.
 Scan centre_of(const Scan& scan, int radius) {
@@ -56,6 +70,7 @@ Scan centre_of(const Scan& scan, int radius) {
       inside = inside && std::abs(scan.trajectory.k[static_cast<Index>(axis) * all + m]) <= limit[axis];
     if (inside) kept.push_back(m);
   }
+  thin_out(kept);
   const auto count = static_cast<Index>(kept.size());
   if (count == 0) throw Error("k-space", "samples near its centre", "none");
   centre.trajectory.k = Array<double>(Shape{3, count});

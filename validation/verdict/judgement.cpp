@@ -71,7 +71,13 @@ const ModelChange* change_of(const Verdict& verdict, const char* what) {
   return nullptr;
 }
 
-void decide(Verdict& v, double solver_residual) {
+void decide(Verdict& v, double solver_residual, int iterations) {
+  const auto say_not_converged = [&] {
+    v.judgement = Judgement::not_converged;
+    v.sentence = fmt::format("operators exact, not converged: the solver stopped at a residual of {:.1e}",
+                             solver_residual);
+  };
+  if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
   if (v.centre > centre_limit) {
     v.judgement = Judgement::unexplained;
@@ -96,12 +102,7 @@ void decide(Verdict& v, double solver_residual) {
                              v.by_coil[static_cast<std::size_t>(coil)].chi_squared);
     return;
   }
-  if (solver_residual > convergence_limit) {
-    v.judgement = Judgement::not_converged;
-    v.sentence = fmt::format("operators exact, not converged: the solver stopped at a residual of {:.1e}",
-                             solver_residual);
-    return;
-  }
+  if (solver_residual > convergence_limit) return say_not_converged();
   if (v.tested < 0.5) {
     v.judgement = Judgement::untested;
     v.sentence =

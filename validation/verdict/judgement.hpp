@@ -18,9 +18,11 @@ inline constexpr double centre_limit = 3;
 inline constexpr double field_map_limit = 0.3;
 /// A residual of the normal equations above this is far from the solution.
 inline constexpr double convergence_limit = 1e-2;
+/// Of so few iterations it is what was asked for, and nothing is said of the data.
+inline constexpr int few_iterations = 20;
 
 /// Fills judgement, sentence and, where the figures alone tell it, cause; `solver_residual` as in Certificate.
-void decide(Verdict& verdict, double solver_residual);
+void decide(Verdict& verdict, double solver_residual, int iterations);
 
 /// The change of this name; null where it was not tried.
 const ModelChange* change_of(const Verdict& verdict, const char* what);

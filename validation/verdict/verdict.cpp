@@ -41,6 +41,8 @@ double cells_within(double radius, const std::array<int, 3>& matrix_size) {
   return std::min(box, unit_ball[axes] * std::pow(radius / 2, axes) * box);
 }
 
+double positive(double x) { return x > 0 ? x : 1; }
+
 /// |d|^2, |r|^2, |p|^2 and <p, r> of some samples.
 struct Energies {
   double data = 0, rest = 0, prediction = 0, count = 0;
@@ -69,6 +71,55 @@ struct Gain {
   double prediction = 0;
 };
 
+/// Of the samples, s, about their mean; without sample times the share of the readout that is behind a sample.
+template <class T>
+std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& starts) {
+  const Index samples = e.trajectory.sample_count();
+  std::vector<double> time(static_cast<std::size_t>(samples));
+  double mean = 0;
+  for (std::size_t j = 0; j + 1 < starts.size(); ++j)
+    for (Index m = starts[j]; m < starts[j + 1]; ++m) {
+      auto& t = time[static_cast<std::size_t>(m)];
+      t = e.sample_time_s
+              ? (*e.sample_time_s)[m]
+              : static_cast<double>(m - starts[j]) / static_cast<double>(starts[j + 1] - starts[j]);
+      mean += t / static_cast<double>(samples);
+    }
+  for (double& t : time) t -= mean;
+  return time;
+}
+
+/// Border, air and centre of the image.
+template <class T>
+void look_at_image(const VerifierInput<T>& e, Verdict& v) {
+  const auto& n = e.matrix_size;
+  const auto power = [&](Index p) { return std::norm(value_of(e.image[p])); };
+  const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
+  const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
+  double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
+#pragma omp parallel for schedule(static) reduction(+ : all, border, at_border) reduction(max : elsewhere)
+  for (Index row = 0; row < Index{n[1]} * n[2]; ++row) {
+    const Index y = row % n[1], z = row / n[1];
+    const bool edge = is_end(y, n[1]) || is_end(z, n[2]), near = is_near(y, n[1]) && is_near(z, n[2]);
+    for (Index x = 0; x < n[0]; ++x) {
+      const double of = power(row * n[0] + x);
+      all += of;
+      if (edge || is_end(x, n[0])) border += of, ++at_border;
+      if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
+    }
+  }
+  const double mean = positive(all / static_cast<double>(e.image.size()));
+  v.border = std::sqrt(border / positive(at_border) / mean);
+  const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
+  v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
+  std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
+  for (Index p = 0; p < e.image.size(); p += 1 + e.image.size() / 100'000) some.push_back(power(p));
+  const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
+  std::nth_element(some.begin(), tenth, some.end());
+  const double air = std::accumulate(some.begin(), tenth, 0.0);
+  v.air = std::sqrt(air / positive(static_cast<double>(tenth - some.begin())) / mean);
+}
+
 template <class T>
 class Judge {
  public:
@@ -88,7 +139,7 @@ class Judge {
     }
     compare_gains(v);
     if (total_.rest > 0 && e_.encode) try_changes(v);
-    look_at_image(v);
+    look_at_image(e_, v);
     return v;
   }
 
@@ -145,7 +196,6 @@ class Judge {
   Misfit misfit(double where, const Energies& of) const {
     return {where, of.data / positive(total_.data), std::sqrt(of.rest / positive(of.data)), 0};
   }
-  static double positive(double x) { return x > 0 ? x : 1; }
 
   /// Values that the unknowns of a shell leave over; at most a few: it says nothing.
   double freedom(std::size_t s) const {
@@ -229,6 +279,12 @@ class Judge {
       v.by_coil.push_back(misfit(static_cast<double>(c), of_coils_[c]));
       if (noise > 0) v.by_coil[c].chi_squared = of_coils_[c].rest / (noise / counted * of_coils_[c].count);
     }
+    for (std::size_t s = 0; s < shell_radii.size(); ++s)
+      if (tells(s)) {  // where even the centre of k-space is not explained by half, it is no noise
+        const double left = std::sqrt(shells_[s].rest_of_shape() / positive(shells_[s].data));
+        if (!(left <= 0.5)) v.unexplained = std::max(v.unexplained, left);
+        break;
+      }
     v.tested = data / positive(total_.data);
     v.unexplained = std::sqrt(above / positive(data));
     v.chi_squared = noise > 0 ? rest / noise : 0;
@@ -298,13 +354,16 @@ class Judge {
     return e_.encode(image);
   }
 
+  /// Only what is needed for a judgement: each takes one or more products with E.
   void try_changes(Verdict& v) const {
-    try_delays(v);
-    const auto time = times();
     const Value i(0, 1);
-    add_change(v, "frequency offset",
-               project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
-               0.5 / std::numbers::pi, e_.sample_time_s ? "Hz" : "turns per readout");
+    if (!(v.unexplained <= unexplained_limit)) {
+      try_delays(v);
+      const auto time = times(e_, starts_);
+      add_change(v, "frequency offset",
+                 project(e_.predicted, [&](Index m) { return -i * time[static_cast<std::size_t>(m)]; }),
+                 0.5 / std::numbers::pi, e_.sample_time_s ? "Hz" : "turns per readout");
+    }
     if (e_.field_map == nullptr) return;
     const auto turned = encoded([&](Index p) { return (*e_.field_map)[p]; });
     add_change(v, "field map", project(turned, [&](Index m) { return -i * (*e_.sample_time_s)[m]; }), 100,
@@ -332,51 +391,6 @@ class Judge {
     v.changes.push_back({"gradient delay", largest, "samples", share(explained, 2, v)});
   }
 
-  /// Of the samples, s, about their mean; without sample times the share of the readout that is behind a sample.
-  std::vector<double> times() const {
-    std::vector<double> time(static_cast<std::size_t>(samples_));
-    double mean = 0;
-    for (std::size_t j = 0; j + 1 < starts_.size(); ++j)
-      for (Index m = starts_[j]; m < starts_[j + 1]; ++m) {
-        auto& t = time[static_cast<std::size_t>(m)];
-        t = e_.sample_time_s
-                ? (*e_.sample_time_s)[m]
-                : static_cast<double>(m - starts_[j]) / static_cast<double>(starts_[j + 1] - starts_[j]);
-        mean += t / static_cast<double>(samples_);
-      }
-    for (double& t : time) t -= mean;
-    return time;
-  }
-
-  void look_at_image(Verdict& v) const {
-    const auto& n = e_.matrix_size;
-    const auto power = [&](Index p) { return std::norm(value_of(e_.image[p])); };
-    const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
-    const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
-    double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
-#pragma omp parallel for schedule(static) reduction(+ : all, border, at_border) reduction(max : elsewhere)
-    for (Index row = 0; row < Index{n[1]} * n[2]; ++row) {
-      const Index y = row % n[1], z = row / n[1];
-      const bool edge = is_end(y, n[1]) || is_end(z, n[2]), near = is_near(y, n[1]) && is_near(z, n[2]);
-      for (Index x = 0; x < n[0]; ++x) {
-        const double of = power(row * n[0] + x);
-        all += of;
-        if (edge || is_end(x, n[0])) border += of, ++at_border;
-        if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
-      }
-    }
-    const double mean = positive(all / static_cast<double>(e_.image.size()));
-    v.border = std::sqrt(border / positive(at_border) / mean);
-    const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
-    v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
-    std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
-    for (Index p = 0; p < e_.image.size(); p += 1 + e_.image.size() / 100'000) some.push_back(power(p));
-    const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
-    std::nth_element(some.begin(), tenth, some.end());
-    const double air = std::accumulate(some.begin(), tenth, 0.0);
-    v.air = std::sqrt(air / positive(static_cast<double>(tenth - some.begin())) / mean);
-  }
-
   const VerifierInput<T>& e_;
   Index samples_, coils_;
   std::vector<std::uint8_t> shell_of_;
@@ -394,7 +408,7 @@ Verdict judge(const VerifierInput<T>& input) {
   const auto begin = std::chrono::steady_clock::now();
   Judge<T> judge(input);
   Verdict verdict = judge();
-  decide(verdict, input.solver_residual);
+  decide(verdict, input.solver_residual, input.iterations);
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return verdict;
 }

@@ -153,7 +153,7 @@ TEST_F(Plan, check_and_recon_say_the_same_of_all_slices_and_repetitions) {
       ASSERT_EQ(run("check " + path("scan.h5")), 0) << text("out");
       EXPECT_NE(text("out").find("takes about " + planned + " of the "), std::string::npos) << planned << "\n"
                                                                                             << text("out");
-      ASSERT_EQ(run("recon --device cpu -o " + path("result") + " " + path("scan.h5")), 0) << text("err");
+      ASSERT_EQ(run("recon --force --device cpu -o " + path("result") + " " + path("scan.h5")), 0) << text("err");
       EXPECT_EQ(planned_line(), planned);
       for (const auto& stage : Json::parse(text("result.json"))["images"][1]["stages"])
         EXPECT_NE(stage["name"], "Q");

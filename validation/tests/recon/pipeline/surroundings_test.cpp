@@ -58,9 +58,11 @@ double error_of(const Image& image, const data::Simulation& simulation) {
 }
 
 bool speaks_of_surroundings(const Report& report) {
-  return std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
-    return note.find("reaches beyond the field of view") != std::string::npos;
-  });
+  const auto speaks = [](const std::string& sentence) {
+    return sentence.find("reaches beyond the field of view") != std::string::npos;
+  };
+  return std::any_of(report.notes.begin(), report.notes.end(), speaks) ||
+         std::any_of(report.warnings.begin(), report.warnings.end(), speaks);
 }
 
 TEST(MatrixForObject, keeps_what_fits_and_what_cannot_be_told_apart) {
