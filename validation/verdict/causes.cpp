@@ -24,7 +24,7 @@ using Starts = std::vector<Index>;
 
 // --- The centre of k-space ---
 
-/// A verdict without changes of the model: the residual by shells.
+/// A verdict without changes of the model: whether there are more values than unknowns.
 class ResidualVerifier final : public Verifier {
  public:
   Certificate verify(const VerifierInput<float>&) const override { return {}; }
@@ -107,6 +107,8 @@ SensitivityMaps nearest_maps(const SensitivityMaps& maps, const std::array<int, 
 }
 
 constexpr Index most_coils = 4;
+/// |d - E rho| / |d| of the centre of k-space, noise included, of a model that is right.
+constexpr double explained_limit = 0.15;
 
 /// What an image of the centre of k-space leaves over of it; infinite where there is no such image.
 double misfit(const Scan& scan, const CoilSettings& coils) {
@@ -125,7 +127,8 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     const auto result =
         reconstruct(centre, settings, Execution{Device::cpu(), 1}, Services{nullptr, verifier});
     const auto& verdict = result.report.verdict;
-    return verdict && verdict->tested > 0.3 ? verdict->unexplained : std::numeric_limits<double>::infinity();
+    return verdict && verdict->tested > 0.3 ? result.report.data_residual
+                                            : std::numeric_limits<double>::infinity();
   } catch (const std::exception&) {
     return std::numeric_limits<double>::infinity();
   }
@@ -427,7 +430,7 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
 std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils) {
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
-  double least = std::min(as_told / 2, std::max(unexplained_limit, as_told / 3));
+  double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
   std::optional<std::string> cause;
   for (const auto& [words, undo] : alternatives_of(scan, starts)) {
     Scan without(scan);
@@ -437,7 +440,7 @@ std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings&
     // Without its maps almost every mistake is less of one.
     const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
     if (weight * left < least) least = weight * left, cause = words;
-    if (least < std::min(unexplained_limit / 2, as_told / 8)) break;  // no doubt is left
+    if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
   }
   return cause;
 }
