@@ -47,19 +47,6 @@ Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
   return result;
 }
 
-/// The samples about the centre that an image of the field is made of, of few coils.
-CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
-  const auto field = field_matrix(scan.geometry.matrix_size, factors);
-  auto width = calibration_matrix(field, largest_radius(field));
-  for (int axis = 0; axis < 3; ++axis)
-    if (width[axis] > 1) width[axis] = static_cast<int>(std::ceil(width[axis] / factors[axis]));
-  auto centre = samples_inside(scan.trajectory, scan.kspace.values, width);
-  const std::int64_t most = most_coils(field);
-  if (scan.kspace.coil_count() > most && centre.trajectory.sample_count() > 0)
-    centre.kspace = apply_mixing(compress_to_count(centre.kspace, most).matrix, centre.kspace);
-  return centre;
-}
-
 /// Standard deviation of the noise of a sample, the root of the mean over coils.
 double noise_of(const Scan& scan) {
   const auto covariance =
@@ -203,6 +190,48 @@ bool is_dense(const Trajectory& trajectory, const FieldFactors& factors,
         if (!is_dense_along(axis, at, reach, scaled, field)) return false;
       }
   return true;
+}
+
+/// Of many samples every second, third ... run of samples that follow each other in small steps.
+CentralSamples some_runs(const CentralSamples& centre) {
+  constexpr std::int64_t enough = 60'000;
+  constexpr double jump = 4;  // cycles/FOV, to the next readout
+  const std::int64_t samples = centre.trajectory.sample_count(), stride = samples / enough + 1;
+  const double* k = centre.trajectory.k.data();
+  std::vector<std::int64_t> kept;
+  for (std::int64_t m = 0, run = 0; m < samples; ++m) {
+    const std::int64_t before = std::max<std::int64_t>(m - 1, 0);
+    if (std::hypot(k[m] - k[before], k[samples + m] - k[samples + before],
+                   k[2 * samples + m] - k[2 * samples + before]) > jump)
+      ++run;
+    if (run % stride == 0) kept.push_back(m);
+  }
+  const auto count = static_cast<std::int64_t>(kept.size()), coils = centre.kspace.extent(0);
+  CentralSamples some{{Array<double>({3, count})}, Array<Complex<float>>({coils, count})};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto m = kept[static_cast<std::size_t>(i)];
+    for (int axis = 0; axis < 3; ++axis) some.trajectory.k.data()[axis * count + i] = k[axis * samples + m];
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      some.kspace.data()[coil * count + i] = centre.kspace.data()[coil * samples + m];
+  }
+  return some;
+}
+
+/// The samples about the centre that an image of the field is made of, of few coils.
+CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
+  const auto field = field_matrix(scan.geometry.matrix_size, factors);
+  auto width = calibration_matrix(field, largest_radius(field));
+  for (int axis = 0; axis < 3; ++axis)
+    if (width[axis] > 1) width[axis] = static_cast<int>(std::ceil(width[axis] / factors[axis]));
+  auto centre = samples_inside(scan.trajectory, scan.kspace.values, width);
+  if (const auto some = some_runs(centre);
+      some.trajectory.sample_count() < centre.trajectory.sample_count() &&
+      is_dense(some.trajectory, factors, scan.geometry.matrix_size))
+    centre = some;
+  const std::int64_t most = most_coils(field);
+  if (scan.kspace.coil_count() > most && centre.trajectory.sample_count() > 0)
+    centre.kspace = apply_mixing(compress_to_count(centre.kspace, most).matrix, centre.kspace);
+  return centre;
 }
 
 /// Whether the positions along an axis differ by whole numbers: lines or planes of a Cartesian axis.
