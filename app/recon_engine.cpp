@@ -91,7 +91,8 @@ void ReconEngine::suspect(const Scan& scan, Report& report) const {
   if (verdict.judgement != Verdict::Judgement::unexplained) return;
   if (verdict.cause.empty()) {
     const auto begin = std::chrono::steady_clock::now();
-    verdict.cause = validation::likeliest_cause(scan, settings_.coils).value_or("");
+    verdict.cause =
+        validation::likeliest_cause(scan, settings_.coils, std::max(5.0, report.seconds)).value_or("");
     report.stages.push_back({"search of a cause", seconds_since(begin)});
     report.seconds += report.stages.back().seconds;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -38,7 +39,7 @@ class ResidualVerifier final : public Verifier {
 
 /// Of many samples, every second, third ... run of samples that follow each other: enough for a small matrix.
 void thin_out(std::vector<Index>& kept) {
-  constexpr Index enough = 40'000;
+  constexpr Index enough = 25'000;
   const Index stride = static_cast<Index>(kept.size()) / enough + 1;
   if (stride == 1) return;
   std::vector<Index> some;
@@ -114,7 +115,8 @@ constexpr double explained_limit = 0.15;
 double misfit(const Scan& scan, const CoilSettings& coils) {
   static const auto verifier = std::make_shared<ResidualVerifier>();
   try {
-    Scan centre = centre_of(scan, scan.geometry.matrix_size[2] > 1 ? 8 : 14);
+    const bool is_3d = scan.geometry.matrix_size[2] > 1;
+    Scan centre = centre_of(scan, is_3d ? 8 : 14);
     if (scan.sensitivity_maps)
       centre.sensitivity_maps = nearest_maps(*scan.sensitivity_maps, centre.geometry.matrix_size);
     LeastSquares method;
@@ -125,7 +127,7 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
     settings.surroundings = Surroundings::off;
     if (scan.kspace.coil_count() > most_coils) settings.coils.compression = VirtualCoils{most_coils};
     const auto result =
-        reconstruct(centre, settings, Execution{Device::cpu(), 1}, Services{nullptr, verifier});
+        reconstruct(centre, settings, Execution{Device::cpu(), is_3d ? 0 : 1}, Services{nullptr, verifier});
     const auto& verdict = result.report.verdict;
     return verdict && verdict->tested > 0.3 ? result.report.data_residual
                                             : std::numeric_limits<double>::infinity();
@@ -427,7 +429,8 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
   return Alternatives(scan, starts)();
 }
 
-std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils) {
+std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+  const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
@@ -441,6 +444,7 @@ std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings&
     const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
     if (weight * left < least) least = weight * left, cause = words;
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }
   return cause;
 }

@@ -153,7 +153,7 @@ TEST(Readouts, start_where_the_trajectory_jumps) {
 
 // --- Causes ---
 
-std::string cause_of(const Scan& scan) { return validation::likeliest_cause(scan, {}).value_or("none"); }
+std::string cause_of(const Scan& scan) { return validation::likeliest_cause(scan, {}, 60).value_or("none"); }
 
 TEST(Causes, are_none_of_a_scan_that_is_right) {
   Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
