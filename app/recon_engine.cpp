@@ -88,13 +88,18 @@ void ReconEngine::inspect(const Scan& scan, Report& report) const {
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
 void ReconEngine::suspect(const Scan& scan, Report& report) const {
   Verdict& verdict = *report.verdict;
-  if (verdict.judgement != Verdict::Judgement::unexplained) return;
+  using Judgement = Verdict::Judgement;
+  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
   if (verdict.cause.empty()) {
     const auto begin = std::chrono::steady_clock::now();
     verdict.cause =
-        validation::likeliest_cause(scan, settings_.coils, std::max(5.0, report.seconds)).value_or("");
+        validation::likeliest_cause(scan, settings_.coils, std::max(15.0, report.seconds)).value_or("");
     report.stages.push_back({"search of a cause", seconds_since(begin)});
     report.seconds += report.stages.back().seconds;
+  }
+  if (verdict.judgement == Judgement::varies) {
+    if (verdict.cause.empty()) return;
+    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
   }
   report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
                                                       ? "; unit, trajectory, maps, calibration or motion?"

@@ -76,6 +76,7 @@ Json verdict_to_json(const Verdict& v) {
           {"border", v.border},
           {"air", v.air},
           {"centre", v.centre},
+          {"offset", v.offset},
           {"seconds", v.seconds}};
 }
 

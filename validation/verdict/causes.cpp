@@ -270,10 +270,10 @@ class Alternatives {
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
-    orders();
-    axes();
-    readouts();
     delays();
+    axes();
+    orders();
+    readouts();
     scales();
     if (scan_.sensitivity_maps)
       add("the maps do not belong to these coils (order, sign, conjugation or axes)",
@@ -389,6 +389,12 @@ class Alternatives {
         const Index coils = scan.kspace.coil_count(), all = sample_count(scan);
         for (Index i = 0; i < coils * all; ++i) scan.kspace.values[i] = told[i % all * coils + i / all];
       });
+    if (scan_.kspace.coil_count() > 1)
+      add("the order of the samples: samples and coils are transposed", [](Scan& scan) {
+        const auto told = scan.kspace.values;
+        const Index coils = scan.kspace.coil_count(), all = sample_count(scan);
+        for (Index i = 0; i < coils * all; ++i) scan.kspace.values[i] = told[i % coils * all + i / coils];
+      });
   }
 
   void readouts() {
@@ -423,6 +429,30 @@ class Alternatives {
   std::vector<Alternative> list_;
 };
 
+/// What the samples themselves show: many of one largest magnitude, or single ones far above their neighbours.
+std::optional<std::string> evident_cause(const Scan& scan) {
+  const Index count = sample_count(scan);
+  const auto& values = scan.kspace.values;
+  double most = 0;
+  for (const auto& d : values) most = std::max<double>(most, norm(d));
+  const auto at_most =
+      std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
+  if (at_most >= 16) return "samples clipped by the receiver";
+  const auto energy = energies(scan);
+  const double largest = *std::max_element(energy.begin(), energy.end());
+  constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
+  Index spikes = 0;
+  for (Index m = 0; m < count; ++m) {
+    double square = 0;
+    for (Index axis = 0; axis < 3; ++axis) square += std::pow(scan.trajectory.k[axis * count + m], 2);
+    if (square > near_centre * near_centre && energy[static_cast<std::size_t>(m)] > 0.05 * largest &&
+        is_spike(energy, m))
+      ++spikes;
+  }
+  if (spikes >= 4) return "spikes: single samples of far more energy than their neighbours";
+  return {};
+}
+
 }  // namespace
 
 std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts) {
@@ -430,6 +460,7 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
 }
 
 std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+  if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);

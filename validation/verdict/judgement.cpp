@@ -78,6 +78,12 @@ void decide(Verdict& v, double solver_residual, int iterations) {
                              solver_residual);
   };
   if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
+  if (v.offset > offset_limit) {
+    v.judgement = Judgement::unexplained;
+    v.cause = "a constant offset of the receiver";
+    v.sentence = fmt::format("one value in all samples of a coil holds {} of them", percent(v.offset));
+    return;
+  }
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
   if (v.centre > centre_limit) {
     v.judgement = Judgement::unexplained;

@@ -14,6 +14,8 @@ inline constexpr double varying_limit = 0.5;
 inline constexpr double coil_limit = 2;
 /// A voxel at the centre of the FOV brighter than all others by this factor: an offset of the receiver.
 inline constexpr double centre_limit = 3;
+/// A constant of the receiver with this share of |d|; objects reach 0.02.
+inline constexpr double offset_limit = 0.1;
 /// The step that the samples left over ask for of the field map, of itself: the other sign gives -0.5.
 inline constexpr double field_map_limit = 0.3;
 /// A residual of the normal equations above this is far from the solution.

@@ -137,6 +137,7 @@ class Judge {
       take_off_shrinkage();
       weigh_shells(v);
     }
+    v.offset = offset();
     compare_gains(v);
     if (total_.rest > 0 && e_.encode) try_changes(v);
     look_at_image(e_, v);
@@ -191,6 +192,19 @@ class Judge {
         of_coils_[c] += of_shells[c][s], shells_[s] += of_shells[c][s];
       total_ += of_coils_[c];
     }
+  }
+
+  /// What the same value in all samples of a coil would hold of sum |d|^2, found where the object has little.
+  double offset() const {
+    double square = 0;
+    for (Index coil = 0; coil < coils_; ++coil) {
+      Value sum;
+      double outer = 0;
+      for (Index m = 0; m < samples_; ++m)
+        if (shell_radii[shell_of_[static_cast<std::size_t>(m)]] >= 1) sum += data(coil, m), ++outer;
+      square += std::norm(sum / positive(outer)) * static_cast<double>(samples_);
+    }
+    return std::sqrt(square / positive(total_.data));
   }
 
   Misfit misfit(double where, const Energies& of) const {
