@@ -8,12 +8,10 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <numeric>
 
-#include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
-#include "validation/verdict/judgement.hpp"
+#include "validation/doctor/checks.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "validation/verdict/verdict.hpp"
 
@@ -139,16 +137,6 @@ double misfit(const Scan& scan, const CoilSettings& coils) {
 // --- Alternatives ---
 
 Index sample_count(const Scan& scan) { return scan.trajectory.sample_count(); }
-
-/// sum_c |d_c(m)|^2, [sample].
-std::vector<double> energies(const Scan& scan) {
-  const Index count = sample_count(scan);
-  std::vector<double> energy(static_cast<std::size_t>(count));
-  for (Index coil = 0; coil < scan.kspace.coil_count(); ++coil)
-    for (Index m = 0; m < count; ++m)
-      energy[static_cast<std::size_t>(m)] += norm(scan.kspace.values[coil * count + m]);
-  return energy;
-}
 
 /// Far above the samples before and behind.
 bool is_spike(const std::vector<double>& energy, Index m) {
@@ -407,15 +395,13 @@ class Alternatives {
       add_part("the readouts of even and odd numbers do not agree", [starts = &starts_](Index m) {
         return (std::upper_bound(starts->begin(), starts->end(), m) - starts->begin()) % 2 == 0;
       });
-    }
-    if (readout_count() >= 8) {
       const double n = static_cast<double>(readout_count());
       for (const double step : {111.246117975, 222.492235950, 137.507764050, 180 / n, 360 / n})
         add(fmt::format("the angles of the readouts: steps of {:.4g} degrees, not as told", step),
             [starts = &starts_, step](Scan& scan) { turn_readouts(*starts, step, scan); });
     }
     add("a constant offset of the receiver", take_off_offset);
-    const auto energy = std::make_shared<const std::vector<double>>(energies(scan_));
+    const auto energy = std::make_shared<const std::vector<double>>(doctor::energies(scan_.kspace));
     add_part("spikes: single samples of far more energy than their neighbours",
              [energy](Index m) { return !is_spike(*energy, m); });
     const double most = *std::max_element(energy->begin(), energy->end());
@@ -438,7 +424,7 @@ std::optional<std::string> evident_cause(const Scan& scan) {
   const auto at_most =
       std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
   if (at_most >= 16) return "samples clipped by the receiver";
-  const auto energy = energies(scan);
+  const auto energy = doctor::energies(scan.kspace);
   const double largest = *std::max_element(energy.begin(), energy.end());
   constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
   Index spikes = 0;

@@ -293,14 +293,14 @@ class Judge {
       v.by_coil.push_back(misfit(static_cast<double>(c), of_coils_[c]));
       if (noise > 0) v.by_coil[c].chi_squared = of_coils_[c].rest / (noise / counted * of_coils_[c].count);
     }
+    v.tested = data / positive(total_.data);
+    v.unexplained = std::sqrt(above / positive(data));
     for (std::size_t s = 0; s < shell_radii.size(); ++s)
       if (tells(s)) {  // where even the centre of k-space is not explained by half, it is no noise
         const double left = std::sqrt(shells_[s].rest_of_shape() / positive(shells_[s].data));
         if (!(left <= 0.5)) v.unexplained = std::max(v.unexplained, left);
         break;
       }
-    v.tested = data / positive(total_.data);
-    v.unexplained = std::sqrt(above / positive(data));
     v.chi_squared = noise > 0 ? rest / noise : 0;
     if (!(rest == rest)) v.unexplained = rest;  // NaN, which max passes over
   }
