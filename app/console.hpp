@@ -38,6 +38,7 @@ class ProgressLine {
   void set_context(std::string context) { context_ = std::move(context); }
   ProgressCallback callback();
   void clear() { line_.clear(); }
+  void show(std::string text) { line_.show(std::move(text)); }
 
  private:
   StatusLine line_;

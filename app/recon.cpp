@@ -6,9 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "app/commands.hpp"
@@ -16,6 +17,9 @@
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
+#include "app/series_printer.hpp"
+#include "app/side_by_side.hpp"
+#include "app/volume_reader.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -34,11 +38,12 @@ struct ReconCommand {
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
-  /// `is_shared`: with other processes.
-  void reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results,
-                           bool is_shared) const;
-  void print_image(const Report& report, std::size_t number, std::size_t total, const std::string& name,
-                   std::set<std::string>& warned) const;
+  /// Of so many threads; 0: all.
+  using MakeEngine = std::function<std::unique_ptr<ReconEngine>(int threads)>;
+  void reconstruct_volumes(io::ScanFile& file, const Settings& settings, const Execution& execution,
+                           Device device, const MakeEngine& make_engine, ScanResults& results) const;
+  void print_image(const Report& report, std::size_t index, const ScanResults& results,
+                   SeriesPrinter& printer) const;
 };
 
 /// "path/scan.h5" -> "scan_recon": beside the user, not beside the data, and never the input's own name.
@@ -107,10 +112,14 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
-  ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(),
-                     first && !no_gridded_image);
   results.set_device(device);
-  reconstruct_volumes(*file, engine, results, team != nullptr);
+  const auto make_engine = [&](int threads) {
+    Execution own = execution;
+    own.threads = threads;
+    return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
+                                         first && !no_gridded_image);
+  };
+  reconstruct_volumes(*file, settings, execution, device.device, make_engine, results);
   if (!first) return 0;
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
@@ -126,43 +135,77 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   return 0;
 }
 
-void ReconCommand::reconstruct_volumes(io::ScanFile& file, ReconEngine& engine, ScanResults& results,
-                                       bool is_shared) const {
+/// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden behind
+/// the other; on the CPU small volumes gain more from threads of their own than from sharing them.
+int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Execution& execution, Device device) {
+  constexpr double small = 1 << 18;  // voxels
+  if (volumes < 4 || execution.processes->is_shared() || summary.geometry.voxel_count() > small) return 1;
+  const int threads = omp_get_max_threads();
+  if (device.is_cuda()) return std::min(2, threads);
+  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), volumes));
+}
+
+void ReconCommand::reconstruct_volumes(io::ScanFile& file, const Settings& settings, const Execution& execution,
+                                       Device device, const MakeEngine& make_engine,
+                                       ScanResults& results) const {
   ProgressLine progress(quiet);
+  std::mutex mutex;  // of what is printed and collected
   const auto on_fallback = [&](const std::string& reason) {
+    const std::lock_guard lock(mutex);
     progress.clear();
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
-  std::set<std::string> warned;  // what several images have is said once
-  for (const auto& [repetition, slice] : results.volumes()) {
-    const std::size_t number = results.reports().size() + 1;
-    if (total > 1) progress.set_context(fmt::format("image {} of {}", number, total));
-    const Scan volume = file.read(slice, repetition);
-    ReconResult made = engine(volume, progress.callback(), on_fallback);
-    progress.clear();
-    if (number == 1 && !quiet && !is_shared)
-      fmt::print("planned   {}\n",
-                 engine.cost_text_of(volume, made.matrix_size, file.summary().readout_length,
-                                     static_cast<std::int64_t>(total)));
-    results.add(std::move(made));
-    print_image(results.reports().back(), number, total, results.name_of_last(), warned);
-  }
+  const int engines = engine_count(file.summary(), total, execution, device);
+  SeriesPrinter printer(total);
+  bool planned = quiet || execution.processes->is_shared();
+  VolumeReader reader(file, results.volumes(),
+                      [&](const Scan& volume) { return takes_series(settings, execution, volume); });
+  run_side_by_side(engines, [&](const auto& goes_on) {
+    const auto engine = make_engine(engines > 1 ? std::max(1, omp_get_max_threads() / engines) : 0);
+    if (engines > 1) omp_set_num_threads(std::max(1, omp_get_max_threads() / engines));
+    const auto at_once = [&](SliceSeries& series) { return engine->volumes_at_once(series); };
+    const auto report_progress = engines == 1 ? progress.callback() : ProgressCallback{};
+    while (goes_on()) {
+      const auto volumes = reader.next(at_once);
+      if (volumes.empty()) break;
+      auto made = (*engine)(volumes, report_progress, on_fallback);
+      const std::lock_guard lock(mutex);
+      progress.clear();
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        if (!planned)
+          fmt::print("planned   {}\n",
+                     engine->cost_text_of(volumes[i].scan, made[i].matrix_size, file.summary().readout_length,
+                                          static_cast<std::int64_t>(total)));
+        planned = true;
+        results.add(volumes[i].number, std::move(made[i]));
+        print_image(results.report(volumes[i].number), volumes[i].number, results, printer);
+      }
+      if (total > 1) progress.set_context(printer.context());
+      if (engines > 1) progress.show(printer.context());
+    }
+  });
+  progress.clear();
+  if (!quiet) printer.print_summary(results.reports());
 }
 
-/// `number`: from 1. `name`: as the file counts it.
-void ReconCommand::print_image(const Report& report, std::size_t number, std::size_t total,
-                               const std::string& name, std::set<std::string>& warned) const {
+/// `index` in the order of the results.
+void ReconCommand::print_image(const Report& report, std::size_t index, const ScanResults& results,
+                               SeriesPrinter& printer) const {
+  const std::size_t number = index + 1, total = results.volumes().size();
   const auto& certificate = report.certificate;
   if (certificate && !certificate->passed)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
+  printer.count(report);
   for (const auto& suspicion : report.suspicions)
-    print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
+    if (printer.says_suspicion(suspicion))
+      print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
   for (const auto& warning : report.warnings)
-    if (warned.insert(warning).second) print_error(fmt::format("warning: image {}: {}", number, warning));
-  if (quiet) return;
-  const bool first = number == 1;
+    if (printer.is_new(warning)) print_error(fmt::format("warning: image {}: {}", number, warning));
+  const bool first = printer.is_first();
+  if (quiet || !(first || verbose || printer.says_each())) return;
+  const auto name = results.name_of(index);
   if (first && verbose && !report.device_memory.empty()) {
     const auto print_memory = [](std::size_t bytes, const std::string& what) {
       fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);

@@ -40,30 +40,38 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
 
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
-  // One process makes it, without a certificate.
-  if (companion_settings_)
-    companion_.emplace(*companion_settings_, Execution{execution_.device, execution_.threads},
-                       Services{services_.trajectory_cache});
+  if (companion_settings_) make_companion(execution_.device);
+}
+
+/// One process makes it, without a certificate.
+void ReconEngine::make_companion(Device device) {
+  companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
+                     Services{services_.trajectory_cache});
+}
+
+template <class Work>
+auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& on_fallback, const Work& work) {
+  try {
+    return work();
+  } catch (const DeviceError& error) {
+    if (!may_fall_back_) throw;
+    may_fall_back_ = false;
+    fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
+    on_fallback(error.what());
+    execution_.device = Device::cpu();
+    make_reconstructors();
+  }
+  return work();
 }
 
 ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
                                     const std::function<void(const std::string&)>& on_fallback) {
   ReconResult result;
-  try {
-    result.reconstruction = (*reconstructor_)(scan, progress);
-  } catch (const DeviceError& error) {
-    if (!may_fall_back_) throw;
-    may_fall_back_ = false;
-    on_fallback(error.what());
-    execution_.device = Device::cpu();
-    make_reconstructors();
-    result.reconstruction = (*reconstructor_)(scan, progress);
-    result.reconstruction.report.notes.push_back(
-        std::string("computed on the CPU, because the GPU failed: ") + error.what());
-  }
+  result.reconstruction = with_fallback(on_fallback, [&] { return (*reconstructor_)(scan, progress); });
   Report& report = result.reconstruction.report;
+  if (!fallback_.empty()) report.notes.push_back(fallback_);
   inspect(scan, report);
-  if (report.verdict) suspect(scan, report);
+  if (report.verdict) suspect(scan, true, report);
   auto& prepared = result.reconstruction.prepared;
   const Scan& used = prepared ? *prepared : scan;
   result.matrix_size = used.geometry.matrix_size;
@@ -72,6 +80,60 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   prepared.reset();
   say_in_words_of_options(report);
   return result;
+}
+
+std::vector<ReconResult> ReconEngine::operator()(
+    const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
+    const std::function<void(const std::string&)>& on_fallback) {
+  if (volumes.front().series) return series_results(volumes, progress, on_fallback);
+  std::vector<ReconResult> results;
+  for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
+  return results;
+}
+
+std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
+  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare_series(reference); });
+}
+
+std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
+  return reconstructor_->volumes_at_once(*preparation_of(series));
+}
+
+std::vector<ReconResult> ReconEngine::series_results(
+    const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
+    const std::function<void(const std::string&)>& on_fallback) {
+  SliceSeries& series = *volumes.front().series;
+  const auto preparation = preparation_of(series);
+  std::vector<const Scan*> scans;
+  for (const auto& volume : volumes) scans.push_back(&volume.scan);
+  auto made = with_fallback(on_fallback,
+                            [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
+  std::vector<Reconstruction> gridded;
+  if (companion_) gridded = companions_of(preparation, scans, progress);
+  const bool is_first = series.is_first();
+  std::vector<ReconResult> results(made.size());
+#pragma omp parallel for schedule(dynamic) if (made.size() > 1)
+  for (std::size_t v = 0; v < made.size(); ++v) inspect(*scans[v], made[v].report);
+  for (std::size_t v = 0; v < made.size(); ++v) {
+    Report& report = made[v].report;
+    if (!fallback_.empty()) report.notes.push_back(fallback_);
+    const bool is_first_volume = is_first && v == 0;
+    if (is_first_volume) {  // what was done once
+      const Report& once = report_of(*preparation);
+      report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
+      report.seconds += once.seconds;
+    }
+    if (report.verdict) suspect(*scans[v], is_first_volume, report);
+    results[v].matrix_size = common_scan(*preparation).geometry.matrix_size;
+    if (!gridded.empty()) {
+      report.stages.push_back({"gridded image", gridded[v].report.seconds});
+      report.seconds += gridded[v].report.seconds;
+      results[v].gridded = std::move(gridded[v].image);
+    }
+    say_in_words_of_options(report);
+    results[v].reconstruction = std::move(made[v]);
+  }
+  return results;
 }
 
 /// What the input doctor finds probably wrong becomes a warning.
@@ -86,11 +148,11 @@ void ReconEngine::inspect(const Scan& scan, Report& report) const {
 }
 
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
-void ReconEngine::suspect(const Scan& scan, Report& report) const {
+void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   Verdict& verdict = *report.verdict;
   using Judgement = Verdict::Judgement;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (verdict.cause.empty()) {
+  if (verdict.cause.empty() && seeks) {
     const auto begin = std::chrono::steady_clock::now();
     verdict.cause =
         validation::likeliest_cause(scan, settings_.coils, std::max(15.0, report.seconds)).value_or("");
@@ -112,14 +174,25 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   try {
     gridded = (*companion_)(scan, progress);
   } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
-    companion_.emplace(*companion_settings_, Execution{Device::cpu(), execution_.threads},
-                       Services{services_.trajectory_cache});
+    make_companion(Device::cpu());
     gridded = (*companion_)(scan, progress);
   }
   report.stages.push_back({"gridded image", gridded.report.seconds});
   report.seconds += gridded.report.seconds;
   report.trajectory_hits += gridded.report.trajectory_hits;
   return std::move(gridded.image);
+}
+
+/// The same of volumes of a series.
+std::vector<Reconstruction> ReconEngine::companions_of(const std::shared_ptr<const Preparation>& preparation,
+                                                       const std::vector<const Scan*>& scans,
+                                                       const ProgressCallback& progress) {
+  try {
+    return companion_->reconstruct_series(preparation, scans, progress);
+  } catch (const DeviceError&) {
+    make_companion(Device::cpu());
+    return companion_->reconstruct_series(preparation, scans, progress);
+  }
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
@@ -169,7 +242,7 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
     for (const auto slice : slices) volumes_.push_back({repetition, slice});
   series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
   series_.slice_count = static_cast<std::int64_t>(slices.size());
-  gridded_ = series_;
+  gridded_ = series_;  // without images yet
   provenance_ = {
       program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
       slices};
@@ -180,6 +253,8 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
     for (const auto i : slices)
       provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
   provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
+  series_.images.resize(volumes_.size());
+  provenance_.reports.resize(volumes_.size());
   for (const auto& [what, piece] : summary.outside_pieces)
     provenance_.pieces.push_back({what, piece, io::sha256_of(piece)});
 }
@@ -190,12 +265,15 @@ std::vector<std::string> ScanResults::inputs() const {
   return paths;
 }
 
-void ScanResults::add(ReconResult made) {
+void ScanResults::add(std::size_t number, ReconResult made) {
   Reconstruction& result = made.reconstruction;
-  if (series_.images.empty()) companions_.diagnostic_images = std::move(result.diagnostic_images);
-  if (made.gridded) gridded_.images.push_back(std::move(*made.gridded));
-  series_.images.push_back(std::move(result.image));
-  provenance_.reports.push_back(std::move(result.report));
+  if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
+  if (made.gridded) {
+    gridded_.images.resize(volumes_.size());
+    gridded_.images[number] = std::move(*made.gridded);
+  }
+  series_.images[number] = std::move(result.image);
+  provenance_.reports[number] = std::move(result.report);
 }
 
 std::string ScanResults::note_positions() {
@@ -207,10 +285,9 @@ std::string ScanResults::note_positions() {
   return notes.back();
 }
 
-std::string ScanResults::name_of_last() const {
-  const auto last = static_cast<std::int64_t>(provenance_.reports.size()) - 1;
+std::string ScanResults::name_of(std::size_t number) const {
   return io::name_of_repetition(provenance_.repetition_counters,
-                                static_cast<std::size_t>(last / series_.slice_count));
+                                number / static_cast<std::size_t>(series_.slice_count));
 }
 
 void ScanResults::require_trust(bool strict) const {

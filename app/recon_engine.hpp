@@ -9,6 +9,7 @@
 
 #include "app/options.hpp"
 #include "app/scan_cost.hpp"
+#include "app/volume_reader.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
@@ -34,15 +35,31 @@ class ReconEngine {
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
+  /// Volumes of one series, or one by itself, as VolumeReader::next gives them.
+  std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
+                                      const std::function<void(const std::string&)>& on_fallback);
+  /// How many volumes of a series are taken together.
+  std::int64_t volumes_at_once(SliceSeries& series);
   /// cost_text of `images` volumes like `scan`, which was reconstructed on the matrix `matrix_size`.
   std::string cost_text_of(const Scan& scan, const std::array<int, 3>& matrix_size,
                            std::int64_t readout_length, std::int64_t images) const;
 
  private:
   void make_reconstructors();
+  void make_companion(Device device);
+  /// work(), on the CPU where the GPU fails and the user left the choice.
+  template <class Work>
+  auto with_fallback(const std::function<void(const std::string&)>& on_fallback, const Work& work);
+  std::shared_ptr<const Preparation> preparation_of(SliceSeries& series);
+  std::vector<ReconResult> series_results(const std::vector<ReadVolume>& volumes,
+                                          const ProgressCallback& progress,
+                                          const std::function<void(const std::string&)>& on_fallback);
+  std::vector<Reconstruction> companions_of(const std::shared_ptr<const Preparation>& preparation,
+                                            const std::vector<const Scan*>& scans, const ProgressCallback& progress);
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
   void inspect(const Scan& scan, Report& report) const;
-  void suspect(const Scan& scan, Report& report) const;
+  /// `seeks`: whether the likeliest cause is sought.
+  void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.
   EstimateSettings estimate_settings() const;
   /// `matrix_size`: on which the scan was reconstructed.
@@ -52,7 +69,7 @@ class ReconEngine {
   std::optional<Settings> companion_settings_;
   Execution execution_;
   Services services_;
-  std::string gpu_name_;
+  std::string gpu_name_, fallback_;  ///< why the GPU was given up
   bool may_fall_back_;
   std::optional<Reconstructor> reconstructor_, companion_;
 };
@@ -60,22 +77,20 @@ class ReconEngine {
 /// The images of one scan.
 class ScanResults {
  public:
-  struct Volume {
-    std::int64_t repetition, slice;
-  };
-
   /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
   ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
               std::string command_line, std::string input_sha256);
   /// Those selected, in the order of the results.
-  const std::vector<Volume>& volumes() const { return volumes_; }
+  const std::vector<VolumeNumber>& volumes() const { return volumes_; }
   void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }
-  /// Of the next volume.
-  void add(ReconResult made);
+  /// Of volume `number`, in any order.
+  void add(std::size_t number, ReconResult made);
+  /// Of the volume, once it was added.
+  const Report& report(std::size_t number) const { return provenance_.reports[number]; }
   const std::string& path() const { return provenance_.input_path; }
   /// The scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
-  /// Of the volumes so far.
+  /// Of all volumes.
   const std::vector<Report>& reports() const { return provenance_.reports; }
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
   /// returned; empty where nothing is.
@@ -84,11 +99,11 @@ class ScanResults {
   void require_trust(bool strict) const;
   /// OUT.h5, ...: see io::write_results.
   void write(const std::string& prefix, bool with_phase);
-  /// What the scan file calls the last volume, beside others of the results: "contrast 1"; empty where it does not.
-  std::string name_of_last() const;
+  /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
+  std::string name_of(std::size_t number) const;
 
  private:
-  std::vector<Volume> volumes_;
+  std::vector<VolumeNumber> volumes_;
   io::ImageSeries series_, gridded_;
   io::CompanionResults companions_;
   io::Provenance provenance_;

@@ -14,10 +14,14 @@
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
-namespace {
 
-/// HDF5 prints its error stack unless told not to; the setting belongs to the process.
-void be_silent() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+void be_silent() {
+  thread_local bool is_silent = false;
+  if (!is_silent) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  is_silent = true;
+}
+
+namespace {
 
 /// The innermost description of HDF5's error stack: the one that tells the cause.
 std::string hdf5_reason() {

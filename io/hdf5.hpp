@@ -14,6 +14,9 @@
 
 namespace fhd::io::hdf5 {
 
+/// HDF5 prints its error stack unless told not to, by every thread: for one that reads a file that another has opened.
+void be_silent();
+
 using Extents = std::vector<std::int64_t>;
 /// "[4][4096]"
 std::string text_of(const Extents& extents);

@@ -110,20 +110,24 @@ class ScanJob {
     return static_cast<std::uint64_t>(
         std::min(margin * static_cast<double>(estimate(sizes, how).host.peak_bytes()), 9e18));
   }
-  /// Reads the first volume; further ones follow while it is computed.
+  /// Begins to read the volumes; waits for the first.
   void load() {
-    const auto& [repetition, slice] = results_.volumes().front();
-    first_ = file_->read(slice, repetition);
+    reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
+      return takes_series(settings->settings, {}, scan);
+    });
+    reader_->wait_for_first();
   }
   void compute(JobEngine& engine, const ProgressCallback& progress) {
     results_.set_device(engine.device);
-    for (const auto& [repetition, slice] : results_.volumes()) {
-      if (!first_) first_ = file_->read(slice, repetition);
+    const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
+    while (true) {
+      const auto volumes = reader_->next(at_once);
+      if (volumes.empty()) break;
       // That the GPU failed is said by the report of the scan.
-      ReconResult made = engine.engine(*first_, progress, [](const std::string&) {});
-      first_.reset();
-      results_.add(std::move(made));
+      auto made = engine.engine(volumes, progress, [](const std::string&) {});
+      for (std::size_t i = 0; i < made.size(); ++i) results_.add(volumes[i].number, std::move(made[i]));
     }
+    reader_.reset();
     results_.note_positions();
   }
   /// Writes PREFIX.* and what the manifest tells of the result.
@@ -154,7 +158,7 @@ class ScanJob {
  private:
   std::unique_ptr<io::ScanFile> file_;
   ScanResults results_;
-  std::optional<Scan> first_;
+  std::unique_ptr<VolumeReader> reader_;
 };
 
 /// From one thread to the next. The process that hands out the scans bounds how many are under way.

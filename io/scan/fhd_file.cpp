@@ -92,6 +92,7 @@ class FhdFile final : public ScanFile {
   const ScanSummary& summary() const override { return summary_; }
 
   Scan read(std::int64_t slice, std::int64_t repetition) override {
+    hdf5::be_silent();
     require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;

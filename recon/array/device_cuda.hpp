@@ -3,6 +3,7 @@
 // inside `if constexpr (built_with_cuda)`, and make the device that they work on the current one.
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "recon/array/device.hpp"
@@ -12,10 +13,11 @@ namespace fhd::device {
 /// What the program holds on one GPU.
 struct State {
   std::atomic<std::size_t> used_bytes{0}, peak_bytes{0}, limit_bytes{0};  // of arrays; no limit: 0
-  // The sums of the blocks of a dot product, made by the first. The mutex and the order of the default stream
-  // keep one product at a time in it.
+  // The sums of the blocks of a dot product, made by the first, and anew by a larger one. The mutex and the order of
+  // the default stream keep one product at a time in it.
   std::mutex dot_mutex;
   double* dot_sums = nullptr;
+  std::int64_t dot_capacity = 0;
 };
 State& state_of(Device device);
 

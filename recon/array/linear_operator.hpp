@@ -22,12 +22,26 @@ class LinearOperator {
   virtual void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
 };
 
+/// Vector `index` of a stack of vectors of `shape`, one after the other.
+template <class T>
+Array<T> one_of(const Array<T>& stack, const Shape& shape, std::int64_t index) {
+  return Array<T>::view(const_cast<T*>(stack.data()) + index * shape.size(), shape, stack.device());
+}
+
 /// An operator that equals its own adjoint, such as F^H F + lambda W^H W.
 template <class T>
 class HermitianOperator : public LinearOperator<T> {
  public:
   Shape range() const final { return this->domain(); }
   void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const final { this->forward(in, out); }
+  /// out = A in, of every vector of a stack.
+  virtual void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
+    const Shape shape = this->domain();
+    for (std::int64_t i = 0; i < in.size() / shape.size(); ++i) {
+      auto result = one_of(out, shape, i);
+      this->forward(one_of(in, shape, i), result);
+    }
+  }
 };
 
 }  // namespace fhd

@@ -18,7 +18,8 @@ std::size_t free_bytes(Device device) {
 
 void* allocate(std::size_t bytes, Device device) {
   const CurrentDevice current(device);
-  auto& [used, peak, limit, mutex, sums] = state_of(device);
+  State& state = state_of(device);
+  auto &used = state.used_bytes, &peak = state.peak_bytes, &limit = state.limit_bytes;
   const std::size_t total = used.fetch_add(bytes) + bytes;
   const auto give_up = [&](std::size_t available) {
     used -= bytes;

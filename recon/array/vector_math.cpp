@@ -12,39 +12,49 @@ void require_alike(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
   if (a.device() != b.device()) throw Error("vector", "arrays on one device", "arrays on two");
 }
 
-void require_there(const Array<double>& scalars, std::int64_t index, Device device) {
+void require_there(const Array<double>& scalars, std::int64_t index, std::int64_t count, Device device) {
   if (scalars.device() != device)
     throw Error("vector", "scalars on the device of the vectors", "scalars on another");
-  if (index < 0 || index >= scalars.size())
-    throw Error("vector", "a scalar below " + std::to_string(scalars.size()), std::to_string(index));
+  if (index < 0 || count < 1 || index + count > scalars.size())
+    throw Error("vector", "scalars below " + std::to_string(scalars.size()),
+                std::to_string(index) + " ... " + std::to_string(index + count - 1));
 }
 
-/// y_i = body(y_i, ratio, x_i): on the CPU the quotient is read once, on a GPU by every thread.
+/// Elements of each of `count` vectors.
+template <class T>
+std::int64_t size_of_each(const Array<Complex<T>>& stack, std::int64_t count) {
+  if (count < 1 || stack.size() % count != 0)
+    throw Error("vector", "a stack of " + std::to_string(count) + " vectors", stack.shape().text());
+  return stack.size() / count;
+}
+
+/// y_i = body(y_i, ratio, x_i): on the CPU the quotient is read once a vector, on a GPU by every thread.
 template <template <class, class> class Body, class T>
 void run(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x) {
   require_alike(y, x);
-  require_there(ratio.numerators, ratio.numerator, y.device());
-  require_there(ratio.denominators, ratio.denominator, y.device());
+  require_there(ratio.numerators, ratio.numerator, ratio.count, y.device());
+  require_there(ratio.denominators, ratio.denominator, ratio.count, y.device());
+  if (ratio.negligible_of_each) require_there(*ratio.negligible_of_each, 0, ratio.count, y.device());
+  const std::int64_t size = size_of_each(y, ratio.count);
   const QuotientFactor<T> factor{ratio.numerators.data() + ratio.numerator,
-                                 ratio.denominators.data() + ratio.denominator, ratio.factor,
-                                 ratio.negligible};
-  if (y.device().is_cpu())
-    for_each_index(y.device(), y.size(), Body<T, ConstantFactor<T>>{y.data(), {factor.value()}, x.data()});
-  else
-    for_each_index(y.device(), y.size(), Body<T, QuotientFactor<T>>{y.data(), factor, x.data()});
+                                 ratio.denominators.data() + ratio.denominator,
+                                 ratio.negligible_of_each ? ratio.negligible_of_each->data() : nullptr,
+                                 ratio.factor,
+                                 ratio.negligible,
+                                 size};
+  if (y.device().is_cuda())
+    return for_each_index(y.device(), y.size(), Body<T, QuotientFactor<T>>{y.data(), factor, x.data()});
+  for (std::int64_t j = 0; j < ratio.count; ++j)
+    for_each_index(
+        y.device(), size,
+        Body<T, ConstantFactor<T>>{y.data() + j * size, {factor.of_vector(j)}, x.data() + j * size});
 }
 
-}  // namespace
-
+/// Re sum conj(a_i) b_i in host memory.
 template <class T>
-void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index) {
-  require_alike(a, b);
-  require_there(results, index, a.device());
-  if (a.device().is_cuda()) {
-    if constexpr (built_with_cuda) return device::dot(a, b, results.data() + index);
-  }
+double host_dot(const Complex<T>* a, const Complex<T>* b, std::int64_t size) {
   constexpr std::int64_t block = 4096;
-  const std::int64_t size = a.size(), blocks = (size + block - 1) / block;
+  const std::int64_t blocks = (size + block - 1) / block;
   std::vector<double> partial(blocks);
 #pragma omp parallel for schedule(static) if (blocks > 4)
   for (std::int64_t i = 0; i < blocks; ++i) {
@@ -52,12 +62,27 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& 
     const std::int64_t end = std::min(size, (i + 1) * block);
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t j = i * block; j < end; ++j)
-      sum += double(a.data()[j].re) * b.data()[j].re + double(a.data()[j].im) * b.data()[j].im;
+      sum += double(a[j].re) * b[j].re + double(a[j].im) * b[j].im;
     partial[i] = sum;
   }
   double sum = 0;
   for (double p : partial) sum += p;
-  results[index] = sum;
+  return sum;
+}
+
+}  // namespace
+
+template <class T>
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index,
+         std::int64_t count) {
+  require_alike(a, b);
+  require_there(results, index, count, a.device());
+  const std::int64_t size = size_of_each(a, count);
+  if (a.device().is_cuda()) {
+    if constexpr (built_with_cuda) return device::dot(a, b, results.data() + index, count);
+  }
+  for (std::int64_t j = 0; j < count; ++j)
+    results[index + j] = host_dot(a.data() + j * size, b.data() + j * size, size);
 }
 
 template <class T>
@@ -110,7 +135,8 @@ double norm_l2(const Array<Complex<T>>& a) {
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \
-  template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t); \
+  template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t,  \
+                       std::int64_t);                                                                     \
   template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);             \
   template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);          \
   template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \

@@ -1,6 +1,9 @@
 #pragma once
 // Vector operations of the solver, on the device of their arrays. Scalars that one operation makes and the
 // next one uses stay in an Array<double> on the same device: on a GPU nothing waits for the host.
+//
+// An array may be a stack of `count` vectors of equal size, one after the other: then every vector has scalars of its
+// own, also one after the other.
 #include "recon/array/array.hpp"
 #include "recon/array/pointwise.hpp"
 
@@ -13,16 +16,23 @@ struct Quotient {
   const Array<double>& denominators;
   std::int64_t denominator;
   double factor = 1;       ///< multiplies the quotient
-  double negligible = -1;  ///< a numerator of at most this counts as 0
+  /// Numerators of at most this count as 0; of a stack in a third array on the device, from its start.
+  double negligible = -1;
+  const Array<double>* negligible_of_each = nullptr;
+  std::int64_t count = 1;  ///< of a stack
 
   Quotient negative() const {
-    return {numerators, numerator, denominators, denominator, -factor, negligible};
+    Quotient other = *this;
+    other.factor = -factor;
+    return other;
   }
 };
 
-/// results[index] = Re sum conj(a_i) b_i, summed in double in an order that does not depend on the threads.
+/// results[index + j] = Re sum conj(a_i) b_i over the elements of vector j of `count`, summed in double in an order
+/// that depends on their size alone.
 template <class T>
-void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index);
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, Array<double>& results, std::int64_t index,
+         std::int64_t count = 1);
 /// y += ratio x
 template <class T>
 void add_scaled(Array<Complex<T>>& y, const Quotient& ratio, const Array<Complex<T>>& x);
@@ -53,9 +63,9 @@ double norm_l2(const Array<Complex<T>>& a);
 
 namespace device {
 
-/// The CUDA side, in vector_math_cuda.cu: *result, on the device of a and b, is their dot product.
+/// The CUDA side, in vector_math_cuda.cu: results[0 ... count - 1], on the device of a and b.
 template <class T>
-void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result);
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results, std::int64_t count);
 
 }  // namespace device
 
@@ -64,18 +74,21 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result)
 template <class T>
 struct ConstantFactor {
   T constant;
-  FHD_HOST_DEVICE T value() const { return constant; }
+  FHD_HOST_DEVICE T value(std::int64_t) const { return constant; }
 };
 
-/// Quotient, read where its scalars lie.
+/// Quotient of the vector of element i, read where its scalars lie.
 template <class T>
 struct QuotientFactor {
-  const double *numerator, *denominator;
+  const double *numerators, *denominators, *negligible_of_each;
   double factor, negligible;
-  FHD_HOST_DEVICE T value() const {
-    return static_cast<T>(*denominator == 0 || *numerator <= negligible ? 0
-                                                                        : factor * *numerator / *denominator);
+  std::int64_t size;  ///< of a vector
+  FHD_HOST_DEVICE T of_vector(std::int64_t j) const {
+    const double numerator = numerators[j], denominator = denominators[j],
+                 least = negligible_of_each == nullptr ? negligible : negligible_of_each[j];
+    return static_cast<T>(denominator == 0 || numerator <= least ? 0 : factor * numerator / denominator);
   }
+  FHD_HOST_DEVICE T value(std::int64_t i) const { return of_vector(i < size ? 0 : i / size); }
 };
 
 /// y_i += factor x_i
@@ -85,7 +98,7 @@ struct AddScaled {
   Complex<T>* y;
   Factor factor;
   const Complex<T>* x;
-  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] += factor.value() * x[i]; }
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] += factor.value(i) * x[i]; }
 };
 
 /// y_i = x_i + factor y_i
@@ -95,7 +108,7 @@ struct ScaleAndAdd {
   Complex<T>* y;
   Factor factor;
   const Complex<T>* x;
-  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + factor.value() * y[i]; }
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + factor.value(i) * y[i]; }
 };
 
 /// y_i *= factor

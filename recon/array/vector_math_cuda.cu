@@ -1,4 +1,6 @@
 // Vector operations on a GPU: the dot product, whose sums cross the threads. All else is pointwise.
+#include <algorithm>
+
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
@@ -7,9 +9,14 @@
 namespace fhd::device {
 namespace {
 
-constexpr int block_size = 256, dot_blocks = 528;  // 4 blocks for each multiprocessor of an H100
+constexpr int block_size = 256;
 
-__device__ std::int64_t thread_index() { return std::int64_t{blockIdx.x} * block_size + threadIdx.x; }
+/// Of the sums of one vector: as many as its size fills, at most 4 for each multiprocessor of an H100. The order of
+/// the additions follows from it, and so depends on the size alone.
+int dot_blocks_for(std::int64_t size) {
+  constexpr std::int64_t elements_of_block = 4 * block_size, most = 528;
+  return static_cast<int>(std::clamp((size + elements_of_block - 1) / elements_of_block, std::int64_t{1}, most));
+}
 
 /// The sum of `value` over a block in thread 0: always in the same order.
 __device__ double block_sum(double value) {
@@ -22,43 +29,54 @@ __device__ double block_sum(double value) {
   return sums[0];
 }
 
-// partial_sums[block] = sum of Re conj(a_i) b_i over i = thread, thread + all threads, ... in double. The
-// number of blocks is fixed, so the order of the additions depends on the size alone. Floor: the bytes of both
-// vectors over the bandwidth of the memory.
+// partial_sums(j, block) = sum of Re conj(a_i) b_i over the elements i = thread, thread + all threads, ... of vector
+// j = blockIdx.y, in double. Floor: the bytes of both stacks over the bandwidth of the memory.
 template <class T>
 __global__ void dot_blocks_kernel(const Complex<T>* a, const Complex<T>* b, std::int64_t size,
                                   double* partial_sums) {
+  a += blockIdx.y * size, b += blockIdx.y * size;
   double sum = 0;
-  for (std::int64_t i = thread_index(); i < size; i += std::int64_t{dot_blocks} * block_size)
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < size;
+       i += std::int64_t{gridDim.x} * block_size)
     sum += double(a[i].re) * b[i].re + double(a[i].im) * b[i].im;
   sum = block_sum(sum);
-  if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial_sums[std::int64_t{blockIdx.y} * gridDim.x + blockIdx.x] = sum;
 }
 
-// result = sum of partial_sums, by one block.
-__global__ void dot_finish_kernel(const double* partial_sums, double* result) {
+// results(j) = sum of partial_sums(j, ...), by block j.
+__global__ void dot_finish_kernel(const double* partial_sums, int blocks, double* results) {
   double sum = 0;
-  for (int i = threadIdx.x; i < dot_blocks; i += block_size) sum += partial_sums[i];
+  for (int i = threadIdx.x; i < blocks; i += block_size)
+    sum += partial_sums[std::int64_t{blockIdx.x} * blocks + i];
   sum = block_sum(sum);
-  if (threadIdx.x == 0) *result = sum;
+  if (threadIdx.x == 0) results[blockIdx.x] = sum;
 }
 
 }  // namespace
 
 template <class T>
-void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* result) {
+void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results, std::int64_t count) {
   const CurrentDevice current(a.device());
   State& state = state_of(a.device());
   const std::lock_guard lock(state.dot_mutex);
-  if (state.dot_sums == nullptr)
-    check(cudaMalloc(&state.dot_sums, dot_blocks * sizeof(double)), "allocating the sums of a dot product");
-  dot_blocks_kernel<<<dot_blocks, block_size>>>(a.data(), b.data(), a.size(), state.dot_sums);
+  const std::int64_t size = a.size() / count;
+  const int blocks = dot_blocks_for(size);
+  if (state.dot_capacity < blocks * count) {
+    if (state.dot_sums != nullptr) check(cudaFree(state.dot_sums), "freeing the sums of a dot product");
+    state.dot_sums = nullptr, state.dot_capacity = 0;
+    check(cudaMalloc(&state.dot_sums, static_cast<std::size_t>(blocks * count) * sizeof(double)),
+          "allocating the sums of a dot product");
+    state.dot_capacity = blocks * count;
+  }
+  const auto vectors = static_cast<unsigned>(count);
+  dot_blocks_kernel<<<dim3(static_cast<unsigned>(blocks), vectors), block_size>>>(a.data(), b.data(), size,
+                                                                                  state.dot_sums);
   check_launch("dot_blocks_kernel");
-  dot_finish_kernel<<<1, block_size>>>(state.dot_sums, result);
+  dot_finish_kernel<<<vectors, block_size>>>(state.dot_sums, blocks, results);
   check_launch("dot_finish_kernel");
 }
-template void dot(const Array<Complex<float>>&, const Array<Complex<float>>&, double*);
-template void dot(const Array<Complex<double>>&, const Array<Complex<double>>&, double*);
+template void dot(const Array<Complex<float>>&, const Array<Complex<float>>&, double*, std::int64_t);
+template void dot(const Array<Complex<double>>&, const Array<Complex<double>>&, double*, std::int64_t);
 
 }  // namespace fhd::device
 

@@ -71,8 +71,11 @@ Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
 
 template <class T>
 SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                                std::int64_t coils_at_once)
-    : transform_(std::move(transform)), maps_(std::move(maps)), coils_at_once_(coils_at_once) {
+                                std::int64_t coils_at_once, std::int64_t images_at_once)
+    : transform_(std::move(transform)),
+      maps_(std::move(maps)),
+      coils_at_once_(coils_at_once),
+      images_at_once_(images_at_once) {
   if (maps_.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps_.shape().text());
   const std::int64_t coils = maps_.extent(0);
   require_shape(maps_, transform_->images_shape(coils), "sensitivity maps");
@@ -81,7 +84,73 @@ SenseEncoding<T>::SenseEncoding(std::shared_ptr<const FourierTransform<T>> trans
   if (coils_at_once_ == 0) coils_at_once_ = coils;
   if (coils_at_once_ < 0 || coils % coils_at_once_ != 0)
     throw Error("coils at once", "a divisor of " + std::to_string(coils), std::to_string(coils_at_once_));
-  coil_images_ = Array<Complex<T>>(transform_->images_shape(coils_at_once_), device());
+  if (images_at_once_ < 1 || (images_at_once_ > 1 && coils_at_once_ != coils))
+    throw Error("images at once", "1, or more with all coils at once", std::to_string(images_at_once_));
+  coil_images_ = Array<Complex<T>>(transform_->images_shape(coils_at_once_ * images_at_once_), device());
+}
+
+template <class T>
+std::int64_t Encoding<T>::images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const {
+  const std::int64_t size = this->domain().size(), count = size == 0 ? 0 : images.size() / size;
+  if (count < 1 || images.size() != count * size)
+    throw Error("stack of images", "[image]" + this->domain().text(), images.shape().text());
+  require_shape(samples, {count * this->range()[0], this->range()[1]}, "samples");
+  if (images.device() != this->device() || samples.device() != this->device())
+    throw Error("sensitivity encoding", "arrays on the device of the transform", "arrays on another device");
+  return count;
+}
+
+template <class T>
+void Encoding<T>::forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
+                                       Array<Complex<T>>& samples) const {
+  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
+    auto part = one_of(samples, this->range(), i);
+    forward_through(transform, one_of(images, this->domain(), i), part);
+  }
+}
+
+template <class T>
+void Encoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const {
+  for (std::int64_t i = 0; i < images_of(images, samples); ++i) {
+    auto image = one_of(images, this->domain(), i);
+    this->adjoint(one_of(samples, this->range(), i), image);
+  }
+}
+
+template <class T>
+void SenseEncoding<T>::forward_each_through(const FourierTransform<T>& transform,
+                                            const Array<Complex<T>>& images,
+                                            Array<Complex<T>>& samples) const {
+  if (images_at_once_ == 1) return Encoding<T>::forward_each_through(transform, images, samples);
+  const std::int64_t all = this->images_of(images, samples), coils = maps_.extent(0),
+                     voxels = maps_.size() / coils;
+  for (std::int64_t first = 0; first < all; first += images_at_once_) {
+    const std::int64_t count = std::min(images_at_once_, all - first);
+    for (std::int64_t i = 0; i < count; ++i)
+      for_each_with_coils(device(), voxels,
+                          ApplyMaps<T>{{maps_.data(), nullptr, maps_.size(), voxels},
+                                       images.data() + (first + i) * voxels,
+                                       coil_images_.data() + i * maps_.size()});
+    auto part = part_of(samples, first * coils, count * coils);
+    transform.forward(part_of_images(count * coils), part);
+  }
+}
+
+template <class T>
+void SenseEncoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const {
+  if (images_at_once_ == 1) return Encoding<T>::adjoint_each(samples, images);
+  const std::int64_t all = this->images_of(images, samples), coils = maps_.extent(0),
+                     voxels = maps_.size() / coils;
+  for (std::int64_t first = 0; first < all; first += images_at_once_) {
+    const std::int64_t count = std::min(images_at_once_, all - first);
+    auto coil_images = part_of_images(count * coils);
+    transform_->adjoint(part_of(samples, first * coils, count * coils), coil_images);
+    for (std::int64_t i = 0; i < count; ++i)
+      for_each_with_coils(
+          device(), voxels,
+          CombineCoils<T>{{maps_.data(), nullptr, maps_.size(), voxels},
+                          coil_images_.data() + i * maps_.size(), images.data() + (first + i) * voxels, false});
+  }
 }
 
 template <class T>
@@ -90,10 +159,10 @@ void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, cons
   require_arrays(image, samples);
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
+    const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
     for_each_with_coils(device(), voxels, ApplyMaps<T>{s, image.data(), coil_images_.data()});
     auto part = part_of(samples, coil, coils_at_once_);
-    transform.forward(coil_images_, part);
+    transform.forward(part_of_images(coils_at_once_), part);
   }
 }
 
@@ -103,11 +172,17 @@ void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Co
   require_arrays(image, samples);
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
-    transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images_);
-    const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
+    auto coil_images = part_of_images(coils_at_once_);
+    transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images);
+    const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
     for_each_with_coils(device(), voxels,
                         CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0});
   }
+}
+
+template <class T>
+Array<Complex<T>> SenseEncoding<T>::part_of_images(std::int64_t coils) const {
+  return Array<Complex<T>>::view(coil_images_.data(), transform_->images_shape(coils), device());
 }
 
 template <class T>
@@ -129,7 +204,7 @@ void ExplicitNormal<T>::forward(const Array<Complex<T>>& in, Array<Complex<T>>& 
 }
 
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
-                        std::int64_t coils_at_once) {
+                        std::int64_t coils_at_once, std::int64_t images_at_once) {
   const std::int64_t together = coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
   const double parts = static_cast<double>(coils / together),
                images = image_bytes(sizes) * static_cast<double>(together);
@@ -137,8 +212,8 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   cost.making = Work(WorkUnit::touched_byte, images);
   cost.forward = parts * (written_pass(images) + transform.forward(together));
   cost.adjoint = parts * (transform.adjoint(together) + written_pass(images));
-  cost.bytes = whole_bytes(images);
-  cost.scratch_bytes = transform.scratch_bytes(together);
+  cost.bytes = whole_bytes(images * static_cast<double>(images_at_once));
+  cost.scratch_bytes = transform.scratch_bytes(together * images_at_once);
   return cost;
 }
 
@@ -148,6 +223,7 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,           \
                                             Array<Complex<T>>&);                                          \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
+  template class Encoding<T>;                                                                             \
   template class SenseEncoding<T>;                                                                        \
   template class ExplicitNormal<T>;
 FHD_INSTANTIATE(float)

@@ -37,6 +37,12 @@ class Encoding : public LinearOperator<T> {
   /// forward with another transform of the same trajectory, matrix and device in the place of its own.
   virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                                Array<Complex<T>>& samples) const = 0;
+  /// Of every image of a stack [image][z][y][x]; samples are [image and coil][sample].
+  virtual void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
+                                    Array<Complex<T>>& samples) const;
+  virtual void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const;
+  /// Throws unless these are stacks of the same number of images and samples; that number.
+  std::int64_t images_of(const Array<Complex<T>>& images, const Array<Complex<T>>& samples) const;
 };
 
 /// E = F S.
@@ -44,9 +50,10 @@ template <class T>
 class SenseEncoding final : public Encoding<T> {
  public:
   /// `maps` is [coil][z][y][x] on the device of the transform; one coil of ones when the scan has no maps.
-  /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory.
+  /// `coils_at_once` coils (a divisor of all; 0: all) are transformed together: fewer take less memory. Of a stack,
+  /// `images_at_once` images with all their coils.
   SenseEncoding(std::shared_ptr<const FourierTransform<T>> transform, Array<Complex<T>> maps,
-                std::int64_t coils_at_once = 0);
+                std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
   Shape domain() const override { return {maps_.extent(1), maps_.extent(2), maps_.extent(3)}; }
   Shape range() const override { return {maps_.extent(0), transform_->sample_count()}; }
   Device device() const override { return transform_->device(); }
@@ -59,6 +66,9 @@ class SenseEncoding final : public Encoding<T> {
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
     adjoint_turned(samples, nullptr, false, image);
   }
+  void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
+                            Array<Complex<T>>& samples) const override;
+  void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override;
   /// The same with S_c(p) turn(p) in the place of S_c(p): turn [z][y][x] on the device, null for ones. The
   /// adjoint is added to the image where it `adds`.
   void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
@@ -69,10 +79,13 @@ class SenseEncoding final : public Encoding<T> {
   void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
 
  private:
+  /// The first of coil_images_, as a view.
+  Array<Complex<T>> part_of_images(std::int64_t coils) const;
+
   std::shared_ptr<const FourierTransform<T>> transform_;
   Array<Complex<T>> maps_;
-  std::int64_t coils_at_once_;
-  mutable Array<Complex<T>> coil_images_;  ///< of the coils that are transformed together
+  std::int64_t coils_at_once_, images_at_once_;
+  mutable Array<Complex<T>> coil_images_;  ///< of the coils, and images, that are transformed together
 };
 
 /// One pointwise loop that writes, or sums up, so many bytes.
@@ -83,7 +96,7 @@ inline Work written_pass(double bytes) {
 double image_bytes(const TransformSizes& sizes);
 /// SenseEncoding, from sizes alone: its bytes are beside its maps and its transform, whose scratch is the scratch.
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,
-                        std::int64_t coils_at_once = 0);
+                        std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 
 /// E^H E, both transforms carried out: slow, and the reference of the Toeplitz form.
 template <class T>

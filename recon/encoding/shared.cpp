@@ -66,8 +66,8 @@ std::shared_ptr<const Encoding<T>> shared_encoding(std::shared_ptr<const Encodin
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
     const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps, std::int64_t coils_at_once,
-    std::shared_ptr<const ProcessGroup> group) {
-  if (!group->is_shared()) return make_toeplitz_normal(point_spread, maps, coils_at_once);
+    std::int64_t images_at_once, std::shared_ptr<const ProcessGroup> group) {
+  if (!group->is_shared()) return make_toeplitz_normal(point_spread, maps, coils_at_once, images_at_once);
   const Share share = share_of(maps.extent(0), *group);
   const Shape image{maps.extent(1), maps.extent(2), maps.extent(3)};
   std::shared_ptr<const HermitianOperator<T>> part;
@@ -83,7 +83,7 @@ std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
   template std::shared_ptr<const Encoding<T>> shared_encoding<T>(std::shared_ptr<const Encoding<T>>,   \
                                                                  std::shared_ptr<const ProcessGroup>); \
   template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(                      \
-      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t,                                \
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t,                  \
       std::shared_ptr<const ProcessGroup>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -19,6 +19,7 @@ template <class T>
 std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(const Array<Complex<T>>& point_spread,
                                                                    const Array<Complex<T>>& maps,
                                                                    std::int64_t coils_at_once,
+                                                                   std::int64_t images_at_once,
                                                                    std::shared_ptr<const ProcessGroup> group);
 
 }  // namespace fhd

@@ -1,13 +1,14 @@
+#include "recon/array/linear_operator.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
 
 template <class T>
-Array<Complex<T>> combined(Array<Complex<T>> coil_images, const Array<Complex<T>>& maps) {
+Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps) {
   const Shape image_shape{coil_images.extent(1), coil_images.extent(2), coil_images.extent(3)};
   if (maps.empty())
-    return coil_images.extent(0) == 1 ? std::move(coil_images).reshaped(image_shape)
+    return coil_images.extent(0) == 1 ? Array<Complex<T>>(coil_images).reshaped(image_shape)
                                       : root_sum_of_squares(coil_images);
   Array<Complex<T>> image(image_shape, coil_images.device());
   combine_coils_normalized(coil_images, maps, image);
@@ -20,17 +21,26 @@ namespace {
 template <class T>
 void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context) {
   const Array<double>& weights = operators.density(context.journal);
-  const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);
+  const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);  // of all volumes
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t coil = 0; coil < coils; ++coil)
     for (std::int64_t m = 0; m < sample_count; ++m)
       data.samples.data()[coil * sample_count + m] *= static_cast<T>(weights.data()[m]);
 }
 
+/// sum over coils of conj(S) image.
+template <class T>
+Array<Complex<T>> with_maps(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps) {
+  Array<Complex<T>> image(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
+  combine_coils(coil_images, maps, image);
+  return image;
+}
+
 }  // namespace
 
 template <class T>
-Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context) {
+std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
+                                       const Context& context) {
   Journal& journal = context.journal;
   const bool gridded = is_method<ConventionalGridding>(context.settings),
              adjoint = is_method<PlainAdjoint>(context.settings);
@@ -39,7 +49,7 @@ Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operator
   copy_to_device(data.samples, context);
   const ScaledMaps<T> maps = maps_of<T>(data.scan, context);
 
-  Array<Complex<T>> images;
+  Array<Complex<T>> images;  // [volume and coil][z][y][x]
   Array<double> of_positions;
   const Array<double>* weights = nullptr;  // w of F^H (w d), [sample]
   if (gridded || adjoint) {
@@ -53,23 +63,29 @@ Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operator
     if (context.services.verifier) of_positions = cartesian_weights(trajectory, matrix_size);
     weights = &of_positions;
   }
-  if (gridded) {
-    operators.release_transforms();  // density compensation is what is worth keeping
-    weights = &operators.density(journal);
-  }
+  const bool is_last = data.volume_count() == 1;  // further volumes will ask for the transform again
+  if (gridded && is_last) operators.release_transforms();  // density compensation is what is worth keeping
+  if (gridded) weights = &operators.density(journal);
   verify_first_image(images, data, weights, operators.promised_accuracy(), context);
 
-  const double unit = data.unit == 0 ? 1 : data.unit;
-  if (!adjoint || maps.values.empty())
-    return finished_image(combined(std::move(images), maps.values), unit / maps.unit, data.scan, context);
-  Array<Complex<T>> image(Shape{images.extent(1), images.extent(2), images.extent(3)}, context.device());
-  combine_coils(images, maps.values, image);
-  return finished_image(std::move(image), unit * maps.unit, data.scan, context);
+  const bool sums = adjoint && !maps.values.empty();
+  const Shape coil_images{data.scan.kspace.coil_count(), images.extent(1), images.extent(2), images.extent(3)};
+  std::vector<Image> result;
+  for (std::int64_t v = 0; v < data.volume_count(); ++v) {
+    auto of_volume = one_of(images, coil_images, v);
+    if (sums)
+      result.push_back(finished_image(with_maps(of_volume, maps.values), data.unit(v) * maps.unit, data.scan,
+                                      context));
+    else
+      result.push_back(finished_image(combined(of_volume, maps.values),
+                                      data.unit(v) / maps.unit, data.scan, context));
+  }
+  return result;
 }
 
 #define FHD_INSTANTIATE(T)                                                             \
-  template Array<Complex<T>> combined<T>(Array<Complex<T>>, const Array<Complex<T>>&); \
-  template Image conventional_image<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);
+  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&); \
+  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -27,7 +27,7 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& j
   double variance = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
     if (channels == coils || coil == strongest) variance += covariance.values[coil * coils + coil].re;
-  return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit;
+  return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit(0);
 }
 
 /// The data residual of the solution with lambda, which is sought from `image` on and left there; a point of the

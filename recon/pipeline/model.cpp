@@ -104,7 +104,8 @@ bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_reson
 
 template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context) {
+                    std::int64_t coils_at_once, std::int64_t images_at_once, TrajectoryOperators<T>& operators,
+                    const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
   const auto& processes = context.execution.processes;
   Model<T> model;
@@ -112,8 +113,8 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   ScaledMaps<T> maps = maps_of<T>(scan, context);
   model.map_unit = maps.unit;
   if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
-  model.sense =
-      std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values), coils_at_once);
+  model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values),
+                                                   coils_at_once, images_at_once);
   if (off_resonance) {
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
@@ -121,7 +122,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
     if (method.normal == NormalKind::toeplitz) {
       const auto& q = operators.point_spread(context.journal);
       context.journal.stage("transfer function", [&] {
-        model.problem.normal = shared_toeplitz_normal(q, model.maps(), coils_at_once, processes);
+        model.problem.normal = shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
       });
     } else {
       model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
@@ -144,7 +145,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 #define FHD_INSTANTIATE(T)                                                                       \
   template bool model_fits<T>(const Model<T>&, const Scan&, bool);                               \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t, \
-                                  TrajectoryOperators<T>&, const Context&);
+                                  std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "recon/array/linear_operator.hpp"
 #include "recon/pipeline/steps.hpp"
 
 namespace fhd {
@@ -45,12 +46,27 @@ double divide_by_magnitude(Array<Complex<T>>& values, const ProcessGroup& proces
 }  // namespace
 
 template <class T>
-Measurements<T> measurements_of(const Scan& scan, const Context& context) {
-  Measurements<T> data{scan};
-  data.samples =
-      columns_of(values_of<T>(scan.kspace), share_of(scan.kspace.sample_count(), context.processes()));
-  data.unit = divide_by_magnitude(data.samples, context.processes());
-  if (data.unit == 0) context.journal.note("all k-space values are zero, and so is the image");
+Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> volumes, const Context& context) {
+  Measurements<T> data{scan, std::move(volumes)};
+  const auto count = static_cast<std::int64_t>(data.volumes.size());
+  data.units.resize(data.volumes.size());
+  if (count == 1) {
+    data.samples = columns_of(values_of<T>(*data.volumes.front()),
+                              share_of(scan.kspace.sample_count(), context.processes()));
+    data.units[0] = divide_by_magnitude(data.samples, context.processes());
+  } else {
+    const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
+    data.samples = Array<Complex<T>>(Shape{count * coils, samples});
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t v = 0; v < count; ++v) {
+      auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
+      const auto values = values_of<T>(*data.volumes[static_cast<std::size_t>(v)]);
+      std::copy_n(values.data(), values.size(), of_volume.data());
+      data.units[static_cast<std::size_t>(v)] = divide_by_magnitude(of_volume, SingleProcess());
+    }
+  }
+  if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
+    context.journal.note("all k-space values are zero, and so is the image");
   return data;
 }
 
@@ -85,7 +101,7 @@ std::int64_t strongest_coil(const KSpace& kspace) {
 }
 
 #define FHD_INSTANTIATE(T)                                                  \
-  template Measurements<T> measurements_of<T>(const Scan&, const Context&); \
+  template Measurements<T> measurements_of<T>(const Scan&, std::vector<const KSpace*>, const Context&); \
   template void copy_to_device<T>(Array<Complex<T>>&, const Context&);      \
   template ScaledMaps<T> maps_of<T>(const Scan&, const Context&);
 FHD_INSTANTIATE(float)

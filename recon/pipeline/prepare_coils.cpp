@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "recon/array/linear_algebra.hpp"
 #include "recon/coils/compression.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
@@ -44,8 +45,9 @@ void mix_values(const Array<Complex<double>>& matrix, Held& held) {
   }
 }
 
-/// `matrix` [virtual coil][coil] mixes k-space, noise and maps alike.
-void mix(const Array<Complex<double>>& matrix, Scan& scan) {
+/// `matrix` [virtual coil][coil] mixes k-space, noise and maps alike, after what `all` has done to them.
+void mix(const Array<Complex<double>>& matrix, Scan& scan, Array<Complex<double>>& all) {
+  all = all.empty() ? matrix : matrix_product(matrix, all);
   mix_values(matrix, scan.kspace);
   if (scan.noise) scan.noise = apply_mixing(matrix, *scan.noise);
   if (scan.calibration) mix_values(matrix, scan.calibration->kspace);
@@ -58,13 +60,13 @@ void hold_in_double(Scan& scan) {
   if (scan.sensitivity_maps) scan.sensitivity_maps->in_double = values_of<double>(*scan.sensitivity_maps);
 }
 
-void whiten(Scan& scan, Journal& journal) {
+void whiten(Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
   const bool from_noise = scan.noise.has_value();
   const auto covariance =
       from_noise ? noise_covariance(*scan.noise)
                  : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
   const Whitening result = whitening(covariance);
-  mix(result.matrix, scan);
+  mix(result.matrix, scan, mixing);
   journal.setting("whitening", from_noise ? "noise readouts" : "edge of k-space");
   journal.note(std::string("coils are whitened by ") +
                (from_noise ? "the noise readouts" : "the edge of k-space") + ": " +
@@ -72,14 +74,15 @@ void whiten(Scan& scan, Journal& journal) {
                short_number(result.standard_deviation) + (result.decorrelates ? "" : "; " + result.reason));
 }
 
-void compress(const CompressionChoice& choice, Scan& scan, Journal& journal) {
+void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing,
+              Journal& journal) {
   const std::int64_t before = scan.kspace.coil_count(), count = virtual_coil_count(before, choice);
   const auto* energy = std::get_if<KeptEnergy>(&choice);
   const Compression compression = energy ? compress_to_energy(scan.kspace.values, energy->share)
                                          : compress_to_count(scan.kspace.values, count);
   const std::int64_t after = compression.matrix.extent(0);
   if (after == before) return;
-  mix(compression.matrix, scan);
+  mix(compression.matrix, scan, mixing);
   journal.setting("virtual coils", std::to_string(after));
   journal.note(std::to_string(before) + " coils are compressed to " + std::to_string(after) +
                " virtual coils, which leaves out " + short_number(100 * (1 - compression.kept_energy)) +
@@ -139,16 +142,19 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
   journal.report.suspicions.push_back(why);
 }
 
-void select_coils(const std::vector<std::int64_t>& live, Scan& scan) {
+void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Complex<double>>& mixing) {
   const std::int64_t all = scan.kspace.coil_count(), used = static_cast<std::int64_t>(live.size());
   Array<Complex<double>> selection({used, all});
   for (std::int64_t i = 0; i < used; ++i) selection[i * all + live[i]] = 1;
-  mix(selection, scan);
+  mix(selection, scan, mixing);
 }
 
 }  // namespace
 
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal) {
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
+                                  Array<Complex<double>>* mixing) {
+  Array<Complex<double>> own;
+  auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);
   const CoilFacts facts{scan.kspace.coil_count(), static_cast<std::int64_t>(live.size()),
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
@@ -168,13 +174,13 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (settings.precision == Precision::double_precision && (decision.whitens || decision.compresses))
     hold_in_double(prepared);
   if (facts.live < facts.all) {
-    select_coils(live, prepared);
+    select_coils(live, prepared, all);
     journal.note("coils whose samples are all zero are left out: " + dead_coils(live, facts.all));
   }
   const CoilSettings& coils = settings.coils;
-  if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, journal); });
+  if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, all, journal); });
   if (decision.compresses)
-    journal.stage("coil compression", [&] { compress(coils.compression, prepared, journal); });
+    journal.stage("coil compression", [&] { compress(coils.compression, prepared, all, journal); });
   if (decision.finds_maps) journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal); });
   return prepared;
 }

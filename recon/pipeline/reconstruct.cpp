@@ -1,6 +1,11 @@
 #include "recon/pipeline/reconstruct.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "recon/array/linear_operator.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -8,13 +13,35 @@
 #include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
+
+struct Preparation {
+  Trajectory trajectory;  ///< as measured
+  Geometry geometry;      ///< as measured
+  std::int64_t coil_count = 0;
+  AxisOrder order{};
+  Scan scan;                         ///< in this order, on the matrix that holds the object, coils as prepared
+  Array<Complex<double>> mixing;     ///< [virtual coil][coil]; empty: coils are as they are
+  Report report;                     ///< what was done
+  std::int64_t volumes_at_once = 1;  ///< by a device
+
+  /// k-space of another volume, coils as prepared. `in_double`: mixing does not round.
+  KSpace prepared(const KSpace& kspace, bool in_double) const;
+};
+
 namespace {
 
 /// What one scan leaves for the next.
 template <class T>
 struct Kept {
   std::optional<TrajectoryOperators<T>> operators;
-  std::optional<Model<T>> model;  ///< of these operators
+  std::optional<Model<T>> model;                     ///< of these operators
+  std::shared_ptr<const Preparation> model_of = {};  ///< the series that it is of; null: of none
+};
+
+/// Volumes that are taken together.
+struct Together {
+  std::shared_ptr<const Preparation> preparation = {};  ///< null: a scan by itself
+  std::int64_t most = 1;
 };
 
 /// A group of processes sums images; what needs all samples in one process is left to a single one.
@@ -84,24 +111,59 @@ void note_openness(const Scan& scan, const Context& context) {
                          " measured values: lambda decides what the data leave open");
 }
 
-/// The image of least squares, in the unit of the scan; models are kept from scan to scan.
+/// Images of least squares, in the unit of the scan; models are kept from scan to scan.
 template <class T>
-Image least_squares_image(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
-                          TrajectoryOperators<T>& operators, const Context& context, Kept<T>& kept) {
+std::vector<Image> least_squares_images(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
+                                        TrajectoryOperators<T>& operators, const Together& together,
+                                        const Context& context, Kept<T>& kept,
+                                        std::vector<SolvedVolume>& volumes) {
   const Scan& scan = data.scan;
-  if (kept.model && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
+  const bool is_of_series = together.preparation && kept.model_of == together.preparation;
+  if (kept.model && !is_of_series && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
   const std::int64_t coils_at_once =
-      planned_coils_at_once(scan, operators.settings(), off_resonance, context);
+      kept.model && is_of_series ? 0
+                                 : planned_coils_at_once(scan, operators.settings(), off_resonance, context);
   copy_to_device(data.samples, context);
-  if (!kept.model) kept.model = make_model(scan, off_resonance, coils_at_once, operators, context);
+  if (!kept.model)
+    kept.model = make_model(scan, off_resonance, coils_at_once, together.most, operators, context);
+  kept.model_of = together.preparation;
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
-  if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz)
+  if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz && !is_of_series)
     context.journal.diagnostic_images.point_spread = central_plane(operators.point_spread(context.journal));
-  auto image = solve(*kept.model, data, operators, context);
-  const double unit = data.unit / kept.model->map_unit;
-  operators.release_other_transform();
-  if (!kept.model->fits_scans_alike) kept.model.reset();
-  return finished_image(std::move(image), data.unit == 0 ? 1 : unit, scan, context);
+  auto solved = solve(*kept.model, data, operators, context);
+  volumes = std::move(solved.volumes);
+  const double map_unit = kept.model->map_unit;
+  if (!together.preparation) operators.release_other_transform();
+  if (!kept.model->fits_scans_alike && !together.preparation) kept.model.reset();
+  std::vector<Image> images;
+  const Shape image{solved.images.extent(1), solved.images.extent(2), solved.images.extent(3)};
+  for (std::int64_t v = 0; v < data.volume_count(); ++v) {
+    Array<Complex<T>> one = data.volume_count() == 1 ? std::move(solved.images).reshaped(image)
+                                                     : Array<Complex<T>>(one_of(solved.images, image, v));
+    images.push_back(finished_image(std::move(one), data.unit(v) / map_unit, scan, context));
+  }
+  return images;
+}
+
+/// Images of volumes that share all but their samples, with coils as prepared; what is told of each.
+template <class T>
+std::vector<Image> reconstruct_volumes(const Scan& scan, std::vector<const KSpace*> each,
+                                       const Together& together, const Context& context, Kept<T>& kept,
+                                       std::vector<SolvedVolume>& volumes) {
+  Journal& journal = context.journal;
+  const TransformSettings transform = decided_transform(scan, context);
+  describe_settings(transform, context);
+  Measurements<T> data = measurements_of<T>(scan, std::move(each), context);
+  note_openness(scan, context);
+  if (scan.sensitivity_maps)
+    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+  auto off_resonance = off_resonance_of(scan, context);
+  auto& operators = operators_of(scan, transform, context, kept);
+  auto images = least_squares(context.settings)
+                    ? least_squares_images(data, off_resonance, operators, together, context, kept, volumes)
+                    : conventional_images(data, operators, context);
+  journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
+  return images;
 }
 
 template <class T>
@@ -111,18 +173,10 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   Reconstruction result;
   result.prepared = prepare_coils(measured, context.settings, journal);
   const Scan& scan = result.prepared ? *result.prepared : measured;
-  const TransformSettings transform = decided_transform(scan, context);
-  describe_settings(transform, context);
-  Measurements<T> data = measurements_of<T>(scan, context);
-  note_openness(scan, context);
-  if (scan.sensitivity_maps)
-    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
-  auto off_resonance = off_resonance_of(scan, context);
-  auto& operators = operators_of(scan, transform, context, kept);
-  result.image = least_squares(context.settings)
-                     ? least_squares_image(data, off_resonance, operators, context, kept)
-                     : conventional_image(data, operators, context);
-  journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
+  std::vector<SolvedVolume> volumes;
+  result.image =
+      std::move(reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept, volumes).front());
+  if (!volumes.empty()) volumes.front().tell(journal.report);
   journal.report.seconds = journal.elapsed_s();
   result.report = std::move(journal.report);
   result.diagnostic_images = std::move(journal.diagnostic_images);
@@ -155,6 +209,12 @@ struct Reconstructor::State {
   Services services;
   Kept<float> in_single{};
   Kept<double> in_double{};
+
+  /// work(kept), in the precision of the settings.
+  template <class Work>
+  auto in_precision(const Work& work) {
+    return settings.precision == Precision::single_precision ? work(in_single) : work(in_double);
+  }
 };
 
 Reconstructor::Reconstructor(const Settings& settings, const Execution& execution, const Services& services)
@@ -172,9 +232,134 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
   scan.validate("scan");
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
-  if (settings.precision == Precision::single_precision)
-    return reconstruct_in_order(scan, context, state_->in_single);
-  return reconstruct_in_order(scan, context, state_->in_double);
+  return state_->in_precision([&](auto& kept) { return reconstruct_in_order(scan, context, kept); });
+}
+
+bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
+  const auto* method = least_squares(settings);
+  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || reference.field_map) return false;
+  const std::int64_t coils = reference.kspace.coil_count();
+  const auto decision = decide_coils(
+      {coils, coils, reference.sensitivity_maps.has_value(), reference.noise.has_value()}, settings);
+  return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
+}
+
+std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& reference,
+                                                                 const ProgressCallback& progress) {
+  const auto& [settings, execution, services, in_single, in_double] = *state_;
+  const ThreadLimit limit(execution.threads);
+  reference.validate("scan");
+  Journal journal(execution.device, progress);
+  const Context context{settings, execution, services, journal};
+  auto larger = prepare_matrix(reference, context);
+  const Scan& scan = larger ? *larger : reference;
+  auto result = std::make_shared<Preparation>();
+  result->trajectory = reference.trajectory;
+  result->geometry = reference.geometry;
+  result->coil_count = reference.kspace.coil_count();
+  result->order = long_axes_first(scan.geometry.matrix_size);
+  result->scan = in_order(result->order, scan);
+  if (auto prepared = prepare_coils(result->scan, settings, journal, &result->mixing))
+    result->scan = std::move(*prepared);
+  result->volumes_at_once = planned_volumes_at_once(result->scan, context);
+  result->report = std::move(journal.report);
+  result->report.seconds = journal.elapsed_s();
+  return result;
+}
+
+KSpace Preparation::prepared(const KSpace& kspace, bool in_double) const {
+  if (mixing.empty()) return kspace;
+  KSpace mixed;
+  if (in_double) mixed.in_double = apply_mixing(mixing, values_of<double>(kspace));
+  mixed.values = in_double ? converted<Complex<float>>(mixed.in_double) : apply_mixing(mixing, kspace.values);
+  return mixed;
+}
+
+const Scan& common_scan(const Preparation& preparation) { return preparation.scan; }
+const Report& report_of(const Preparation& preparation) { return preparation.report; }
+
+std::int64_t Reconstructor::volumes_at_once(const Preparation& preparation) const {
+  return preparation.volumes_at_once;
+}
+
+namespace {
+
+void require_volume(const Scan& volume, const Preparation& of) {
+  const auto& k = volume.trajectory.k;
+  if (volume.geometry.matrix_size != of.geometry.matrix_size || k.shape() != of.trajectory.k.shape() ||
+      !std::equal(k.begin(), k.end(), of.trajectory.k.begin()))
+    throw Error("a volume of a series", "the trajectory and matrix of the others", "other ones");
+  require_shape(volume.kspace.values, {of.coil_count, volume.trajectory.sample_count()}, "k-space of a volume");
+}
+
+/// What was done for all, and for all of these together, with an equal share of the time.
+Report shared_report(const Preparation& preparation, const Report& of_all, double seconds, std::size_t volumes) {
+  Report report = preparation.report;
+  report.stages.clear();  // of the preparation: the first volume of the series tells them
+  report.settings.insert(report.settings.end(), of_all.settings.begin(), of_all.settings.end());
+  report.notes.insert(report.notes.end(), of_all.notes.begin(), of_all.notes.end());
+  for (const auto& stage : of_all.stages)
+    report.stages.push_back({stage.name, stage.seconds / static_cast<double>(volumes)});
+  report.seconds = seconds / static_cast<double>(volumes);
+  report.trajectory_hits = of_all.trajectory_hits;
+  report.device_memory = of_all.device_memory;
+  report.device_peak_bytes = of_all.device_peak_bytes;
+  report.largest_eigenvalue = of_all.largest_eigenvalue;
+  report.lambda = of_all.lambda;
+  return report;
+}
+
+template <class T>
+std::vector<Reconstruction> reconstruct_together(const std::shared_ptr<const Preparation>& preparation,
+                                                 const std::vector<KSpace>& kspace,
+                                                 const std::vector<const Scan*>& measured, const Context& context,
+                                                 Kept<T>& kept) {
+  std::vector<const KSpace*> each;
+  for (const auto& values : kspace) each.push_back(&values);
+  std::vector<SolvedVolume> volumes;
+  auto images = reconstruct_volumes(preparation->scan, std::move(each),
+                                    Together{preparation, preparation->volumes_at_once}, context, kept, volumes);
+  const Report shared =
+      shared_report(*preparation, context.journal.report, context.journal.elapsed_s(), images.size());
+  std::vector<Reconstruction> results(images.size());
+  for (std::size_t v = 0; v < images.size(); ++v) {
+    results[v].report = shared;
+    if (!volumes.empty()) volumes[v].tell(results[v].report);
+    for (const auto& remark : measured[v]->remarks)
+      if (std::find(shared.notes.begin(), shared.notes.end(), remark) == shared.notes.end())
+        results[v].report.notes.push_back(remark);
+    results[v].image = in_order(inverse(preparation->order), std::move(images[v]));
+    auto& geometry = results[v].image.geometry;
+    const auto [matrix_size, fov_mm] = std::pair(geometry.matrix_size, geometry.fov_mm);
+    geometry = measured[v]->geometry;
+    geometry.matrix_size = matrix_size, geometry.fov_mm = fov_mm;
+  }
+  results.front().diagnostic_images = std::move(context.journal.diagnostic_images);
+  return results;
+}
+
+}  // namespace
+
+std::vector<Reconstruction> Reconstructor::reconstruct_series(
+    const std::shared_ptr<const Preparation>& preparation, const std::vector<const Scan*>& volumes,
+    const ProgressCallback& progress) {
+  const auto& [settings, execution, services, in_single, in_double] = *state_;
+  const ThreadLimit limit(execution.threads);
+  if (volumes.empty()) return {};
+  const auto most = static_cast<std::size_t>(preparation->volumes_at_once);
+  if (volumes.size() > most)
+    throw Error("volumes of a series", "at most " + std::to_string(most), std::to_string(volumes.size()));
+  for (const Scan* volume : volumes) require_volume(*volume, *preparation);
+  Journal journal(execution.device, progress);
+  Settings as_prepared = settings;
+  as_prepared.coils = CoilSettings::as_they_are();
+  const Context context{as_prepared, execution, services, journal};
+  std::vector<KSpace> kspace(volumes.size());
+  const bool in_twice = settings.precision == Precision::double_precision;
+  for (std::size_t v = 0; v < volumes.size(); ++v)
+    kspace[v] = preparation->prepared(volumes[v]->kspace, in_twice);
+  return state_->in_precision(
+      [&](auto& kept) { return reconstruct_together(preparation, kspace, volumes, context, kept); });
 }
 
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const Execution& execution,

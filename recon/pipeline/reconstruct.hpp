@@ -4,6 +4,7 @@
 //     prepare (matrix, coils, samples) -> model (E, E^H E, terms) -> solve -> verify -> finish (crop)
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "recon/array/execution.hpp"
 #include "recon/domain/report.hpp"
@@ -21,6 +22,10 @@ struct Reconstruction {
   /// reconstruction that is to use the same (CoilSettings::as_they_are).
   std::optional<Scan> prepared;
 };
+
+/// What the volumes of a series share beside their trajectory: the matrix that holds the object, how coils are mixed,
+/// and their maps, found in one scan of it.
+struct Preparation;
 
 /// Reconstructs scan after scan with the same settings. What depends on the trajectory alone
 /// (TrajectoryOperators), and the model where it fits, are kept for the next scan.
@@ -44,10 +49,29 @@ class Reconstructor {
   /// DeviceError when a GPU fails or has too little memory.
   Reconstruction operator()(const Scan& scan, const ProgressCallback& progress = {});
 
+  /// Of `reference`: a volume of the series, or the mean of some. Errors as above.
+  std::shared_ptr<const Preparation> prepare_series(const Scan& reference, const ProgressCallback& progress = {});
+  /// How many volumes a device takes together: as many as gain something, and fit. On the CPU one.
+  std::int64_t volumes_at_once(const Preparation& preparation) const;
+  /// Volumes of the series, at most as many as are taken at once, each with its own stopping, certificate and verdict;
+  /// their times are shares of that of all. Throws Error where one has another trajectory, matrix or number of coils.
+  std::vector<Reconstruction> reconstruct_series(const std::shared_ptr<const Preparation>& preparation,
+                                                 const std::vector<const Scan*>& volumes,
+                                                 const ProgressCallback& progress = {});
+
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Whether volumes like `reference`, with the same positions, are reconstructed together (reconstruct_series): not
+/// where lambda is searched for every volume, off-resonance is corrected, coils are combined without maps, or processes
+/// share the samples.
+bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
+/// The prepared scan of a series: trajectory, matrix and maps of every volume.
+const Scan& common_scan(const Preparation& preparation);
+/// What was done to find it, with its stages: of the first volume, not of all.
+const Report& report_of(const Preparation& preparation);
 
 /// One scan.
 Reconstruction reconstruct(const Scan& scan, const Settings& settings = {}, const Execution& execution = {},

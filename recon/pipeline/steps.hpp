@@ -3,6 +3,7 @@
 // they do is told to the journal of the context.
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "recon/domain/scan.hpp"
 #include "recon/encoding/off_resonance.hpp"
@@ -24,22 +25,33 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context);
 /// Coils left out when all their samples are zero, whitened, compressed, maps found, as the settings say; empty
 /// when the scan enters as it is. What was done goes to the settings, stages ("whitening", "coil compression",
 /// "sensitivity maps") and notes of the report. Throws Error when the settings ask for what the scan cannot
-/// give, or when nothing unfolds the image (decide_folding).
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal);
+/// give, or when nothing unfolds the image (decide_folding). `mixing` [virtual coil][coil] is what the coils were
+/// multiplied by, for further volumes of the scan; empty where they stay.
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
+                                  Array<Complex<double>>* mixing = nullptr);
 
 // --- prepare.cpp: values scaled to a largest magnitude near 1, so that no scale of a scanner or of a map leaves the
 // range of T ---
 
+/// Of one volume, or of several that share all but their samples.
 template <class T>
 struct Measurements {
-  const Scan& scan;             ///< with the coils as prepared
-  Array<Complex<T>> samples{};  ///< [coil][sample of this process]; of the scan divided by `unit`
-  double unit = 1;              ///< a power of two; 0 when all samples are zero
+  const Scan& scan;                      ///< with the coils as prepared; its k-space is that of the first volume
+  std::vector<const KSpace*> volumes{};  ///< k-space of each, with the coils as prepared
+  Array<Complex<T>> samples{};           ///< [volume and coil][sample of this process], divided by the unit
+  std::vector<double> units{};           ///< of each volume, a power of two; 0 when all its samples are zero
+
+  std::int64_t volume_count() const { return static_cast<std::int64_t>(volumes.size()); }
+  /// Of a volume, to multiply its image by.
+  double unit(std::int64_t volume) const {
+    const double of_samples = units[static_cast<std::size_t>(volume)];
+    return of_samples == 0 ? 1 : of_samples;
+  }
 };
 
 /// In host memory; what follows the density compensation goes to the device of the context.
 template <class T>
-Measurements<T> measurements_of(const Scan& scan, const Context& context);
+Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> volumes, const Context& context);
 template <class T>
 void copy_to_device(Array<Complex<T>>& values, const Context& context);
 
@@ -83,23 +95,47 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
 std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
                                    const std::optional<OffResonance>& off_resonance, const Context& context);
 
+/// Volumes of a series like `scan`, with its coils as prepared, that a GPU takes together: as many as gain something, and
+/// fit beside much else. On the CPU one: device_memory.cpp.
+std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context);
+
 /// Whether a model that is kept, which is that of the trajectory, is that of the maps of `scan` too.
 template <class T>
 bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance);
 
-/// `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all.
+/// `coils_at_once`: of operators on a GPU, a divisor of the coils; 0: all. `images_at_once`: of volumes that come
+/// together.
 template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, TrajectoryOperators<T>& operators, const Context& context);
+                    std::int64_t coils_at_once, std::int64_t images_at_once, TrajectoryOperators<T>& operators,
+                    const Context& context);
 
 // --- solve.cpp: images by least squares ---
 
-/// The image of a model with maps, or, without, the root of the sum of squares of the images of every coil (a
-/// single coil stays complex), [z][y][x] in units of data.unit / model.map_unit. Chooses lambda, and fills
-/// residuals and certificate of the report.
+/// What is told of one volume.
+struct SolvedVolume {
+  std::vector<double> relative_residuals{};
+  bool converged = true;
+  double data_residual = 0;
+  std::optional<Certificate> certificate{};
+  std::optional<Verdict> verdict{};
+
+  void tell(Report& report) const;
+};
+
+/// Images [volume][z][y][x].
 template <class T>
-Array<Complex<T>> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
-                        const Context& context);
+struct Solved {
+  Array<Complex<T>> images;
+  std::vector<SolvedVolume> volumes;
+};
+
+/// The images of a model with maps, or, without, the root of the sum of squares of the images of every coil (a
+/// single coil stays complex), in units of data.unit / model.map_unit. Several volumes are solved side by side, those
+/// with maps or of one coil. Chooses lambda, of the first.
+template <class T>
+Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                const Context& context);
 
 /// lambda, the weight of the regularizer, chosen once for a scan: as LeastSquares::lambda says, into the weight of
 /// the term and the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a
@@ -114,20 +150,21 @@ double norm_of_all(const Array<Complex<T>>& samples, const ProcessGroup& process
 
 // --- verify.cpp: the verifier is asked how exact a result is ---
 
-/// Products of the solver that a verifier compares with direct sums.
+/// Products of the solver that a verifier compares with direct sums, of volumes that were solved side by side.
 template <class T>
 struct Solution {
-  Array<Complex<T>> image;            ///< [z][y][x]
-  Array<Complex<T>> right_hand_side;  ///< E^H d
-  Array<Complex<T>> predicted{};      ///< E image, the samples of this process
+  Array<Complex<T>> images;            ///< [volume][z][y][x]
+  Array<Complex<T>> right_hand_sides;  ///< E^H d
+  Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
+  std::vector<SolvedVolume> volumes{};
 };
 
 /// Of all coils together, or of `coil` without its map. Every process must call; the first judges.
 template <class T>
-void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
                      std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators, const Context& context);
 
-/// Of a method without a system to solve: the first of its coil images [coil][z][y][x] against F^H (w d);
+/// Of a method without a system to solve, of the first volume: the first of its coil images [coil][z][y][x] against F^H (w d);
 /// `weights` is [sample], or null for 1.
 template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
@@ -138,12 +175,13 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
 /// Coil images [coil][z][y][x] -> image: sum conj(S) image / sum |S|^2 with maps (0 where all maps are 0; Roemer
 /// et al., MRM 16:192 (1990)), root of the sum of squares where `maps` is empty (one coil stays complex).
 template <class T>
-Array<Complex<T>> combined(Array<Complex<T>> coil_images, const Array<Complex<T>>& maps);
+Array<Complex<T>> combined(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps);
 
-/// ConventionalGridding, CartesianFft: combined coil images. PlainAdjoint: sum conj(S) F^H d with maps. The samples
-/// are weighted in place, and go to the device.
+/// Of each volume. ConventionalGridding, CartesianFft: combined coil images. PlainAdjoint: sum conj(S) F^H d with maps.
+/// The samples are weighted in place, and go to the device.
 template <class T>
-Image conventional_image(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context);
+std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
+                                       const Context& context);
 
 // --- finish.cpp: what the report says of the settings, and the image as the user wants it ---
 

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <exception>
+#include <mutex>
 
+#include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
@@ -7,37 +10,32 @@
 namespace fhd {
 namespace {
 
-/// What is the same for every method; of one coil without its map.
+/// What is the same for every method, of one volume; of one coil without its map.
 template <class T>
-VerifierInput<T> input_of(const Measurements<T>& data, std::optional<std::int64_t> coil,
+VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::optional<std::int64_t> coil,
                           double promised_accuracy) {
   const Scan& scan = data.scan;
-  VerifierInput<T> input{scan.trajectory, scan.geometry.matrix_size, scan.kspace.values.data(), 1, nullptr};
-  if (std::is_same_v<T, double> && !scan.kspace.in_double.empty())
-    input.samples_in_double = scan.kspace.in_double.data();
-  if (data.unit != 0) input.sample_scale = 1 / data.unit;
+  const KSpace& kspace = *data.volumes[volume];
+  VerifierInput<T> input{scan.trajectory, scan.geometry.matrix_size, kspace.values.data(), 1, nullptr};
+  if (std::is_same_v<T, double> && !kspace.in_double.empty())
+    input.samples_in_double = kspace.in_double.data();
+  input.sample_scale = 1 / data.unit(static_cast<std::int64_t>(volume));
   input.requested = promised_accuracy;
   if (coil) {
     input.samples += *coil * scan.trajectory.sample_count();
     if (input.samples_in_double) input.samples_in_double += *coil * scan.trajectory.sample_count();
   } else {
-    input.coil_count = scan.kspace.coil_count();
+    input.coil_count = kspace.coil_count();
   }
   return input;
 }
 
+/// E of other images, for a verdict: one at a time, whoever asks.
 template <class T>
-void verify(VerifierInput<T>& input, const Context& context) {
-  Journal& journal = context.journal;
-  input.elapsed_s = journal.elapsed_s();
-  journal.stage("certificate",
-                [&] { journal.report.certificate = context.services.verifier->verify(input); });
-}
-
-/// E of other images, for a verdict.
-template <class T>
-auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context) {
+auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context,
+             std::mutex& mutex) {
   return [&](const Array<Complex<T>>& image) {
+    const std::lock_guard lock(mutex);
     const auto& transform =
         *operators.transform_of(verdict_transform(context.settings, operators.settings()));
     Array<Complex<T>> samples(model.encoding->range(), context.device());
@@ -46,58 +44,116 @@ auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Con
   };
 }
 
+/// What the solver found and what its operators make of it, in host memory: stacks of volumes.
+template <class T>
+struct Found {
+  Array<Complex<T>> images, predicted, adjoint, normal, regularized;
+
+  Found(const Solution<T>& solution, const Problem<T>& problem, std::int64_t sample_count,
+        const ProcessGroup& processes)
+      : images(solution.images.to(Device::cpu())),
+        predicted(all_columns(solution.predicted.to(Device::cpu()), sample_count, processes)),
+        adjoint(solution.right_hand_sides.to(Device::cpu())) {
+    Array<Complex<T>> product(solution.images.shape(), solution.images.device());
+    problem.normal->forward_each(solution.images, product);
+    normal = product.to(Device::cpu());
+    problem.system().forward_each(solution.images, product);
+    regularized = product.to(Device::cpu());
+  }
+
+  /// Views.
+  void give(const Shape& image, const Shape& samples, std::int64_t volume, VerifierInput<T>& input) const {
+    input.image = one_of(images, image, volume);
+    input.predicted = one_of(predicted, samples, volume);
+    input.adjoint = one_of(adjoint, image, volume);
+    input.normal = one_of(normal, image, volume);
+    input.regularized = one_of(regularized, image, volume);
+  }
+};
+
+/// work(volume) of each: a volume alone with all threads, several with a thread each.
+template <class Work>
+void for_each_volume(std::size_t count, const Work& work) {
+  if (count == 1) return work(std::size_t{0});
+  std::exception_ptr failure;
+#pragma omp parallel
+  {
+    const ThreadLimit limit(1);
+#pragma omp for schedule(dynamic)
+    for (std::size_t volume = 0; volume < count; ++volume) try {
+        work(volume);
+      } catch (...) {
+#pragma omp critical(fhd_verifier_failure)
+        failure = std::current_exception();
+      }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 template <class T>
-void verify_solution(const Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
                      std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
                      const Context& context) {
   const Scan& scan = data.scan;
-  auto input = input_of(data, coil, operators.promised_accuracy());
-  if (!coil && scan.sensitivity_maps) {
-    input.maps = scan.sensitivity_maps->values.data();
-    if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
-      input.maps_in_double = scan.sensitivity_maps->in_double.data();
-    input.map_scale = 1 / model.map_unit;
-  }
-  if (model.corrects_off_resonance) {
-    input.field_map = &*scan.field_map;
-    input.sample_time_s = &*scan.sample_time_s;
-    input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
-  }
-  input.image = solution.image.to(Device::cpu());
-  input.predicted =
-      all_columns(solution.predicted.to(Device::cpu()), scan.trajectory.sample_count(), context.processes());
-  input.adjoint = solution.right_hand_side.to(Device::cpu());
-  Array<Complex<T>> product(solution.image.shape(), solution.image.device());
-  model.problem.normal->forward(solution.image, product);
-  input.normal = product.to(Device::cpu());
-  model.problem.system().forward(solution.image, product);
-  input.regularized = product.to(Device::cpu());
   Journal& journal = context.journal;
-  input.solver_residual = journal.report.relative_residuals.back();
-  input.iterations = static_cast<int>(journal.report.relative_residuals.size()) - 1;
+  const Found<T> found(solution, model.problem, scan.trajectory.sample_count(), context.processes());
   if (context.processes().rank() > 0) return;
-  verify(input, context);
-  if (scan.noise && !coil) input.noise = &*scan.noise;
-  if (context.processes().size() == 1) input.encode = encoder(model, operators, context);
-  journal.stage("verdict", [&] { journal.report.verdict = context.services.verifier->judge(input); });
+  const Shape samples{model.encoding->range()[0], scan.trajectory.sample_count()};
+  std::vector<VerifierInput<T>> inputs;
+  for (std::size_t volume = 0; volume < solution.volumes.size(); ++volume) {
+    auto& input = inputs.emplace_back(input_of(data, volume, coil, operators.promised_accuracy()));
+    if (!coil && scan.sensitivity_maps) {
+      input.maps = scan.sensitivity_maps->values.data();
+      if (std::is_same_v<T, double> && !scan.sensitivity_maps->in_double.empty())
+        input.maps_in_double = scan.sensitivity_maps->in_double.data();
+      input.map_scale = 1 / model.map_unit;
+    }
+    if (model.corrects_off_resonance) {
+      input.field_map = &*scan.field_map;
+      input.sample_time_s = &*scan.sample_time_s;
+      input.requested = std::max(input.requested, off_resonance_accuracy(*least_squares(context.settings)));
+    }
+    found.give(model.encoding->domain(), samples, static_cast<std::int64_t>(volume), input);
+    const auto& residuals = solution.volumes[volume].relative_residuals;
+    input.solver_residual = residuals.back();
+    input.iterations = static_cast<int>(residuals.size()) - 1;
+    input.elapsed_s = journal.elapsed_s() / static_cast<double>(solution.volumes.size());
+  }
+  const Verifier& verifier = *context.services.verifier;
+  journal.stage("certificate", [&] {
+    for_each_volume(inputs.size(),
+                    [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
+  });
+  std::mutex mutex;
+  for (auto& input : inputs) {
+    if (scan.noise && !coil) input.noise = &*scan.noise;
+    if (context.processes().size() == 1) input.encode = encoder(model, operators, context, mutex);
+  }
+  journal.stage("verdict", [&] {
+    for_each_volume(inputs.size(),
+                    [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
+  });
 }
 
 template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
                         const Array<double>* weights, double promised_accuracy, const Context& context) {
   if (!context.services.verifier) return;
-  auto input = input_of(data, 0, promised_accuracy);
+  Journal& journal = context.journal;
+  auto input = input_of(data, 0, 0, promised_accuracy);
   input.weights = weights;
   Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
   copy_range(images, 0, first, 0, first.size());
   input.adjoint = first.to(Device::cpu());
-  verify(input, context);
+  input.elapsed_s = journal.elapsed_s();
+  journal.stage("certificate",
+                [&] { journal.report.certificate = context.services.verifier->verify(input); });
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \
-  template void verify_solution<T>(const Solution<T>&, const Model<T>&, const Measurements<T>&,           \
+  template void verify_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,           \
                                    std::optional<std::int64_t>, TrajectoryOperators<T>&, const Context&); \
   template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,                   \
                                       const Array<double>*, double, const Context&);

@@ -24,9 +24,9 @@ struct ConjugateGradientResult {
   bool converged = false;
 };
 
-/// Beside x and b, for vectors of `elements` numbers on their device.
+/// Beside x and b, for vectors of `elements` numbers on their device, of so many systems.
 double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
-                                Precision precision, Device device);
+                                Precision precision, Device device, double systems = 1);
 
 /// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is
 /// not finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
@@ -34,5 +34,14 @@ template <class T>
 ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
                                            Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
                                            const ProgressCallback& progress = {});
+
+/// The same for a stack of right-hand sides b_j, each a system of its own that stops by itself: an operator that takes
+/// many vectors together does so in every iteration. Of each what conjugate_gradient gives. `progress` hears of the
+/// system that has converged least.
+template <class T>
+std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator<T>& a,
+                                                         const Array<Complex<T>>& b, Array<Complex<T>>& x,
+                                                         const ConjugateGradientSettings& settings,
+                                                         const ProgressCallback& progress = {});
 
 }  // namespace fhd

@@ -42,11 +42,22 @@ class RegularizedNormal final : public HermitianOperator<T> {
   Device device() const override { return normal_->device(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     normal_->forward(in, out);
+    add_terms(in, out);
+  }
+  void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    normal_->forward_each(in, out);
+    for (std::int64_t i = 0; i < in.size() / domain().size(); ++i) {
+      auto result = one_of(out, domain(), i);
+      add_terms(one_of(in, domain(), i), result);
+    }
+  }
+
+ private:
+  void add_terms(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
     for (const auto& [term, weight] : terms_)
       if (weight != 0) term->add_normal(in, static_cast<T>(weight), out);
   }
 
- private:
   std::shared_ptr<const HermitianOperator<T>> normal_;
   std::vector<WeightedTerm<T>> terms_;
 };

@@ -8,34 +8,41 @@ namespace fhd {
 constexpr std::int64_t block = 4096;  // of r, in the L1 and L2 cache while the residuals stream by
 
 template <class T>
-ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Device device)
+ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Device device,
+                                std::int64_t systems)
     : capacity_(capacity),
+      systems_(systems),
       size_(domain.size()),
       blocks_((size_ + block - 1) / block),
-      residuals_(Shape{capacity, size_}, device),
-      squares_(Shape{capacity}, device) {
+      residuals_(Shape{capacity, systems, size_}, device),
+      squares_(Shape{capacity, systems}, device) {
   if (device.is_cpu()) {
     products_ = Array<Complex<double>>(Shape{blocks_, capacity});
     coefficients_ = Array<Complex<T>>(Shape{capacity});
   } else {
-    products_ = Array<Complex<double>>(Shape{capacity * (device::residual_basis_blocks + 1)}, device);
+    products_ =
+        Array<Complex<double>>(Shape{capacity * systems * (device::residual_basis_blocks(size_) + 1)}, device);
   }
 }
 
 template <class T>
-double ResidualBasis<T>::bytes(double elements, double capacity, Device device) {
-  const double scratch =
-      device.is_cuda() ? device::residual_basis_blocks + 1 : std::ceil(elements / block) + 1;
-  return capacity * (elements * sizeof(Complex<T>) + sizeof(double) + scratch * sizeof(Complex<double>));
+double ResidualBasis<T>::bytes(double elements, double capacity, Device device, double systems) {
+  const auto size = static_cast<std::int64_t>(std::min(elements, 0x1p62));
+  const double scratch = device.is_cuda()
+                             ? static_cast<double>(device::residual_basis_blocks(size) + 1) * systems
+                             : std::ceil(elements / block) + 1;
+  return capacity *
+         (systems * (elements * sizeof(Complex<T>) + sizeof(double)) + scratch * sizeof(Complex<double>));
 }
 
 template <class T>
 void ResidualBasis<T>::keep(const Array<Complex<T>>& r, const Array<double>& squares, std::int64_t index) {
   if (count_ == capacity_) return;
-  copy_bytes(residuals_.data() + count_ * size_, residuals_.device(), r.data(), r.device(),
-             static_cast<std::size_t>(size_) * sizeof(Complex<T>));
-  copy_bytes(squares_.data() + count_, squares_.device(), squares.data() + index, squares.device(),
-             sizeof(double));
+  const std::int64_t all = systems_ * size_;
+  copy_bytes(residuals_.data() + count_ * all, residuals_.device(), r.data(), r.device(),
+             static_cast<std::size_t>(all) * sizeof(Complex<T>));
+  copy_bytes(squares_.data() + count_ * systems_, squares_.device(), squares.data() + index, squares.device(),
+             static_cast<std::size_t>(systems_) * sizeof(double));
   ++count_;
 }
 
@@ -45,19 +52,28 @@ void ResidualBasis<T>::project_out(Array<Complex<T>>& r) {
   if (r.device().is_cuda()) {
     if constexpr (built_with_cuda) {
       const CurrentDevice current(r.device());
-      return device::project_out(residuals_.data(), squares_.data(), count_, size_, products_.data(),
-                                 r.data());
+      return device::project_out(residuals_.data(), squares_.data(), count_, systems_, size_,
+                                 products_.data(), r.data());
     }
   }
+  for (std::int64_t system = 0; system < systems_; ++system)
+    project_out_on_host(system, r.data() + system * size_);
+}
+
+template <class T>
+void ResidualBasis<T>::project_out_on_host(std::int64_t system, Complex<T>* r) {
+  const auto residual = [&](std::int64_t j) {
+    return residuals_.data() + (j * systems_ + system) * size_;
+  };
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < blocks_; ++i) {
     const std::int64_t begin = i * block, end = std::min(size_, begin + block);
     for (std::int64_t j = 0; j < count_; ++j) {
-      const Complex<T>* kept = residuals_.data() + j * size_;
+      const Complex<T>* kept = residual(j);
       double re = 0, im = 0;
 #pragma omp simd reduction(+ : re, im)
       for (std::int64_t p = begin; p < end; ++p) {
-        const Complex<T> a = kept[p], b = r.data()[p];
+        const Complex<T> a = kept[p], b = r[p];
         re += double(a.re) * b.re + double(a.im) * b.im;
         im += double(a.re) * b.im - double(a.im) * b.re;
       }
@@ -67,16 +83,17 @@ void ResidualBasis<T>::project_out(Array<Complex<T>>& r) {
   for (std::int64_t j = 0; j < count_; ++j) {
     Complex<double> sum;
     for (std::int64_t i = 0; i < blocks_; ++i) sum += products_[i * count_ + j];
-    coefficients_[j] = squares_[j] == 0 ? Complex<T>() : Complex<T>((1 / squares_[j]) * sum);
+    const double square = squares_[j * systems_ + system];
+    coefficients_[j] = square == 0 ? Complex<T>() : Complex<T>((1 / square) * sum);
   }
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < blocks_; ++i) {
     const std::int64_t begin = i * block, end = std::min(size_, begin + block);
     for (std::int64_t j = 0; j < count_; ++j) {
-      const Complex<T>* kept = residuals_.data() + j * size_;
+      const Complex<T>* kept = residual(j);
       const Complex<T> c = coefficients_[j];
 #pragma omp simd
-      for (std::int64_t p = begin; p < end; ++p) r.data()[p] -= c * kept[p];
+      for (std::int64_t p = begin; p < end; ++p) r[p] -= c * kept[p];
     }
   }
 }

@@ -7,7 +7,7 @@
 namespace fhd::device {
 namespace {
 
-constexpr int block_size = 256, blocks = residual_basis_blocks;
+constexpr int block_size = 256;
 
 /// The sum of `value` over a block in thread 0: always in the same order.
 __device__ Complex<double> block_sum(Complex<double> value) {
@@ -25,29 +25,30 @@ __device__ Complex<double> block_sum(Complex<double> value) {
   return {re[0], im[0]};
 }
 
-// partial[j][block] = sum of conj(residual_j) r over the elements p = thread, thread + all threads, ...; one
-// residual for each blockIdx.y.
+// partial(j, s, block) = sum of conj(residual(j, s)) r(s) over the elements p = thread, thread + all threads, ... of
+// system s = blockIdx.z and its residual j = blockIdx.y.
 template <class T>
 __global__ void partial_products_kernel(const Complex<T>* residuals, std::int64_t size, const Complex<T>* r,
                                         Complex<double>* partial) {
-  const Complex<T>* kept = residuals + blockIdx.y * size;
+  const std::int64_t row = std::int64_t{blockIdx.y} * gridDim.z + blockIdx.z;
+  const Complex<T>* kept = residuals + row * size;
+  r += blockIdx.z * size;
   double re = 0, im = 0;
   for (std::int64_t p = std::int64_t{blockIdx.x} * block_size + threadIdx.x; p < size;
-       p += std::int64_t{blocks} * block_size) {
+       p += std::int64_t{gridDim.x} * block_size) {
     const Complex<T> a = kept[p], b = r[p];
     re += double(a.re) * b.re + double(a.im) * b.im;
     im += double(a.re) * b.im - double(a.im) * b.re;
   }
   const Complex<double> sum = block_sum(Complex<double>(re, im));
-  if (threadIdx.x == 0) partial[std::int64_t{blockIdx.y} * blocks + blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial[row * gridDim.x + blockIdx.x] = sum;
 }
 
-// coefficient[j] = sum of partial[j] / squares[j]; one block for each j.
-__global__ void coefficients_kernel(const Complex<double>* partial, const double* squares,
+// coefficient(row) = sum of partial(row, ...) / squares(row), row = (j, s); one block for each.
+__global__ void coefficients_kernel(const Complex<double>* partial, int blocks, const double* squares,
                                     Complex<double>* coefficients) {
   Complex<double> sum;
-  for (int i = threadIdx.x; i < blocks; i += block_size)
-    sum += partial[std::int64_t{blockIdx.x} * blocks + i];
+  for (int i = threadIdx.x; i < blocks; i += block_size) sum += partial[std::int64_t{blockIdx.x} * blocks + i];
   sum = block_sum(sum);
   if (threadIdx.x == 0) {
     const double square = squares[blockIdx.x];
@@ -55,36 +56,44 @@ __global__ void coefficients_kernel(const Complex<double>* partial, const double
   }
 }
 
-// r(p) -= sum over j of coefficient[j] residual_j(p); one thread an element.
+// r(s, p) -= sum over j of coefficient(j, s) residual(j, s, p); one thread an element, s = blockIdx.y.
 template <class T>
 __global__ void subtract_projections_kernel(const Complex<T>* residuals, const Complex<double>* coefficients,
                                             int count, std::int64_t size, Complex<T>* r) {
   const std::int64_t p = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (p >= size) return;
+  r += blockIdx.y * size;
   Complex<T> value = r[p];
-  for (int j = 0; j < count; ++j) value -= Complex<T>(coefficients[j]) * residuals[j * size + p];
+  for (int j = 0; j < count; ++j) {
+    const std::int64_t row = std::int64_t{j} * gridDim.y + blockIdx.y;
+    value -= Complex<T>(coefficients[row]) * residuals[row * size + p];
+  }
   r[p] = value;
 }
 
 }  // namespace
 
 template <class T>
-void project_out(const Complex<T>* residuals, const double* squares, std::int64_t count, std::int64_t size,
-                 Complex<double>* products, Complex<T>* r) {
-  Complex<double>* partial = products + count;
-  const auto residual_count = static_cast<unsigned>(count);
-  partial_products_kernel<<<dim3(blocks, residual_count), block_size>>>(residuals, size, r, partial);
+void project_out(const Complex<T>* residuals, const double* squares, std::int64_t count, std::int64_t systems,
+                 std::int64_t size, Complex<double>* products, Complex<T>* r) {
+  const auto rows = static_cast<unsigned>(count * systems), residual_count = static_cast<unsigned>(count),
+             system_count = static_cast<unsigned>(systems),
+             blocks = static_cast<unsigned>(residual_basis_blocks(size)),
+             elements = static_cast<unsigned>((size + block_size - 1) / block_size);
+  Complex<double>* partial = products + rows;
+  partial_products_kernel<<<dim3(blocks, residual_count, system_count), block_size>>>(residuals, size, r,
+                                                                                     partial);
   check_launch("residual products kernel");
-  coefficients_kernel<<<residual_count, block_size>>>(partial, squares, products);
+  coefficients_kernel<<<rows, block_size>>>(partial, static_cast<int>(blocks), squares, products);
   check_launch("residual coefficients kernel");
-  subtract_projections_kernel<<<static_cast<unsigned>((size + block_size - 1) / block_size), block_size>>>(
+  subtract_projections_kernel<<<dim3(elements, system_count), block_size>>>(
       residuals, products, static_cast<int>(count), size, r);
   check_launch("residual projections kernel");
 }
 
-template void project_out<float>(const Complex<float>*, const double*, std::int64_t, std::int64_t,
+template void project_out<float>(const Complex<float>*, const double*, std::int64_t, std::int64_t, std::int64_t,
                                  Complex<double>*, Complex<float>*);
 template void project_out<double>(const Complex<double>*, const double*, std::int64_t, std::int64_t,
-                                  Complex<double>*, Complex<double>*);
+                                  std::int64_t, Complex<double>*, Complex<double>*);
 
 }  // namespace fhd::device

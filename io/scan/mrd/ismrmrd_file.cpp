@@ -44,6 +44,7 @@ class IsmrmrdFile final : public ScanFile {
   const ScanSummary& summary() const override { return summary_; }
 
   Scan read(std::int64_t slice, std::int64_t repetition) override {
+    hdf5::be_silent();
     RecordSource source(records_, true);
     auto scan = volumes_.volume(slice, repetition, std::ref(source));
     read_maps(file_, volumes_.map_matrix_size(), slice, repetition, precision_, scan);

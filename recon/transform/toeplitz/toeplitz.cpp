@@ -12,7 +12,7 @@ namespace fhd {
 
 template <class T>
 ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps,
-                                  std::int64_t coils_at_once)
+                                  std::int64_t coils_at_once, std::int64_t images_at_once)
     : maps_(std::move(maps)) {
   std::array<int, 3> matrix_size;
   for (int axis = 0; axis < 3; ++axis) {
@@ -21,13 +21,18 @@ ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<C
       throw Error("point-spread kernel", "a grid of at least twice the matrix size",
                   point_spread.shape().text());
   }
-  cost_ = toeplitz_cost(matrix_size, maps_.extent(0), precision_of<T>(), device(), coils_at_once);
+  cost_ = toeplitz_cost(matrix_size, maps_.extent(0), precision_of<T>(), device(), coils_at_once,
+                        images_at_once);
 }
 
 template <class T>
 void ToeplitzNormal<T>::check_images(const Array<Complex<T>>& in, const Array<Complex<T>>& out) const {
-  require_shape(in, domain(), "image");
-  require_shape(out, domain(), "image");
+  const std::int64_t size = domain().size();
+  const bool is_one = in.size() == size;
+  if (is_one) require_shape(in, domain(), "image");
+  if (!is_one && (size == 0 || in.size() % size != 0))
+    throw Error("stack of images", "[image]" + domain().text(), in.shape().text());
+  require_shape(out, in.shape(), "image");
   if (in.device() != device() || out.device() != device())
     throw Error("Toeplitz operator", "images on the device of the operator", "an image on another device");
 }
@@ -35,12 +40,14 @@ void ToeplitzNormal<T>::check_images(const Array<Complex<T>>& in, const Array<Co
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
                                                         const Array<Complex<T>>& maps,
-                                                        std::int64_t coils_at_once) {
+                                                        std::int64_t coils_at_once,
+                                                        std::int64_t images_at_once) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   if (maps.device() != point_spread.device())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
   if (maps.device().is_cpu()) return make_toeplitz_normal_cpu(point_spread, maps);
-  if constexpr (built_with_cuda) return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once);
+  if constexpr (built_with_cuda) 
+    return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once, images_at_once);
   refuse_cuda();
 }
 
@@ -72,26 +79,26 @@ void add_cpu_bytes(const Sizes& n, const Sizes& g, double element, OperatorCost&
 }
 
 /// The members of ToeplitzNormalCuda; cuFFT's work area for q is gone before that of the plans is made.
-void add_cuda_bytes(const ToeplitzExtents& e, std::int64_t coils, std::int64_t coils_at_once, double element,
-                    Device device, OperatorCost& cost) {
+void add_cuda_bytes(const ToeplitzExtents& e, std::int64_t coils, std::int64_t coils_at_once,
+                    std::int64_t images_at_once, double element, Device device, OperatorCost& cost) {
   std::int64_t cache = 0;
   if constexpr (built_with_cuda) cache = cache_bytes_of(device);
-  const ToeplitzBatch batch(e, coils, coils_at_once, static_cast<std::int64_t>(element),
+  const ToeplitzBatch batch(e, coils, coils_at_once, images_at_once, static_cast<std::int64_t>(element),
                             cache > 0 ? cache : std::int64_t{50} << 20);
   const double grid = static_cast<double>(e.grid()), group = static_cast<double>(batch.group(e));
   const bool planes_need = cufft_needs_work(e.g[0]) || cufft_needs_work(e.g[1]);
-  const double planes = planes_need ? static_cast<double>(e.flat() ? batch.coils * e.grid() : e.padded()) : 0,
+  const double planes = planes_need ? static_cast<double>(e.flat() ? batch.planes() * e.grid() : e.padded()) : 0,
                columns = cufft_needs_work(e.g[2]) ? group : 0, work = std::max(planes, columns),
                work_of_q = planes_need || columns > 0 ? grid : 0;
   cost.bytes +=
-      whole_bytes((grid / 2 + static_cast<double>(batch.coils * e.coil()) + group + work) * element);
+      whole_bytes((grid / 2 + static_cast<double>(batch.planes() * e.coil()) + group + work) * element);
   cost.making_bytes = whole_bytes(std::max(work_of_q - work, 0.0) * element);
 }
 
 }  // namespace
 
 OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
-                           Device device, std::int64_t coils_at_once) {
+                           Device device, std::int64_t coils_at_once, std::int64_t images_at_once) {
   Sizes n, g;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     n[axis] = matrix_size[axis];
@@ -110,7 +117,7 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
   else
     add_cuda_bytes({{matrix_size[0], matrix_size[1], matrix_size[2]},
                     {std::int64_t(g[0]), std::int64_t(g[1]), std::int64_t(g[2])}},
-                   coils, coils_at_once, element, device, cost);
+                   coils, coils_at_once, images_at_once, element, device, cost);
   constexpr double plans = 500;  // cuFFT's take some 5 ms
   cost.making = Work(unit, full_fft_operations(g), precision) +
                 Work(WorkUnit::copied_byte, 2 * points * element) +
@@ -122,7 +129,7 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
 #define FHD_INSTANTIATE(T)                                             \
   template class ToeplitzNormal<T>;                                    \
   template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal<T>( \
-      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t);
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -26,8 +26,9 @@ class ToeplitzNormal : public HermitianOperator<T> {
 
  protected:
   /// Throws unless the grid holds all differences of voxels.
-  ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once);
-  /// Throws unless both images have the shape of the domain and lie on this device.
+  ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
+                 std::int64_t images_at_once = 1);
+  /// Throws unless both are images, or equal stacks of such, on this device.
   void check_images(const Array<Complex<T>>& in, const Array<Complex<T>>& out) const;
 
   Array<Complex<T>> maps_;
@@ -35,15 +36,17 @@ class ToeplitzNormal : public HermitianOperator<T> {
 };
 
 /// `point_spread` is q on the periodic difference grid (direct.hpp); `maps` is [coil][z][y][x]; both on the
-/// device of the operator. A GPU pads at most `coils_at_once` coils (0: as many as pay) together.
+/// device of the operator. A GPU pads at most `coils_at_once` coils (0: as many as pay) together; of stacks of flat
+/// images, as many of `images_at_once` with all their coils as pay.
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
                                                         const Array<Complex<T>>& maps,
-                                                        std::int64_t coils_at_once = 0);
+                                                        std::int64_t coils_at_once = 0,
+                                                        std::int64_t images_at_once = 1);
 
 /// Of that operator; where there is no device to ask, on one with the cache of an H100.
 OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
-                           Device device, std::int64_t coils_at_once = 0);
+                           Device device, std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 
 /// The transfer function FFT(q) / (number of grid points): real, [z][y][x] on the difference grid. Host
 /// arrays.

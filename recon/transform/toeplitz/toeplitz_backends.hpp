@@ -15,7 +15,8 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              const Array<Complex<T>>& maps,
-                                                             std::int64_t coils_at_once);
+                                                             std::int64_t coils_at_once,
+                                                             std::int64_t images_at_once);
 /// Of the device's cache; 0 where there is no such device.
 std::int64_t cache_bytes_of(Device device) noexcept;
 
@@ -40,11 +41,12 @@ struct ToeplitzExtents {
 struct ToeplitzBatch {
   /// Of a 3D scan, at most: more gain nothing, and each takes 2.5 grids.
   static constexpr std::int64_t most_coils_3d = 4;
-  std::int64_t coils;  ///< padded together
-  std::int64_t rows;   ///< y whose columns along z are transformed together
+  std::int64_t coils;       ///< padded together
+  std::int64_t rows;        ///< y whose columns along z are transformed together
+  std::int64_t images = 1;  ///< of a stack, with all their coils; above 1 only where `coils` are all
 
   ToeplitzBatch(const ToeplitzExtents& e, std::int64_t all_coils, std::int64_t coils_at_once,
-                std::int64_t element_bytes, std::int64_t cache_bytes) {
+                std::int64_t images_at_once, std::int64_t element_bytes, std::int64_t cache_bytes) {
     const auto part = [](std::int64_t count, std::int64_t most) {
       const std::int64_t parts = (count + most - 1) / most;
       return (count + parts - 1) / parts;
@@ -56,7 +58,11 @@ struct ToeplitzBatch {
     const std::int64_t most = e.flat() ? std::max<std::int64_t>(cache_bytes / flat_bytes, 1) : most_coils_3d;
     coils = part(all_coils, std::min(coils_at_once > 0 ? coils_at_once : all_coils, most));
     rows = e.flat() ? e.g[1] : part(e.g[1], std::max<std::int64_t>(cache_bytes / 2 / row_bytes, 1));
+    if (e.flat() && coils == all_coils)
+      images = part(images_at_once, std::max<std::int64_t>(most / all_coils, 1));
   }
+  /// Of coils, or of images with their coils.
+  std::int64_t planes() const { return coils * images; }
   /// Elements of a group of rows; a flat grid has none.
   std::int64_t group(const ToeplitzExtents& e) const { return e.flat() ? 0 : e.g[2] * rows * e.g[0]; }
 };

@@ -30,7 +30,8 @@ unsigned blocks_for(std::int64_t size) { return static_cast<unsigned>((size + bl
 
 // --- Kernels: one thread per element, which it alone writes. Each moves its elements once. ---
 
-// target(c, z, y, x) = S_c(z, y, x) rho(z, y, x), in the corner of planes [gy][gx]; coils `stride` apart.
+// target(j, c, z, y, x) = S_c(z, y, x) rho_j(z, y, x), in the corner of planes [gy][gx]; coils `stride` apart, image j =
+// blockIdx.y of a stack behind the coils of the one before.
 template <class T>
 __global__ void pad_kernel(const Complex<T>* rho, const Complex<T>* maps, unsigned nx, unsigned ny,
                            unsigned voxels, std::int64_t gx, std::int64_t gy, int coils, std::int64_t stride,
@@ -38,8 +39,8 @@ __global__ void pad_kernel(const Complex<T>* rho, const Complex<T>* maps, unsign
   const unsigned p = blockIdx.x * block_size + threadIdx.x;
   if (p >= voxels) return;
   const unsigned row = p / nx;
-  target += (row / ny * gy + row % ny) * gx + p % nx;
-  const Complex<T> value = rho[p];
+  target += blockIdx.y * coils * stride + (row / ny * gy + row % ny) * gx + p % nx;
+  const Complex<T> value = rho[std::int64_t{blockIdx.y} * voxels + p];
   for (int coil = 0; coil < coils; ++coil)
     target[coil * stride] = maps[std::int64_t{coil} * voxels + p] * value;
 }
@@ -63,7 +64,7 @@ __global__ void multiply_kernel(const T* transfer, std::int64_t size, Complex<T>
   values = products;
 }
 
-// out(p) = (out(p) if `add`) + sum over c of conj(S_c(p)) padded(c, p), the coils in their order.
+// out_j(p) = (out_j(p) if `add`) + sum over c of conj(S_c(p)) padded(j, c, p), the coils in their order; j as above.
 template <class T>
 __global__ void crop_and_combine_kernel(const Complex<T>* padded, const Complex<T>* maps, unsigned nx,
                                         unsigned ny, unsigned voxels, std::int64_t gx, std::int64_t gy,
@@ -71,7 +72,8 @@ __global__ void crop_and_combine_kernel(const Complex<T>* padded, const Complex<
   const unsigned p = blockIdx.x * block_size + threadIdx.x;
   if (p >= voxels) return;
   const unsigned row = p / nx;
-  padded += (row / ny * gy + row % ny) * gx + p % nx;
+  padded += blockIdx.y * coils * stride + (row / ny * gy + row % ny) * gx + p % nx;
+  out += std::int64_t{blockIdx.y} * voxels;
   Complex<T> sum = add ? out[p] : Complex<T>();
   for (int coil = 0; coil < coils; ++coil)
     sum += conj(maps[std::int64_t{coil} * voxels + p]) * padded[coil * stride];
@@ -132,11 +134,12 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
  public:
   /// The device of the maps is current.
   ToeplitzNormalCuda(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
-                     std::int64_t coils_at_once)
-      : ToeplitzNormal<T>(point_spread, maps, coils_at_once),
+                     std::int64_t coils_at_once, std::int64_t images_at_once)
+      : ToeplitzNormal<T>(point_spread, maps, coils_at_once, images_at_once),
         extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}),
-        batch_(extents_, maps.extent(0), coils_at_once, sizeof(Complex<T>), cache_bytes_of(maps.device())),
+        batch_(extents_, maps.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),
+               cache_bytes_of(maps.device())),
         coils_(maps.extent(0)) {
     if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", this->domain().text());
     make_buffers();
@@ -145,23 +148,16 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     passes_ = recorded(false);
   }
 
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
+
+  void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     this->check_images(in, out);
     const CurrentDevice guard(this->device());
-    for (std::int64_t first = 0; first < coils_; first += batch_.coils) {
-      const std::int64_t count = std::min(batch_.coils, coils_ - first);
-      const auto& [n, g] = extents_;
-      const unsigned voxels = static_cast<unsigned>(extents_.voxels()), blocks = blocks_for(voxels);
-      const auto nx = static_cast<unsigned>(n[0]), ny = static_cast<unsigned>(n[1]);
-      const Complex<T>* maps = maps_.data() + first * voxels;
-      pad_kernel<<<blocks, block_size>>>(in.data(), maps, nx, ny, voxels, g[0], g[1], static_cast<int>(count),
-                                         extents_.padded(), padded_.data());
-      device::check_launch("pad_kernel");
-      launch(passes_, count);
-      crop_and_combine_kernel<<<blocks, block_size>>>(results_.data(), maps, nx, ny, voxels, g[0], g[1],
-                                                      static_cast<int>(count), extents_.grid(), first > 0,
-                                                      out.data());
-      device::check_launch("crop_and_combine_kernel");
+    const std::int64_t voxels = extents_.voxels(), all = in.size() / voxels;
+    for (std::int64_t image = 0; image < all; image += batch_.images) {
+      const std::int64_t images = std::min(batch_.images, all - image);
+      for (std::int64_t coil = 0; coil < coils_; coil += batch_.coils)
+        add_coils(in.data() + image * voxels, images, coil, out.data() + image * voxels);
     }
   }
 
@@ -196,11 +192,28 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   }
 
  private:
+  /// The part of a batch of coils, from `first` on, of so many images; the first batch is not added to anything.
+  void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
+    const auto& [n, g] = extents_;
+    const std::int64_t count = std::min(batch_.coils, coils_ - first);
+    const auto voxels = static_cast<unsigned>(extents_.voxels()), nx = static_cast<unsigned>(n[0]),
+               ny = static_cast<unsigned>(n[1]);
+    const dim3 blocks(blocks_for(voxels), static_cast<unsigned>(images));
+    const Complex<T>* maps = maps_.data() + first * extents_.voxels();
+    pad_kernel<<<blocks, block_size>>>(in, maps, nx, ny, voxels, g[0], g[1], static_cast<int>(count),
+                                       extents_.padded(), padded_.data());
+    device::check_launch("pad_kernel");
+    launch(passes_, count);
+    crop_and_combine_kernel<<<blocks, block_size>>>(results_.data(), maps, nx, ny, voxels, g[0], g[1],
+                                                    static_cast<int>(count), extents_.grid(), first > 0, out);
+    device::check_launch("crop_and_combine_kernel");
+  }
+
   void make_buffers() {
     const Device device = this->device();
     transfer_ = Array<T>({extents_.grid()}, device);
-    padded_ = Array<Complex<T>>({batch_.coils, extents_.padded()}, device);
-    results_ = Array<Complex<T>>({batch_.coils, extents_.grid()}, device);
+    padded_ = Array<Complex<T>>({batch_.planes(), extents_.padded()}, device);
+    results_ = Array<Complex<T>>({batch_.planes(), extents_.grid()}, device);
     if (extents_.flat()) return;
     columns_ = Array<Complex<T>>({batch_.coils, extents_.grid()}, device);
     group_ = Array<Complex<T>>({batch_.group(extents_)}, device);
@@ -238,7 +251,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
       std::vector<long long> sizes{g[0]};
       if (g[1] > 1) sizes = {g[1], g[0]};
       plans_.emplace_back(sizes, cufft::Layout{1, plane}, cufft::Layout{1, plane},
-                          extents_.flat() ? batch_.coils : n[2], this->device());
+                          extents_.flat() ? batch_.planes() : n[2], this->device());
     }
     if (!extents_.flat())
       for (const std::int64_t rows : {batch_.rows, g[1] % batch_.rows}) {  // the last group may be smaller
@@ -277,15 +290,15 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     };
     if (plans_.empty()) {  // one voxel
       device::check(cudaMemcpyAsync(results_.data(), padded_.data(),
-                                    static_cast<std::size_t>(batch_.coils) * sizeof(Complex<T>),
+                                    static_cast<std::size_t>(batch_.planes()) * sizeof(Complex<T>),
                                     cudaMemcpyDeviceToDevice, stream),
                     "copying on the device");
-      return multiply(transfer_.data(), 1, batch_.coils, results_.data());
+      return multiply(transfer_.data(), 1, batch_.planes(), results_.data());
     }
     const cufft::Plan<T>& planes = plans_[0];
     if (extents_.flat()) {
       planes.execute(padded_.data(), results_.data(), CUFFT_FORWARD, stream);
-      multiply(transfer_.data(), extents_.grid(), batch_.coils, results_.data());
+      multiply(transfer_.data(), extents_.grid(), batch_.planes(), results_.data());
       return planes.execute(results_.data(), results_.data(), CUFFT_INVERSE, stream);
     }
     for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -330,8 +343,8 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   ToeplitzBatch batch_;
   std::int64_t coils_;
   Array<T> transfer_;                            // [group][z][row of the group][x]
-  mutable Array<Complex<T>> padded_;             // [coil][nz][gy][gx], zero outside the image
-  mutable Array<Complex<T>> columns_, results_;  // [coil][gz][gy][gx]; columns_ is zero from plane nz on
+  mutable Array<Complex<T>> padded_;             // [image][coil][nz][gy][gx], zero outside the image
+  mutable Array<Complex<T>> columns_, results_;  // [image][coil][gz][gy][gx]; columns_ is zero from plane nz on
   mutable Array<Complex<T>> group_;              // [gz][row][gx]
   Array<unsigned char> work_;
   // Planes; along z: in and out of a group, in and out of the smaller last group.
@@ -351,9 +364,10 @@ std::int64_t cache_bytes_of(Device device) noexcept {
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              const Array<Complex<T>>& maps,
-                                                             std::int64_t coils_at_once) {
+                                                             std::int64_t coils_at_once,
+                                                             std::int64_t images_at_once) {
   const CurrentDevice guard(maps.device());
-  return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps, coils_at_once);
+  return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps, coils_at_once, images_at_once);
 }
 
 ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions) {
@@ -362,8 +376,8 @@ ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int 
 
 template std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_normal_cuda<float>(const Array<Complex<float>>&,
                                                                                  const Array<Complex<float>>&,
-                                                                                 std::int64_t);
+                                                                                 std::int64_t, std::int64_t);
 template std::unique_ptr<ToeplitzNormal<double>> make_toeplitz_normal_cuda<double>(
-    const Array<Complex<double>>&, const Array<Complex<double>>&, std::int64_t);
+    const Array<Complex<double>>&, const Array<Complex<double>>&, std::int64_t, std::int64_t);
 
 }  // namespace fhd

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/lanczos.hpp"
@@ -126,6 +127,30 @@ TYPED_TEST(ConjugateGradient, continues_from_a_given_start) {
   EXPECT_TRUE(result.converged);
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(solution), expected), 1e-4);
   EXPECT_LE(result.relative_residuals.size(), 2u);
+}
+
+TYPED_TEST(ConjugateGradient, of_a_stack_is_that_of_each) {
+  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
+  const ConjugateGradientSettings settings{.iterations = 30, .tolerance = 0.02, .check_every = 4};
+  auto b = random_values<TypeParam>({4, 20}, 8);
+  std::fill_n(b.data() + 40, 20, Complex<TypeParam>());  // one that is zero
+  for (int i = 60; i < 80; ++i) b[i] = TypeParam(1e-3) * b[i];  // and one of another size
+  Array<Complex<TypeParam>> x(b.shape());
+  const auto found = conjugate_gradients(normal, b, x, settings);
+  ASSERT_EQ(found.size(), 4u);
+  std::set<std::size_t> lengths;
+  for (int j = 0; j < 4; ++j) {
+    Array<Complex<TypeParam>> one({20}), alone({20});
+    std::copy_n(b.data() + 20 * j, 20, one.data());
+    const auto expected = conjugate_gradient(normal, one, alone, settings);
+    EXPECT_EQ(found[j].relative_residuals, expected.relative_residuals) << j;
+    EXPECT_EQ(found[j].converged, expected.converged) << j;
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), x.begin() + 20 * j)) << j;
+    lengths.insert(expected.relative_residuals.size());
+  }
+  EXPECT_GE(lengths.size(), 2u) << "all stop together: the case proves nothing";
+  Array<Complex<TypeParam>> wrong({21});
+  EXPECT_THROW(conjugate_gradients(normal, wrong, wrong, settings), Error);
 }
 
 TYPED_TEST(ConjugateGradient, of_zero_is_zero) {

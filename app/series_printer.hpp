@@ -1,0 +1,40 @@
+#pragma once
+// What a person is told of many images: a few in full, of a long series their number and what is worst.
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "recon/domain/report.hpp"
+
+namespace fhd::app {
+
+class SeriesPrinter {
+ public:
+  explicit SeriesPrinter(std::size_t total) : total_(total) {}
+  /// One more image.
+  void count(const Report& report);
+  /// Whether every image has a line.
+  bool says_each() const { return total_ <= 20; }
+  /// Of the images counted.
+  bool is_first() const { return done_ == 1; }
+  /// What several images have is said once.
+  bool is_new(const std::string& sentence) { return said_.insert(sentence).second; }
+  /// Whether to say a suspicion of one more image: of a long series the first few.
+  bool says_suspicion(const std::string& sentence);
+  /// "image 12 of 200, 65.2 images/s, 0:03 left"
+  std::string context() const;
+  /// Of a long series: "images 200: 3.1 s, ...".
+  void print_summary(const std::vector<Report>& reports) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  std::size_t total_, done_ = 0, suspicious_ = 0, suspicions_said_ = 0;
+  std::set<std::string> said_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace fhd::app

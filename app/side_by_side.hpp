@@ -1,0 +1,33 @@
+#pragma once
+// Threads that do the same work side by side until one fails or all are done.
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace fhd::app {
+
+/// work(goes_on) in `count` threads, of which this is one; goes_on() is false once one of them has thrown. Throws, when
+/// all have ended, what the first threw.
+template <class Work>
+void run_side_by_side(int count, const Work& work) {
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto guarded = [&] {
+    try {
+      work([&] { return !failed; });
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < count; ++i) others.emplace_back(guarded);
+  guarded();
+  for (auto& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace fhd::app

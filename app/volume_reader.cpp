@@ -1,0 +1,182 @@
+#include "app/volume_reader.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace fhd::app {
+namespace {
+
+/// Volumes that a reference is the mean of, which wait in memory until their turn.
+std::size_t count_of_reference(const Scan& scan, std::size_t volumes) {
+  constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 28;
+  const auto bytes = static_cast<std::size_t>(scan.kspace.values.size()) * sizeof(Complex<float>);
+  return std::min(volumes, std::clamp<std::size_t>(most_bytes / std::max<std::size_t>(bytes, 1), 1, most));
+}
+
+template <class T>
+bool equal(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+bool have_equal_maps(const Scan& a, const Scan& b) {
+  if (a.sensitivity_maps.has_value() != b.sensitivity_maps.has_value()) return false;
+  return !a.sensitivity_maps || (equal(a.sensitivity_maps->values, b.sensitivity_maps->values) &&
+                                 equal(a.sensitivity_maps->in_double, b.sensitivity_maps->in_double));
+}
+
+bool are_alike(const Scan& a, const Scan& b) {
+  return a.geometry.matrix_size == b.geometry.matrix_size && a.kspace.values.shape() == b.kspace.values.shape() &&
+         a.kspace.in_double.empty() == b.kspace.in_double.empty() && equal(a.trajectory.k, b.trajectory.k) &&
+         a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map && have_equal_maps(a, b);
+}
+
+template <class T>
+void add(const Array<Complex<T>>& values, Array<Complex<T>>& sum) {
+  for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += values.data()[i];
+}
+
+/// `count` of `numbers`, evenly spread, the first among them.
+std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_t count) {
+  std::set<std::size_t> chosen;
+  for (std::size_t i = 0; i < count; ++i) chosen.insert(numbers[i * numbers.size() / count]);
+  return chosen;
+}
+
+}  // namespace
+
+bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference_, volume); }
+
+std::shared_ptr<const Preparation> SliceSeries::preparation(
+    const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make) {
+  std::call_once(made_, [&] { preparation_ = make(reference_); });
+  return preparation_;
+}
+
+VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
+                           std::function<bool(const Scan&)> takes_series)
+    : file_(file), volumes_(std::move(volumes)), takes_series_(std::move(takes_series)) {
+  thread_ = std::thread([this] {
+    try {
+      read_all();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+}
+
+VolumeReader::~VolumeReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void VolumeReader::wait_for_first() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !queue_.empty() || ended_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(SliceSeries&)>& at_once) {
+  std::unique_lock lock(mutex_);
+  std::vector<ReadVolume> taken;
+  const auto wait_for = [&](const auto& enough) {
+    changed_.wait(lock, [&] { return enough() || ended_ || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  };
+  const auto take = [&] {
+    taken.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  };
+  wait_for([&] { return !queue_.empty(); });
+  if (queue_.empty()) return taken;
+  const auto series = queue_.front().series;
+  if (!series) {
+    take();
+    changed_.notify_all();
+    return taken;
+  }
+  lock.unlock();  // what the series shares may still have to be found
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(at_once(*series), 1));
+  lock.lock();
+  wanted_ = std::max(wanted_, 2 * most);
+  changed_.notify_all();
+  const auto of_series = [&] {
+    const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
+    return std::pair(static_cast<std::size_t>(end - queue_.begin()), end != queue_.end());
+  };
+  wait_for([&] {
+    const auto [count, others_follow] = of_series();
+    return count >= most || others_follow;
+  });
+  for (auto count = std::min(of_series().first, most); count > 0; --count) take();
+  changed_.notify_all();
+  if (!taken.empty()) return taken;
+  lock.unlock();  // another thread took them
+  return next(at_once);
+}
+
+bool VolumeReader::push(ReadVolume volume) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || queue_.size() < wanted_; });
+  if (stopped_) return false;
+  queue_.push_back(std::move(volume));
+  changed_.notify_all();
+  return true;
+}
+
+Scan VolumeReader::read(std::size_t number) {
+  return file_.read(volumes_[number].slice, volumes_[number].repetition);
+}
+
+/// The repetitions of a slice follow each other where there are some: they are taken together.
+void VolumeReader::read_all() {
+  std::map<std::int64_t, std::vector<std::size_t>> of_slice;
+  for (std::size_t i = 0; i < volumes_.size(); ++i) of_slice[volumes_[i].slice].push_back(i);
+  std::set<std::int64_t> begun;
+  for (const auto& volume : volumes_)
+    if (begun.insert(volume.slice).second) read_slice(of_slice[volume.slice]);
+}
+
+void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
+  std::map<std::size_t, Scan> known;
+  const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
+  for (const std::size_t number : numbers) {
+    auto node = known.extract(number);
+    ReadVolume volume{number, node ? std::move(node.mapped()) : read(number)};
+    if (series && series->holds(volume.scan)) {
+      volume.series = series;
+      volume.scan.sensitivity_maps.reset();  // those of the reference
+    }
+    if (!push(std::move(volume))) return;
+  }
+}
+
+/// Null where they do not go together. What was read for it stays in `known`.
+std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size_t>& numbers,
+                                                     std::map<std::size_t, Scan>& known) {
+  const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;
+  if (!takes_series_(first)) return nullptr;
+  Scan mean = first;
+  float count = 1;
+  for (const std::size_t number : spread(numbers, count_of_reference(first, numbers.size()))) {
+    if (number == numbers.front()) continue;
+    const Scan& other = known.emplace(number, read(number)).first->second;
+    if (!are_alike(first, other)) return nullptr;
+    add(other.kspace.values, mean.kspace.values);
+    add(other.kspace.in_double, mean.kspace.in_double);
+    ++count;
+  }
+  for (auto& value : mean.kspace.values) value *= 1 / count;
+  for (auto& value : mean.kspace.in_double) value = {value.re / count, value.im / count};
+  if (!mean.kspace.in_double.empty()) mean.kspace.values = converted<Complex<float>>(mean.kspace.in_double);
+  return std::make_shared<SliceSeries>(std::move(mean));
+}
+
+}  // namespace fhd::app
