@@ -154,7 +154,7 @@ void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& 
   const nlohmann::json report{{"program_version", program_version},
                               {"command_line", command_line()},
                               {"scan", scan},
-                              {"scan_sha256", io::sha256_of(scan)},
+                              {"scan_checksum", io::checksum_of(scan)},
                               {"truth", truth},
                               {"slice", slice},
                               {"repetition", repetition},

@@ -233,7 +233,7 @@ std::string recorded(const std::string& value) {
   std::error_code status;
   const bool is_file = std::filesystem::is_regular_file(value, status) ||
                        std::filesystem::is_regular_file(value + ".cfl", status);
-  return is_file ? value + " sha256 " + io::sha256_of(value) : value;
+  return is_file ? value + " " + io::checksum_of(value) : value;
 }
 
 }  // namespace

@@ -92,10 +92,10 @@ class ScanJob {
  public:
   /// Opens the scan: reads and checks its headers. Throws Error.
   ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
-          const std::string& input_sha256)
+          const std::string& input_checksum)
       : settings(std::move(of)),
         file_(io::open_scan(path, settings->options.read_options)),
-        results_(path, file_->summary(), settings->options.selection, command_line, input_sha256) {}
+        results_(path, file_->summary(), settings->options.selection, command_line, input_checksum) {}
   /// What it takes of memory at most, in bytes, until it is written.
   std::uint64_t planned_bytes() const {
     const auto& summary = file_->summary();
@@ -315,12 +315,13 @@ class WorkerProcess {
           io::Manifest& now = job.manifest;
           require_readable_kind(scan.path);
           now.input = io::stamps_of(scan.path);
-          now.input_sha256 = io::sha256_of(scan.path);
+          now.input_checksum = io::checksum_of(scan.path);
           const auto path = io::manifest_path(work_.directory, scan.name);
           auto before = io::read_manifest(path);
           unchanged = before && before->status == io::Manifest::Status::finished &&
-                      before->input_sha256 == now.input_sha256 && before->settings == now.settings &&
+                      before->settings == now.settings &&
                       (work_.accepts_version || before->program_version == now.program_version) &&
+                      io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum) &&
                       !io::missing_product(work_.directory, *before);
           if (unchanged) {  // other times of the same content
             before->scan = now.scan;
@@ -331,7 +332,7 @@ class WorkerProcess {
           }
           auto& shared = settings_[work_.settings_of[index]];
           if (!shared) shared = std::make_shared<const JobSettings>(settings.arguments);
-          job.work = std::make_unique<ScanJob>(scan.path, shared, work_.command_line, now.input_sha256);
+          job.work = std::make_unique<ScanJob>(scan.path, shared, work_.command_line, now.input_checksum);
           bytes = job.work->planned_bytes();
         }))
       return;

@@ -243,6 +243,11 @@ std::string text_or(const Json& json, const char* name, const std::string& other
   return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : other;
 }
 
+/// Of a file that a report names; earlier versions wrote the plain SHA-256.
+std::string checksum_in(const Json& file) {
+  return file.contains("sha256") ? "SHA-256 " + text_or(file, "sha256") : text_or(file, "checksum");
+}
+
 template <class T>
 Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::size_t axes) {
   const auto dataset = file.dataset(name);
@@ -348,10 +353,10 @@ Json provenance_json(const Json& report, const std::string& path) {
   tell("started", text_or(report, "started_at"));
   if (report.contains("input") && report["input"].is_object()) {
     tell("input", text_or(report["input"], "path"));
-    tell("SHA-256", text_or(report["input"], "sha256"));
+    tell("checksum", checksum_in(report["input"]));
     for (const auto& piece : report["input"].value("pieces", Json::array()))
       tell(text_or(piece, "what", "piece").c_str(),
-           text_or(piece, "path") + ", SHA-256 " + text_or(piece, "sha256"));
+           text_or(piece, "path") + ", checksum " + checksum_in(piece));
   }
   tell("result", path);
   return provenance;

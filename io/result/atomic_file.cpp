@@ -59,7 +59,6 @@ class FileDescriptor {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   int get() const { return descriptor_; }
-  int close() { return ::close(std::exchange(descriptor_, -1)); }
 
  private:
   int descriptor_;
@@ -115,7 +114,9 @@ AtomicFile AtomicFile::directory(std::string path) {
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      flushed_(other.flushed_) {}
 
 AtomicFile::~AtomicFile() {
   if (temporary_.empty()) return;
@@ -125,14 +126,17 @@ AtomicFile::~AtomicFile() {
   unfinished.erase(temporary_);
 }
 
+void AtomicFile::flush() {
+  std::error_code status;
+  if (fs::is_directory(temporary_, status))
+    for (const auto& entry : fs::directory_iterator(temporary_)) flush_to_disk(entry.path(), path_);
+  flush_to_disk(temporary_, path_);
+  flushed_ = true;
+}
+
 void commit_all(std::vector<AtomicFile>& files) {
-  for (const auto& file : files) {
-    std::error_code status;
-    if (fs::is_directory(file.temporary_, status))
-      for (const auto& entry : fs::directory_iterator(file.temporary_))
-        flush_to_disk(entry.path(), file.path_);
-    flush_to_disk(file.temporary_, file.path_);
-  }
+  for (auto& file : files)
+    if (!file.flushed_) file.flush();
   {
     const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
     for (auto& file : files) {
@@ -188,19 +192,36 @@ std::optional<std::string> final_name_of_temporary(const std::string& name) {
   return name.substr(at);
 }
 
-void write_bytes(const std::string& path, const void* bytes, std::size_t count,
-                 const std::string& reported_path) {
-  FileDescriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.get() < 0) fail(reported_path, "a file that can be created");
-  const auto* next = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const auto written = ::write(file.get(), next, count);
+OutputFile::OutputFile(const std::string& path, const std::string& reported_path)
+    : reported_path_(reported_path),
+      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail(reported_path_, "a file that can be created");
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(const void* bytes, std::size_t count) {
+  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
+    const auto written = ::write(descriptor_, next, count);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail(reported_path, "a file that can be written to its end");
+    if (written <= 0) fail(reported_path_, "a file that can be written to its end");
     next += written;
     count -= static_cast<std::size_t>(written);
   }
-  if (file.close() != 0) fail(reported_path, "a file that can be written to its end");
+}
+
+void OutputFile::close() {
+  if (::close(std::exchange(descriptor_, -1)) != 0)
+    fail(reported_path_, "a file that can be written to its end");
+}
+
+void write_bytes(const std::string& path, const void* bytes, std::size_t count,
+                 const std::string& reported_path) {
+  OutputFile file(path, reported_path);
+  file.write(bytes, count);
+  file.close();
 }
 
 }  // namespace fhd::io

@@ -23,12 +23,15 @@ class AtomicFile {
   const std::string& path() const { return path_; }
   /// Where to write until the commit.
   const std::string& temporary() const { return temporary_; }
+  /// To the disk, once everything is written: what `commit_all` does for those that were not. Throws Error.
+  void flush();
 
   friend void commit_all(std::vector<AtomicFile>& files);
 
  private:
   AtomicFile() = default;
   std::string path_, temporary_;
+  bool flushed_ = false;
 };
 
 /// Flushes every file to disk, then renames them all. Throws Error; files that were not renamed are removed.
@@ -40,6 +43,23 @@ void remove_unfinished_files();
 
 /// "scan.h5" when `name` is a temporary name of scan.h5 (of this or any other process), else empty.
 std::optional<std::string> final_name_of_temporary(const std::string& name);
+
+/// A file that is written from its beginning to its end, every step checked; messages call it `reported_path`. All
+/// throw Error. (Not atomic by itself: give it a temporary name.)
+class OutputFile {
+ public:
+  OutputFile(const std::string& path, const std::string& reported_path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+  void write(const void* bytes, std::size_t count);
+  /// Without it what was written may not be there.
+  void close();
+
+ private:
+  std::string reported_path_;
+  int descriptor_;
+};
 
 /// Writes `bytes` to `path`, checking every step; messages call it `reported_path`. Throws Error. (Not atomic
 /// by itself: give it a temporary name.)

@@ -1,4 +1,5 @@
-// What is there already under the names of results: of which scan it says it is.
+// What is there already under the names of results: of which scan it says it is. Earlier versions recorded the plain
+// SHA-256 of the scan, as `sha256`.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 /// The scan of a result.
 struct Source {
-  std::string path, sha256;
+  std::string path, checksum;
 };
 
 std::optional<Source> source_in_json(const std::string& path) {
@@ -31,15 +32,17 @@ std::optional<Source> source_in_json(const std::string& path) {
     const bool known = input.is_object() && input.contains(name) && input[name].is_string();
     return known ? input[name].get<std::string>() : std::string();
   };
-  return Source{text("path"), text("sha256")};
+  return Source{text("path"), text(input.contains("checksum") ? "checksum" : "sha256")};
 }
 
 std::optional<Source> source_in_hdf5(const std::string& path) {
   try {
     const auto file = hdf5::File::open(path);
-    if (!file.has("/report") || !file.has_attribute("/report", "input_sha256")) return {};
-    return Source{file.text_attribute("/report", "input_path"),
-                  file.text_attribute("/report", "input_sha256")};
+    if (!file.has("/report")) return {};
+    for (const char* name : {"input_checksum", "input_sha256"})
+      if (file.has_attribute("/report", name))
+        return Source{file.text_attribute("/report", "input_path"), file.text_attribute("/report", name)};
+    return {};
   } catch (const Error&) {
     return {};
   }
@@ -48,10 +51,10 @@ std::optional<Source> source_in_hdf5(const std::string& path) {
 constexpr const char* expected = "a new name, or an earlier result of this scan";
 constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it";
 
-}  // namespace
-
-void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& input_sha256,
-                         bool with_phase) {
+/// `checksum()` is that of the scan.
+template <class Checksum>
+void require_replaceable_by(const std::string& prefix, const std::string& scan, const Checksum& checksum,
+                            bool with_phase) {
   bool of_this_scan = false;
   std::string silent;  // a file that can only be told by the others
   for (const auto& path : files_of_results(prefix, with_phase)) {
@@ -65,9 +68,9 @@ void require_replaceable(const std::string& prefix, const std::string& scan, con
     const auto source = !fs::is_regular_file(path, status) ? std::nullopt
                         : json                             ? source_in_json(path)
                                                            : source_in_hdf5(path);
-    if (!source || source->sha256.empty())
+    if (!source || source->checksum.empty())
       throw Error(path, expected, "a file that is no result of fhd", remedy);
-    if (source->sha256 != input_sha256)
+    if (!is_checksum_of(source->checksum, scan, checksum()))
       throw Error(path, expected,
                   "one of " + (source->path == scan ? scan + " with another content" : source->path), remedy);
     of_this_scan = true;
@@ -80,6 +83,20 @@ void require_replaceable(const std::string& prefix, const std::string& scan, con
   if (with_phase && fs::exists(phase, status) &&
       (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
     throw Error(phase, expected, "one of the result " + namesake, remedy);
+}
+
+}  // namespace
+
+void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
+                         bool with_phase) {
+  require_replaceable_by(
+      prefix, scan, [&]() -> const std::string& { return checksum; }, with_phase);
+}
+
+void require_replaceable(const std::string& prefix, const std::string& scan,
+                         const ChecksumInBackground& checksum, bool with_phase) {
+  require_replaceable_by(
+      prefix, scan, [&]() -> const std::string& { return checksum.get(); }, with_phase);
 }
 
 }  // namespace fhd::io

@@ -21,7 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* format_name = "fhd manifest 1";
+constexpr const char* format_name = "fhd manifest 2";
+/// Called the checksums `sha256` and `input_sha256`; they were plain SHA-256.
+constexpr const char* earlier_format_name = "fhd manifest 1";
 
 FileStamp stamp_of(const std::string& path) {
   struct stat found {};
@@ -37,7 +39,7 @@ void for_each_field(M& m, const Field& field) {
   field("error", m.error);
   field("scan", m.scan);
   field("input", m.input);
-  field("input_sha256", m.input_sha256);
+  field("input_checksum", m.input_checksum);
   field("examined_ns", m.examined_ns);
   field("settings", m.settings);
   field("version", m.program_version);
@@ -66,11 +68,11 @@ static void from_json(const Json& json, FileStamp& stamp) {
 }
 static void to_json(Json& json, const Product& product) {
   json = product.stamp;
-  json["sha256"] = product.sha256;
+  json["checksum"] = product.checksum;
 }
 static void from_json(const Json& json, Product& product) {
   json.get_to(product.stamp);
-  json.at("sha256").get_to(product.sha256);
+  json.at(json.contains("sha256") ? "sha256" : "checksum").get_to(product.checksum);
 }
 
 std::int64_t now_ns() {
@@ -93,8 +95,11 @@ std::optional<Manifest> read_manifest(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
   try {
-    const Json json = Json::parse(file);
-    if (json.at("format") != format_name) return {};
+    Json json = Json::parse(file);
+    if (json.at("format") == earlier_format_name)
+      json["input_checksum"] = json.at("input_sha256");
+    else if (json.at("format") != format_name)
+      return {};
     Manifest m;
     for_each_field(m, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     return m;
@@ -115,19 +120,19 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
   std::vector<Product> products;
   for (const auto& name : names) {
     const auto path = (fs::path(directory) / name).string();
-    products.push_back({stamp_of(path), sha256_of(path)});
+    products.push_back({stamp_of(path), checksum_of(path)});
   }
   return products;
 }
 
 std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest) {
   if (manifest.products.empty()) return "results";
-  for (const auto& [stamp, sha256] : manifest.products) {
+  for (const auto& [stamp, checksum] : manifest.products) {
     const auto path = (fs::path(directory) / stamp.name).string();
     try {
       const FileStamp now = stamp_of(path);
       if (now == stamp) continue;
-      if (now.bytes != stamp.bytes || sha256_of(path) != sha256) return stamp.name;
+      if (now.bytes != stamp.bytes || !is_checksum_of(checksum, path, checksum_of(path))) return stamp.name;
     } catch (const Error&) {
       return stamp.name;
     }

@@ -25,7 +25,7 @@ std::vector<FileStamp> stamps_of(const std::string& scan);
 /// One file that was made.
 struct Product {
   FileStamp stamp;  ///< the name without its folder
-  std::string sha256;
+  std::string checksum;
 };
 
 struct Manifest {
@@ -35,7 +35,7 @@ struct Manifest {
 
   std::string scan;  ///< absolute path
   std::vector<FileStamp> input;
-  std::string input_sha256;
+  std::string input_checksum;
   std::int64_t examined_ns = 0;                 ///< when the input was read, ns since 1970
   std::map<std::string, std::string> settings;  ///< options that change the result, as given
   std::string program_version;

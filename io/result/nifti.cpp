@@ -1,9 +1,9 @@
 #include "io/result/nifti.hpp"
 
 #include <nifti1_io.h>
-#include <zlib.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -13,41 +13,29 @@
 namespace fhd::io {
 namespace {
 
-/// A compressed file whose every write is checked.
-class GzipFile {
- public:
-  GzipFile(const std::string& path, const std::string& reported_path)
-      : reported_path_(reported_path), file_(gzopen(path.c_str(), "wb6")) {
-    if (!file_) throw Error(reported_path_, "a file that can be created", std::strerror(errno));
-  }
-  GzipFile(const GzipFile&) = delete;
-  GzipFile& operator=(const GzipFile&) = delete;
-  ~GzipFile() {
-    if (file_) gzclose(file_);
-  }
-  void write(const void* bytes, std::size_t count) {
-    constexpr std::size_t block = std::size_t{1} << 30;
-    for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-      const auto size = static_cast<unsigned>(std::min(count, block));
-      if (gzwrite(file_, next, size) != static_cast<int>(size)) fail();
-      next += size;
-      count -= size;
-    }
-  }
-  void close() {
-    const int status = gzclose(file_);
-    file_ = nullptr;
-    if (status != Z_OK) fail();
-  }
+/// Bytes before the numbers: the header, and four that announce no extension. A whole number of floats.
+constexpr std::size_t header_bytes = 352;
 
- private:
-  [[noreturn]] void fail() const {
-    throw Error(reported_path_, "a file that can be written to its end", std::strerror(errno),
-                "free some space, or write elsewhere");
+float number_of(Complex<float> value, NiftiPart part) {
+  return part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
+}
+
+/// Puts the magnitudes or phases number `first` on, counted through all images, into `bytes`.
+void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
+                  std::span<std::uint8_t> bytes) {
+  const auto per_image = series.images.front().values.size();
+  auto left = static_cast<std::int64_t>(bytes.size() / sizeof(float));
+  for (auto* to = bytes.data(); left > 0;) {
+    const auto begin = first % per_image, count = std::min(left, per_image - begin);
+    const auto* values = series.images[static_cast<std::size_t>(first / per_image)].values.data() + begin;
+    for (std::int64_t i = 0; i < count; ++i, to += sizeof(float)) {
+      const float number = number_of(values[i], part);
+      std::memcpy(to, &number, sizeof(number));
+    }
+    first += count;
+    left -= count;
   }
-  std::string reported_path_;
-  gzFile file_;
-};
+}
 
 }  // namespace
 
@@ -99,10 +87,9 @@ void add_label(nifti_image& nifti, const NiftiLabel& label, NiftiPart part) {
   if (label.repetition_time_s > 0) nifti.time_units = NIFTI_UNITS_SEC;
 }
 
-}  // namespace
-
-void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
-                 const NiftiLabel& label, NiftiPart part) {
+/// Throws Error where the format has no room for the series.
+nifti_1_header header_of(const ImageSeries& series, const std::string& reported_path, const NiftiLabel& label,
+                         NiftiPart part) {
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
   const auto planes = std::int64_t{n[2]} * series.slice_count;
@@ -132,20 +119,29 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
   nifti->pixdim[2] = nifti->dy;
   nifti->pixdim[3] = nifti->dz;
   add_label(*nifti, label, part);
-  const nifti_1_header header = nifti_convert_nim2nhdr(nifti.get());
+  return nifti_convert_nim2nhdr(nifti.get());
+}
 
-  GzipFile file(path, reported_path);
-  file.write(&header, sizeof(header));
-  const char no_extension[4]{};
-  file.write(no_extension, sizeof(no_extension));
-  std::vector<float> numbers;
-  for (const auto& image : series.images) {
-    numbers.clear();
-    for (const auto value : image.values)
-      numbers.push_back(part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value));
-    file.write(numbers.data(), numbers.size() * sizeof(float));
-  }
-  file.close();
+}  // namespace
+
+void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
+                 const NiftiLabel& label, NiftiPart part, const Compression& compression) {
+  std::array<std::uint8_t, header_bytes> head{};
+  const auto header = header_of(series, reported_path, label, part);
+  static_assert(sizeof(header) <= header_bytes);
+  std::memcpy(head.data(), &header, sizeof(header));
+  const auto byte_count = header_bytes + series.images.size() *
+                                             static_cast<std::uint64_t>(series.images.front().values.size()) *
+                                             sizeof(float);
+  const auto content = [&](std::uint64_t offset, std::span<std::uint8_t> bytes) {
+    if (offset == 0) {
+      std::copy(head.begin(), head.end(), bytes.begin());
+      bytes = bytes.subspan(head.size());
+    }
+    const auto first = (offset == 0 ? 0 : offset - head.size()) / sizeof(float);
+    copy_numbers(series, part, static_cast<std::int64_t>(first), bytes);
+  };
+  write_gzip(path, reported_path, byte_count, content, compression);
 }
 
 }  // namespace fhd::io

@@ -23,9 +23,10 @@ struct NiftiLabel {
 };
 enum class NiftiPart { magnitude, phase };
 
-/// Writes magnitudes, or phases in rad (-pi ... pi), as float32, compressed: x, y, z (or slice), repetition.
+/// Writes magnitudes, or phases in rad (-pi ... pi), as float32, gzip: x, y, z (or slice), repetition.
 /// Messages call the file `reported_path`. Throws Error. (Not atomic by itself.)
 void write_nifti(const std::string& path, const ImageSeries& series, const std::string& reported_path,
-                 const NiftiLabel& label = {}, NiftiPart part = NiftiPart::magnitude);
+                 const NiftiLabel& label = {}, NiftiPart part = NiftiPart::magnitude,
+                 const Compression& compression = {});
 
 }  // namespace fhd::io

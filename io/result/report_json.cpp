@@ -37,9 +37,9 @@ Json certificate_to_json(const Certificate& c) {
 }
 
 Json input_to_json(const Provenance& provenance) {
-  Json input{{"path", provenance.input_path}, {"sha256", provenance.input_sha256}};
-  for (const auto& [what, path, sha256] : provenance.pieces)
-    input["pieces"].push_back({{"what", what}, {"path", path}, {"sha256", sha256}});
+  Json input{{"path", provenance.input_path}, {"checksum", provenance.input_checksum}};
+  for (const auto& [what, path, checksum] : provenance.pieces)
+    input["pieces"].push_back({{"what", what}, {"path", path}, {"checksum", checksum}});
   return input;
 }
 
@@ -166,7 +166,7 @@ std::string report_json(const ImageSeries& series, const Provenance& provenance)
     images.push_back(std::move(image));
   }
   const Json json{{"program", "fhd"},
-                  {"schema_version", 1},
+                  {"schema_version", 2},
                   {"version", provenance.program_version},
                   {"command_line", provenance.command_line},
                   {"started_at", provenance.started_at},

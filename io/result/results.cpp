@@ -11,20 +11,20 @@
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
 //   /report/R_S/relative_residuals   of /image[R][S], per iteration
-//   attributes of /report        program_version, command_line, input_path, input_sha256, started_at
+//   attributes of /report        program_version, command_line, input_path, input_checksum, started_at
 #include "io/result/results.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <functional>
+#include <future>
 
+#include "io/blocks.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
-#include "io/scan/scan_file.hpp"
-#include "io/sha256.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -104,7 +104,7 @@ void write_report(hdf5::File& file, const std::string& json, const Provenance& p
   file.write_attribute("/report", "program_version", provenance.program_version);
   file.write_attribute("/report", "command_line", provenance.command_line);
   file.write_attribute("/report", "input_path", provenance.input_path);
-  file.write_attribute("/report", "input_sha256", provenance.input_sha256);
+  file.write_attribute("/report", "input_checksum", provenance.input_checksum);
   file.write_attribute("/report", "started_at", provenance.started_at);
   for (std::size_t i = 0; i < provenance.reports.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
@@ -173,25 +173,50 @@ void check_writable(const std::string& prefix, const std::vector<std::string>& i
   }
 }
 
-void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
-                   const CompanionResults& companions) {
-  require_series(series, prefix);
-  const auto json = report_json(series, provenance);
-  std::vector<AtomicFile> files;
-  for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
-  auto file = hdf5::File::create(files[0].temporary(), files[0].path());
+namespace {
+
+void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
+              const CompanionResults& companions, const std::string& json) {
+  auto file = hdf5::File::create(to.temporary(), to.path());
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
   write_diagnostic_images(file, companions.diagnostic_images);
   write_report(file, json, provenance, series.slice_count);
   file.close();
+}
 
+}  // namespace
+
+// HDF5 works in the calling thread: its library has one lock, and the calling thread may hold files open.
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const CompanionResults& companions) {
+  require_series(series, prefix);
+  const auto json = report_json(series, provenance);
   const NiftiLabel label{made_by(provenance), provenance.repetition_time_s};
-  write_nifti(files[1].temporary(), series, files[1].path(), label);
-  if (companions.with_phase)
-    write_nifti(files[4].temporary(), series, files[4].path(), label, NiftiPart::phase);
-  write_png(files[2].temporary(), montage(series.images), files[2].path());
-  write_bytes(files[3].temporary(), json.data(), json.size(), files[3].path());
+  auto compression = companions.compression;
+  compression.threads = threads_or_all(compression.threads);
+  std::vector<AtomicFile> files;
+  for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
+  const auto nifti = [&](const AtomicFile& to, NiftiPart part) {
+    write_nifti(to.temporary(), series, to.path(), label, part, compression);
+  };
+  std::vector<std::function<void(const AtomicFile&)>> writers{
+      [&](const AtomicFile& to) { write_h5(to, series, provenance, companions, json); },
+      [&](const AtomicFile& to) { nifti(to, NiftiPart::magnitude); },
+      [&](const AtomicFile& to) { write_png(to.temporary(), montage(series.images), to.path()); },
+      [&](const AtomicFile& to) { write_bytes(to.temporary(), json.data(), json.size(), to.path()); },
+      [&](const AtomicFile& to) { nifti(to, NiftiPart::phase); }};
+  const auto write = [&](std::size_t i) {
+    writers[i](files[i]);
+    files[i].flush();
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < files.size(); ++i)
+    others.push_back(std::async(compression.threads > 1 ? std::launch::async | std::launch::deferred
+                                                        : std::launch::deferred,
+                                write, i));
+  write(0);
+  for (auto& other : others) other.get();
   commit_all(files);
 }
 
@@ -250,21 +275,6 @@ ImageSeries read_image(const std::string& path, const std::string& name) {
         image.in_double = std::move(image.in_double).reshaped(geometry.image_shape());
     }
   return series;
-}
-
-std::string sha256_of(const std::string& path) {
-  Sha256 digest(path);
-  std::vector<char> block(1 << 20);
-  for (const auto& name : files_of_scan(path)) {
-    std::ifstream file(name, std::ios::binary);
-    if (!file) throw Error(name, "a readable file", "none");
-    while (file) {
-      file.read(block.data(), static_cast<std::streamsize>(block.size()));
-      digest.add(block.data(), static_cast<std::size_t>(file.gcount()));
-    }
-    if (file.bad()) throw Error(name, "a readable file", "a read failure");
-  }
-  return digest.hex();
 }
 
 }  // namespace fhd::io

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/checksum.hpp"
+#include "io/gzip.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
@@ -22,12 +24,12 @@ struct ImageSeries {
 
 /// A piece of the scan that came from a file of its own.
 struct InputPiece {
-  std::string what, path, sha256;  ///< "trajectory", ...
+  std::string what, path, checksum;  ///< "trajectory", ...
 };
 
 /// How the images were made: what a reader needs to make them again.
 struct Provenance {
-  std::string program_version, command_line, input_path, input_sha256, started_at;  ///< ISO 8601, UTC
+  std::string program_version, command_line, input_path, input_checksum, started_at;  ///< ISO 8601, UTC
   std::vector<std::pair<std::string, std::string>>
       environment;              ///< processor, threads, device, library versions
   std::vector<Report> reports;  ///< one per image, same order
@@ -45,6 +47,7 @@ struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
+  Compression compression{};           ///< of the NIfTI files; its threads make the other files as well
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
@@ -60,11 +63,15 @@ std::vector<std::string> files_of_results(const std::string& prefix, bool with_p
 void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {},
                     bool with_phase = false);
 /// Throws Error where a file named like the results `prefix` is there already and is not of the scan `scan`: the
-/// checksum that results record must be `input_sha256`. A file that records none is of this scan where another of
-/// the results says so. `with_phase`: OUT_phase.nii.gz is one of them.
+/// checksum that results record must be that of `scan`, `checksum`. A file that records none is of this scan where
+/// another of the results says so. `with_phase`: OUT_phase.nii.gz is one of them.
+void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
+                         bool with_phase);
+/// The same; waits for the checksum only where a file is there.
 void require_replaceable(const std::string& prefix, const std::string& scan,
-                         const std::string& input_sha256, bool with_phase);
-/// Throws Error; on failure no file of this call is left behind and existing files are untouched.
+                         const ChecksumInBackground& checksum, bool with_phase);
+/// Makes the files side by side, with companions.compression.threads. Throws Error; on failure no file of this call is
+/// left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions = {});
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
@@ -74,8 +81,5 @@ void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image
 /// [z][y][x] or [y][x] of any HDF5 file; in double too where it is stored so.
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
-
-/// SHA-256 of the files of a scan (see files_of_scan), or of any file, as 64 hex digits.
-std::string sha256_of(const std::string& path);
 
 }  // namespace fhd::io

@@ -140,15 +140,10 @@ class Conversion {
   std::vector<float> k_;
 };
 
-constexpr std::int64_t records_at_once = 64;
-
 template <class Visit>
 void for_each_readout(const mrd::RecordDataset& records, bool with_values, Visit visit) {
-  for (std::int64_t first = 0; first < records.count(); first += records_at_once) {
-    const auto count = std::min(records_at_once, records.count() - first);
-    const mrd::RecordBlock block(records, first, count, with_values);
-    for (std::int64_t i = 0; i < count; ++i) visit(block[i]);
-  }
+  mrd::RecordReader reader(records, with_values);
+  for (std::int64_t number = 0; number < records.count(); ++number) visit(reader(number));
 }
 
 void copy_waveforms(const hdf5::File& from, const std::string& group, hdf5::File& to) {

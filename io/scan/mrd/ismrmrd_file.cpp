@@ -7,25 +7,11 @@
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
-
-/// Delivers the readouts of a file one at a time.
-class RecordSource {
- public:
-  RecordSource(const mrd::RecordDataset& records, bool with_values)
-      : records_(records), with_values_(with_values) {}
-  mrd::Readout operator()(std::int64_t number) {
-    return block_.emplace(records_, number, 1, with_values_)[0];
-  }
-
- private:
-  const mrd::RecordDataset& records_;
-  bool with_values_;
-  std::optional<mrd::RecordBlock> block_;
-};
 
 class IsmrmrdFile final : public ScanFile {
  public:
@@ -45,10 +31,11 @@ class IsmrmrdFile final : public ScanFile {
 
   Scan read(std::int64_t slice, std::int64_t repetition) override {
     hdf5::be_silent();
-    RecordSource source(records_, true);
-    auto scan = volumes_.volume(slice, repetition, std::ref(source));
+    auto scan = volumes_.volume(slice, repetition, std::ref(reader_));
     read_maps(file_, volumes_.map_matrix_size(), slice, repetition, precision_, scan);
-    if (auto noise = volumes_.noise(std::ref(source))) scan.noise = std::move(noise);
+    if (auto noise = volumes_.noise(std::ref(reader_))) scan.noise = std::move(noise);
+    constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
+    const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
     scan.validate(summary_.path);
     if (scan.field_map) note_time_origin(summary_, scan);
     return scan;
@@ -57,6 +44,7 @@ class IsmrmrdFile final : public ScanFile {
  private:
   hdf5::File file_;
   mrd::RecordDataset records_;
+  mrd::RecordReader reader_{records_, true};  ///< the next volume often follows in the file
   mrd::VolumeAssembler volumes_;
   ScanSummary summary_;
   Precision precision_;
@@ -107,13 +95,8 @@ mrd::Measurement mrd::open_measurement(const std::string& path, const ReadOption
   auto header = mrd::parse_header(file.read_text(header_name), subjects.header);
   mrd::RecordDataset records(file, group);
   mrd::VolumeAssembler volumes(std::move(header), options, subjects, std::move(inferred));
-  constexpr std::int64_t most = 256;
-  for (std::int64_t first = 0; first < records.count(); first += most) {
-    const auto count = std::min(most, records.count() - first);
-    const mrd::RecordBlock block(records, first, count, false);
-    for (std::int64_t i = 0; i < count; ++i) volumes.add(block[i]);
-  }
-  RecordSource trajectories(records, false), whole(records, true);
+  mrd::RecordReader trajectories(records, false), whole(records, true);
+  for (std::int64_t number = 0; number < records.count(); ++number) volumes.add(trajectories(number));
   volumes.finish(std::ref(trajectories), std::ref(whole));
   return {std::move(file), std::move(records), std::move(volumes), group};
 }

@@ -14,8 +14,6 @@
 namespace fhd::io::mrd {
 namespace {
 
-constexpr std::int64_t records_at_once = 64;
-
 struct NoiseReadout {
   std::int64_t number;
   ReadoutHead head;
@@ -24,15 +22,12 @@ struct NoiseReadout {
 /// Those flagged as noise, else all; that have samples.
 std::vector<NoiseReadout> noise_readouts(const RecordDataset& records, bool& flagged) {
   std::vector<NoiseReadout> all, of_noise;
-  for (std::int64_t first = 0; first < records.count(); first += records_at_once) {
-    const auto count = std::min(records_at_once, records.count() - first);
-    const RecordBlock block(records, first, count, false);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto head = block[i].head;
-      if (head.sample_count() < 1 || head.active_channels == 0) continue;
-      all.push_back({first + i, head});
-      if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) of_noise.push_back(all.back());
-    }
+  RecordReader heads(records, false);
+  for (std::int64_t number = 0; number < records.count(); ++number) {
+    const auto head = heads(number).head;
+    if (head.sample_count() < 1 || head.active_channels == 0) continue;
+    all.push_back({number, head});
+    if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) of_noise.push_back(all.back());
   }
   flagged = !of_noise.empty();
   return flagged ? of_noise : all;
@@ -68,22 +63,22 @@ NoiseMeasurement read_noise_measurement(const std::string& path) {
   const auto& first = readouts.front().head;
   std::int64_t samples = 0;
   noise.dwell_us = first.sample_time_us;
+  RecordReader reader(records, true);
   for (const auto& [number, head] : readouts) {
     samples += head.sample_count();
     if (head.sample_time_us != first.sample_time_us) noise.dwell_us = 0;
     if (head.active_channels != first.active_channels)
       throw Error(subject(number), fmt::format("{} channels as in the first", first.active_channels),
                   std::to_string(head.active_channels));
-    const RecordBlock block(records, number, 1, true);  // before memory is taken for what heads claim
-    require_length(block[0].values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
-                   subject(number) + ".data");
+    // Before memory is taken for what heads claim.
+    require_length(reader(number).values.size(),
+                   std::size_t{2} * head.number_of_samples * head.active_channels, subject(number) + ".data");
   }
   noise.readouts = static_cast<std::int64_t>(readouts.size());
   noise.samples = Array<Complex<float>>({first.active_channels, samples});
   std::int64_t m = 0;
   for (const auto& [number, head] : readouts) {
-    const RecordBlock block(records, number, 1, true);
-    copy_values(block[0], subject(number), noise.samples, m);
+    copy_values(reader(number), subject(number), noise.samples, m);
     m += head.sample_count();
   }
   const auto header = header_name(group);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <type_traits>
 
 #include "recon/error.hpp"
@@ -146,27 +147,83 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
   type_without_values_ = record_type(false, subject_);
 }
 
-RecordBlock::RecordBlock(const RecordDataset& records, std::int64_t first, std::int64_t count,
-                         bool with_values)
-    : records_(static_cast<std::size_t>(count)),
-      type_((with_values ? records.type_ : records.type_without_values_).get()),
-      space_(hdf5::space_of({count}, records.subject_)) {
-  const auto& subject = records.subject_;
-  const Handle file_space(H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace");
-  select(file_space, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
-  // HDF5 clears two buffers for every read, of 1 MiB each unless told otherwise: longer than the reading.
-  const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory");
-  constexpr std::size_t buffer_bytes = 1 << 16;
-  hdf5::check(H5Pset_buffer(transfer.get(), buffer_bytes, nullptr, nullptr), subject, "memory");
-  hdf5::check(
-      H5Dread(records.dataset_.get(), type_, space_.get(), file_space.get(), transfer.get(), records_.data()),
-      subject, "readable readouts");
+namespace {
+constexpr std::size_t pool_bytes = 8 << 20;
+constexpr std::int64_t most_records = 256;
+}  // namespace
+
+void RecordReader::Pool::clear(bool may_grow) {
+  used_ = 0;
+  large_.clear();
+  may_grow_ = may_grow;
 }
 
-RecordBlock::~RecordBlock() { H5Dvlen_reclaim(type_, space_.get(), H5P_DEFAULT, records_.data()); }
+void* RecordReader::Pool::take(std::size_t bytes, void* pool) {
+  auto& self = *static_cast<Pool*>(pool);
+  constexpr std::size_t alignment = 64;
+  const auto needed = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  if (!self.bytes_) self.bytes_.reset(new (std::nothrow) char[pool_bytes]);
+  if (self.bytes_ && bytes <= pool_bytes && needed <= pool_bytes - self.used_) {
+    self.used_ += needed;
+    return self.bytes_.get() + self.used_ - needed;
+  }
+  if (!self.may_grow_) return nullptr;  // HDF5 gives up
+  std::unique_ptr<char[]> large(new (std::nothrow) char[bytes]);
+  char* const memory = large.get();
+  if (memory) self.large_.push_back(std::move(large));
+  return memory;
+}
 
-Readout RecordBlock::operator[](std::int64_t i) const {
-  const auto& record = records_[static_cast<std::size_t>(i)];
+RecordReader::RecordReader(const RecordDataset& records, bool with_values)
+    : records_(records), type_((with_values ? records.type_ : records.type_without_values_).get()) {
+  const auto& subject = records.subject_;
+  transfer_ = {H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory"};
+  // HDF5 clears two buffers for every read, of 1 MiB each unless told otherwise: longer than the reading.
+  constexpr std::size_t buffer_bytes = 1 << 16;
+  hdf5::check(H5Pset_buffer(transfer_.get(), buffer_bytes, nullptr, nullptr), subject, "memory");
+  file_space_ = {H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace"};
+}
+
+void RecordReader::read(std::int64_t first, std::int64_t count) {
+  const auto& subject = records_.subject_;
+  block_.clear();  // nothing is at hand where the reading fails
+  pool_.clear(count == 1);
+  std::vector<Record> block(static_cast<std::size_t>(count));
+  hdf5::check(H5Pset_vlen_mem_manager(
+                  transfer_.get(), Pool::take, &pool_, [](void*, void*) {}, nullptr),
+              subject, "memory");
+  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
+  const auto space = hdf5::space_of({count}, subject);
+  hdf5::check(
+      H5Dread(records_.dataset_.get(), type_, space.get(), file_space_.get(), transfer_.get(), block.data()),
+      subject, "readable readouts");
+  block_ = std::move(block);
+  first_ = first;
+}
+
+/// How many to read behind those at hand: twice as many, as far as they will fit.
+std::int64_t RecordReader::count_ahead() const {
+  std::size_t largest = sizeof(float);
+  for (const auto& record : block_)
+    largest = std::max(largest, sizeof(float) * (record.trajectory.len + record.values.len));
+  const auto fitting = static_cast<std::int64_t>(pool_bytes / 2 / largest);
+  const auto next = first_ + static_cast<std::int64_t>(block_.size());
+  return std::clamp(std::min({2 * (next - first_), most_records, fitting, records_.count() - next}),
+                    std::int64_t{1}, most_records);
+}
+
+Readout RecordReader::operator()(std::int64_t number) {
+  const auto end = first_ + static_cast<std::int64_t>(block_.size());
+  if (number < first_ || number >= end) {
+    const auto count = !block_.empty() && number == end ? count_ahead() : 1;
+    try {
+      read(number, count);
+    } catch (const Error&) {
+      if (count == 1) throw;
+      read(number, 1);
+    }
+  }
+  const auto& record = block_[static_cast<std::size_t>(number - first_)];
   return {record.head, floats_of(record.trajectory), floats_of(record.values)};
 }
 

@@ -4,6 +4,7 @@
 //
 // libismrmrd's readers are not used: they trust the lengths in a record's head when they copy the arrays. The
 // records are read through HDF5 with the same type, the lengths as stored.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,26 +32,43 @@ class RecordDataset {
   std::int64_t count() const { return count_; }
 
  private:
-  friend class RecordBlock;
+  friend class RecordReader;
   std::string subject_;
   hdf5::Handle dataset_, type_, type_without_values_;
   std::int64_t count_ = 1;
 };
 
-/// Readouts [first, first + count) of a file; owns the arrays that HDF5 allocates for them.
-class RecordBlock {
+/// Delivers the readouts of a file one at a time. Asked for in their order it reads some ahead, more and more of them,
+/// up to 256 and 8 MiB; what is damaged ahead does not matter until it is asked for.
+class RecordReader {
  public:
-  RecordBlock(const RecordDataset& records, std::int64_t first, std::int64_t count, bool with_values);
-  RecordBlock(const RecordBlock&) = delete;
-  RecordBlock& operator=(const RecordBlock&) = delete;
-  ~RecordBlock();
-  /// Its arrays are those of this block; `values` is empty unless asked for.
-  Readout operator[](std::int64_t i) const;
+  /// Of `records`, which must outlive it. Without values, which are then empty, it is much faster.
+  RecordReader(const RecordDataset& records, bool with_values);
+  /// Its arrays live until the next call. Throws Error.
+  Readout operator()(std::int64_t number);
 
  private:
-  std::vector<Record> records_;
+  /// Memory for the arrays of the readouts at hand.
+  class Pool {
+   public:
+    void clear(bool may_grow);
+    static void* take(std::size_t bytes, void* pool);
+
+   private:
+    std::unique_ptr<char[]> bytes_;
+    std::size_t used_ = 0;
+    std::vector<std::unique_ptr<char[]>> large_;  ///< what does not fit
+    bool may_grow_ = false;
+  };
+  void read(std::int64_t first, std::int64_t count);
+  std::int64_t count_ahead() const;
+
+  const RecordDataset& records_;
   hid_t type_;
-  hdf5::Handle space_;
+  hdf5::Handle transfer_, file_space_;
+  Pool pool_;
+  std::vector<Record> block_;  ///< readouts first_ ...
+  std::int64_t first_ = 0;
 };
 
 /// Writes the header, then `count` readouts one by one, with the packed heads of the format (340 bytes).

@@ -70,9 +70,9 @@ TEST_F(OutsidePiecesCommand, are_part_of_the_provenance) {
   EXPECT_EQ(told[0].at("what"), "trajectory");
   EXPECT_EQ(told[3].at("what"), "field map");
   EXPECT_EQ(told[1].at("path"), "full.h5");
-  EXPECT_EQ(told[1].at("sha256"), sha256_of(path("full.h5")));
+  EXPECT_EQ(told[1].at("checksum"), io::checksum_of(path("full.h5")));
   ASSERT_EQ(run("report out.h5 -o page.html"), 0) << text("err");
-  EXPECT_CONTAINS(text("page.html"), "full.h5, SHA-256 " + sha256_of(path("full.h5")));
+  EXPECT_CONTAINS(text("page.html"), "full.h5, checksum " + io::checksum_of(path("full.h5")));
   ASSERT_EQ(run("recon full.h5 -o plain --device cpu --quiet"), 0) << text("err");
   EXPECT_FALSE(json("plain.json").at("input").contains("pieces"));
 }

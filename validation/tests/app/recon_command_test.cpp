@@ -173,7 +173,7 @@ TEST_F(Recon, settings_are_the_numbers_that_were_used) {
   simulate("one", "");
   ASSERT_EQ(recon("one.h5 -o out --tolerance 1.23456e-3 --lambda 0.0123456"), 0) << text("err");
   const auto json = nlohmann::json::parse(text("out.json"));
-  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["schema_version"], 2);
   const auto& settings = json["images"][0]["settings"];
   EXPECT_EQ(settings["tolerance"], 1.23456e-3);
   EXPECT_EQ(settings["lambda"], 0.0123456);

@@ -12,6 +12,7 @@
 
 #include "io/hdf5.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/manifest.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
@@ -121,7 +122,7 @@ TEST_F(Results, report_is_stored_as_json_and_in_hdf5) {
   write_results(path("out"), random_series(oblique_geometry(), 2, 1), some_provenance(2));
   const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
   EXPECT_EQ(json["version"], "1.2.3");
-  EXPECT_EQ(json["input"]["sha256"], std::string(64, 'a'));
+  EXPECT_EQ(json["input"]["checksum"], std::string(64, 'a'));
   EXPECT_EQ(json["environment"]["threads"], "2");
   ASSERT_EQ(json["images"].size(), 2u);
   EXPECT_EQ(json["images"][1]["repetition"], 1);
@@ -131,7 +132,7 @@ TEST_F(Results, report_is_stored_as_json_and_in_hdf5) {
   const auto file = hdf5::File::open(path("out.h5"));
   EXPECT_EQ(file.read_text("/report/json"), bytes_of(path("out.json")));
   EXPECT_EQ(file.dataset("/report/1_0/relative_residuals").read<double>({3})[2], 0.02);
-  EXPECT_EQ(file.text_attribute("/report", "input_sha256"), std::string(64, 'a'));
+  EXPECT_EQ(file.text_attribute("/report", "input_checksum"), std::string(64, 'a'));
   EXPECT_EQ(file.text_attribute("/image", "axes"), "repetition, slice, z, y, x");
 }
 
@@ -145,7 +146,7 @@ TEST_F(Results, settings_that_are_numbers_are_numbers_in_json) {
                                     {"spaces", " 3"},         {"empty", ""}};
   write_results(path("out"), random_series(oblique_geometry(), 1, 1), provenance);
   const auto json = nlohmann::json::parse(bytes_of(path("out.json")));
-  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["schema_version"], 2);
   const auto& settings = json["images"][0]["settings"];
   EXPECT_TRUE(settings["iterations"].is_number_integer());
   EXPECT_EQ(settings["iterations"], 30);
@@ -451,17 +452,77 @@ TEST_F(Results, truth_files_hold_several_series) {
   EXPECT_CONTAINS(error_of([&] { read_image(path("truth.h5"), "/other"); }), "truth.h5:/other");
 }
 
-// FIPS 180-2, appendix B: "abc".
-TEST_F(Results, sha256_agrees_with_a_known_vector) {
-  write_text(path("abc"), "abc");
-  constexpr auto expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-  EXPECT_EQ(sha256_of(path("abc")), expected);
-  // A directory: its files one after the other, in the order of their names.
-  std::filesystem::create_directory(path("folder"));
-  write_text(path("folder/2"), "c");
-  write_text(path("folder/1"), "ab");
-  EXPECT_EQ(sha256_of(path("folder")), expected);
-  EXPECT_CONTAINS(error_of([&] { sha256_of(path("none")); }), "readable file");
+TEST_F(Results, a_failure_of_any_writer_leaves_nothing) {
+  CompanionResults companions;
+  companions.with_phase = true;
+  companions.compression = {10, 3};
+  const auto series = random_series(oblique_geometry(), 1, 1);
+  EXPECT_CONTAINS(error_of([&] { write_results(path("out"), series, some_provenance(1), companions); }),
+                  "out.nii.gz compression: expected 0 (none) ... 9 (smallest), found 10");
+  EXPECT_TRUE(std::filesystem::is_empty(folder()));
+}
+
+TEST_F(Results, are_the_same_bytes_whatever_the_number_of_threads) {
+  Geometry geometry;
+  geometry.matrix_size = {96, 96, 1};
+  const auto series = random_series(geometry, 3, 5);
+  CompanionResults companions;
+  companions.with_phase = true;
+  std::vector<std::map<std::string, std::string>> contents;
+  for (const int threads : {1, 4}) {
+    companions.compression.threads = threads;
+    write_results(path("out"), series, some_provenance(15), companions);
+    contents.push_back(contents_of(folder()));
+  }
+  EXPECT_EQ(contents[0].size(), 5u);
+  EXPECT_TRUE(contents[0] == contents[1]);
+}
+
+// "abc", of FIPS 180-2, appendix B.
+constexpr auto plain_sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+TEST_F(Results, of_an_earlier_version_are_recognised_by_their_plain_sha256) {
+  write_text(path("scan.h5"), "abc");
+  const auto checksum = checksum_of(path("scan.h5"));
+  const auto tell = [&](const std::string& sha256) {
+    write_text(path("out.json"), R"({"program": "fhd", "input": {"path": "x", "sha256": ")" + sha256 + R"("}})");
+  };
+  tell(plain_sha256);
+  EXPECT_NO_THROW(require_replaceable(path("out"), path("scan.h5"), checksum, false));
+  EXPECT_NO_THROW(
+      require_replaceable(path("out"), path("scan.h5"), ChecksumInBackground(path("scan.h5")), false));
+  tell(std::string(64, '0'));
+  EXPECT_CONTAINS(error_of([&] { require_replaceable(path("out"), path("scan.h5"), checksum, false); }),
+                  "expected a new name, or an earlier result of this scan, found one of x");
+}
+
+TEST_F(Results, manifests_of_an_earlier_version_are_understood) {
+  write_text(path("out.h5"), "abc");
+  Manifest manifest;
+  manifest.status = Manifest::Status::finished;
+  manifest.scan = "/scans/x.h5";
+  manifest.input_checksum = plain_sha256;
+  manifest.products = products_of(folder(), {"out.h5"});
+  write_manifest(path("new.json"), manifest);
+  const auto now = read_manifest(path("new.json"));
+  ASSERT_TRUE(now);
+  EXPECT_EQ(now->products[0].checksum, checksum_of(path("out.h5")));
+  auto json = nlohmann::ordered_json::parse(bytes_of(path("new.json")));
+  json["format"] = "fhd manifest 1";
+  json["input_sha256"] = plain_sha256;
+  json.erase("input_checksum");
+  auto& product = json["products"][0];
+  product.erase("checksum");
+  product["sha256"] = plain_sha256;
+  product["modified_ns"] = 1;  // so that the content decides
+  write_text(path("old.json"), json.dump());
+  const auto old = read_manifest(path("old.json"));
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->input_checksum, plain_sha256);
+  EXPECT_EQ(old->scan, "/scans/x.h5");
+  EXPECT_FALSE(missing_product(folder(), *old));
+  write_text(path("out.h5"), "abd");
+  EXPECT_EQ(missing_product(folder(), *old), "out.h5");
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+#pragma once
+// The checksum by which files are told apart, made by all threads. It is the SHA-256 of the lines that
+//
+//   cat FILES | split -b 4M --filter=sha256sum
+//
+// prints: one for each 4 MiB of the content (the last may be shorter), of 64 hex digits, two spaces, "-" and a new line.
+#include <atomic>
+#include <future>
+#include <string>
+
+namespace fhd::io {
+
+/// Before the 64 hex digits of a checksum. Results of earlier versions record the plain SHA-256, without it.
+inline constexpr auto checksum_kind = "sha256-4MiB-blocks:";
+
+/// Of the files of a scan (see files_of_scan), one after the other, or of any file. `threads` at most; 0: as many as
+/// OpenMP uses in the calling thread. Throws Error.
+std::string checksum_of(const std::string& path, int threads = 0);
+
+/// Whether `recorded`, by this version or an earlier one, is the checksum of `path`, known to be `checksum`. Throws
+/// Error.
+bool is_checksum_of(const std::string& recorded, const std::string& path, const std::string& checksum);
+
+/// A checksum that is made beside other work.
+class ChecksumInBackground {
+ public:
+  explicit ChecksumInBackground(const std::string& path, int threads = 0);
+  /// Ends early what nobody waited for.
+  ~ChecksumInBackground() { abandoned_ = true; }
+  ChecksumInBackground(const ChecksumInBackground&) = delete;
+  ChecksumInBackground& operator=(const ChecksumInBackground&) = delete;
+  /// Waits for it; may be called again, and from any thread. Throws Error.
+  const std::string& get() const { return result_.get(); }
+
+ private:
+  std::atomic<bool> abandoned_ = false;
+  std::shared_future<std::string> result_;
+};
+
+/// checksum_of by its former name.
+inline std::string sha256_of(const std::string& path) { return checksum_of(path); }
+
+}  // namespace fhd::io

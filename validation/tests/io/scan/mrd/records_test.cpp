@@ -1,0 +1,103 @@
+// Readouts of an ISMRMRD file, one at a time.
+#include "io/scan/mrd/records.hpp"
+
+#include <numeric>
+
+#include "validation/tests/io/io_scans.hpp"
+
+namespace fhd::io::mrd {
+namespace {
+
+class RecordReaderTest : public FolderTest {
+ protected:
+  /// Of readout i: some numbers that no other has.
+  static std::vector<float> numbers(std::int64_t i, std::size_t count, float first) {
+    std::vector<float> result(count);
+    std::iota(result.begin(), result.end(), first + 1000 * static_cast<float>(i));
+    return result;
+  }
+  /// A file of readouts with as many values each.
+  std::string write(const std::vector<std::size_t>& values) const {
+    auto file = hdf5::File::create(path("scan.mrd"), "scan.mrd");
+    RecordWriter writer(file, "<header/>", static_cast<std::int64_t>(values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto number = static_cast<std::int64_t>(i);
+      const auto k = numbers(number, i % 7, 0.5f), data = numbers(number, values[i], 0);
+      ReadoutHead head{};
+      head.scan_counter = static_cast<std::uint32_t>(i);
+      writer.write({head, k, data});
+    }
+    writer.close();
+    file.close();
+    return path("scan.mrd");
+  }
+  static void expect(const Readout& readout, std::int64_t i, std::size_t count) {
+    EXPECT_EQ(readout.head.scan_counter, i);
+    const auto k = numbers(i, static_cast<std::size_t>(i % 7), 0.5f), data = numbers(i, count, 0);
+    EXPECT_TRUE(std::equal(k.begin(), k.end(), readout.trajectory.begin(), readout.trajectory.end())) << i;
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), readout.values.begin(), readout.values.end())) << i;
+  }
+};
+using RecordReaderFile = RecordReaderTest;
+
+TEST_F(RecordReaderFile, delivers_every_readout_in_any_order) {
+  std::vector<std::size_t> sizes(700);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * i % 301;
+  const auto file = hdf5::File::open(write(sizes));
+  const RecordDataset records(file, usual_group);
+  RecordReader whole(records, true), heads(records, false);
+  std::vector<std::int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto orders = std::vector{order, order, order, order};
+  std::reverse(orders[1].begin(), orders[1].end());
+  std::shuffle(orders[2].begin(), orders[2].end(), std::mt19937(1));
+  std::stable_sort(orders[3].begin(), orders[3].end(), [](auto a, auto b) { return a % 9 < b % 9; });
+  for (const auto& numbers_of_order : orders)
+    for (const auto i : numbers_of_order) {
+      expect(whole(i), i, sizes[static_cast<std::size_t>(i)]);
+      const auto head = heads(i);
+      EXPECT_EQ(head.head.scan_counter, i);
+      EXPECT_EQ(head.trajectory.size(), static_cast<std::size_t>(i % 7));
+      EXPECT_TRUE(head.values.empty());
+    }
+}
+
+TEST_F(RecordReaderFile, delivers_readouts_that_are_larger_than_what_it_reads_ahead) {
+  constexpr std::size_t mega = 1 << 20;  // 4 MiB
+  const std::vector<std::size_t> sizes{10, 10,   10,   10,   10,       10, 3 * mega,
+                                       20, mega, mega, mega, mega / 2, 5,  5};
+  const auto file = hdf5::File::open(write(sizes));
+  const RecordDataset records(file, usual_group);
+  RecordReader reader(records, true);
+  for (int pass = 0; pass < 2; ++pass)
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      expect(reader(static_cast<std::int64_t>(i)), static_cast<std::int64_t>(i), sizes[i]);
+}
+
+TEST_F(RecordReaderFile, damage_hinders_only_the_readouts_it_hits) {
+  const std::vector<std::size_t> sizes(40, 3000);
+  const auto name = write(sizes);
+  auto bytes = bytes_of(name);
+  const auto heap = bytes.rfind("GCOL");  // holds the arrays of a few of the readouts
+  ASSERT_NE(heap, std::string::npos);
+  bytes.replace(heap, 4, "XXXX");
+  write_text(name, bytes);
+  const auto file = hdf5::File::open(name);
+  const RecordDataset records(file, usual_group);
+  RecordReader in_order(records, true);
+  int damaged = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    RecordReader alone(records, true);
+    const auto line = error_of([&] { expect(alone(number), number, sizes[i]); });
+    EXPECT_EQ(error_of([&] { expect(in_order(number), number, sizes[i]); }), line) << i;
+    if (line.empty()) continue;
+    ++damaged;
+    EXPECT_CONTAINS(line, "scan.mrd:/dataset/data: expected readable readouts");
+  }
+  EXPECT_GE(damaged, 1);
+  EXPECT_LE(damaged, 10);
+}
+
+}  // namespace
+}  // namespace fhd::io::mrd
