@@ -1,5 +1,6 @@
 // fhd: parse, call, print. The only place that prints or exits.
 #include <fcntl.h>
+#include <omp.h>
 #include <semaphore.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -17,12 +19,22 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/nearest_word.hpp"
+#include "app/processors.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
 namespace {
+
+/// How threads wait for each other, unless the user has said: in a loop for a moment, then asleep. libgomp's own
+/// moment, milliseconds, is the time of a processor that another process could use, and that the thread waited for
+/// may need. It reads its settings in a constructor, before main: so this is one with an earlier turn, and libgomp
+/// is linked in (CMakeLists.txt). OpenBLAS, opened later, is told the same: 2^14 cycles of the processor.
+[[gnu::constructor(101)]] void set_waiting() {
+  if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
+  setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0);
+}
 
 struct Command {
   CLI::App* parser;
@@ -88,6 +100,9 @@ const std::string& command_line() { return typed; }
 int run(const std::vector<Command>& commands) {
   try {
     int status = 0;
+    omp_set_num_threads(default_threads());
+    if (const auto note = note_of_bound(threads_of_environment().value_or(1), "OMP_NUM_THREADS"); !note.empty())
+      print_error(note);
     for (const auto& command : commands)
       if (command.parser->parsed()) status = command.run();
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

@@ -8,10 +8,12 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <utility>
 
 #include "app/console.hpp"
 #include "app/nearest_word.hpp"
 #include "app/option_names.hpp"
+#include "app/processors.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -95,7 +97,7 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--surroundings", surroundings_, {"auto", "off"},
          "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs a larger "
          "matrix and crops it");
-  number("--threads", threads_, "processor threads; 0: all");
+  number("--threads", threads_, "processor threads; 0: all, or as many as a container's quota allots");
   app.add_option("--cache", cache_,
                  "folder in which Q and density compensation of a trajectory are kept for other scans; auto: "
                  "the user's; off")
@@ -172,6 +174,13 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }
 
+/// Once, however many scans have these options.
+static void tell_bound(int threads) {
+  static bool told = false;
+  const auto note = note_of_bound(threads, "--threads");
+  if (!note.empty() && !std::exchange(told, true)) print_error(note);
+}
+
 Settings ReconOptions::settings() const {
   LeastSquares solved = least_squares_;
   solved.transform.kind = chosen<TransformKind>(transform_, {{"auto", TransformKind::automatic},
@@ -194,7 +203,10 @@ Settings ReconOptions::settings() const {
                                              {"adjoint", PlainAdjoint{solved.transform}},
                                              {"fft", CartesianFft{}}});
   refuse_contradictions(settings);
-  if (threads_ > 0) omp_set_num_threads(threads_);
+  if (threads_ > 0) {
+    tell_bound(threads_);
+    omp_set_num_threads(bounded_threads(threads_));
+  }
   return settings;
 }
 
@@ -278,9 +290,13 @@ std::vector<std::pair<std::string, std::string>> host_environment() {
       processor = line.substr(line.find(':') + 2);
       break;
     }
-  return {{"processor", processor},
-          {"threads", std::to_string(omp_get_max_threads())},
-          {"instruction set", instruction_set()}};
+  std::vector<std::pair<std::string, std::string>> environment{
+      {"processor", processor},
+      {"threads", std::to_string(omp_get_max_threads())},
+      {"instruction set", instruction_set()}};
+  if (const int usable = usable_processors(), all = omp_get_num_procs(); usable < all)
+    environment.emplace_back("processor quota", fmt::format("the time of {} of {} processors", usable, all));
+  return environment;
 }
 
 std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {

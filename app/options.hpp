@@ -64,7 +64,7 @@ struct ChosenDevice {
   /// For the report: those of host_environment, and the device.
   std::vector<std::pair<std::string, std::string>> environment() const;
 };
-/// The processor, threads and instruction set in use: name, value.
+/// The processor, threads and instruction set in use, and a quota that bounds them: name, value.
 std::vector<std::pair<std::string, std::string>> host_environment();
 
 /// --device: where to compute.

@@ -1,7 +1,5 @@
 // fhd batch: many scans, one command, nothing lost.
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -20,6 +18,7 @@
 #include "app/batch/work.hpp"
 #include "app/commands.hpp"
 #include "app/processes.hpp"
+#include "app/processors.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
@@ -100,7 +99,9 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, std::size_t scan_count) con
   BatchLimits limits;
   const auto* option = app->get_option("--threads");
   const int given = option->count() > 0 ? option->as<int>() : 0;
-  limits.threads = given > 0 ? given : std::max(1, omp_get_num_procs() / ranks.here());
+  limits.threads = given > 0                 ? bounded_threads(given)
+                   : threads_of_environment() ? default_threads()
+                                              : std::max(1, usable_processors() / ranks.here());
   const int wanted = at_once > 0 ? at_once : ranks.gpu_in_use() ? 1 : limits.threads;
   limits.at_once = std::min(std::max(1, static_cast<int>(scan_count)), wanted);
   limits.memory_bytes = memory_budget(memory_mib, ranks.here());

@@ -1,0 +1,137 @@
+#include "app/processors.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace fhd::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> words_of(const std::string& line, char separator) {
+  std::vector<std::string> words;
+  std::istringstream rest(line);
+  for (std::string word; std::getline(rest, word, separator);) words.push_back(word);
+  return words;
+}
+
+/// The first numbers of a file, as many as there are before anything else.
+std::vector<std::int64_t> numbers_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t number = 0; numbers.size() < 2 && file >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+/// Processors of a group: its quota over the period, both in us. Empty: no quota ("max" or -1), or no such file.
+std::optional<int> quota_of(const fs::path& group, bool second_version) {
+  auto numbers = numbers_in(group / (second_version ? "cpu.max" : "cpu.cfs_quota_us"));
+  if (!second_version && numbers.size() == 1)
+    for (const auto period : numbers_in(group / "cpu.cfs_period_us")) numbers.push_back(period);
+  if (numbers.size() < 2 || numbers[0] <= 0 || numbers[1] <= 0) return {};
+  const double processors = std::ceil(static_cast<double>(numbers[0]) / static_cast<double>(numbers[1]));
+  return static_cast<int>(std::clamp(processors, 1.0, 1e6));
+}
+
+/// Where control groups are mounted: which of them lies at which folder.
+struct Mount {
+  bool second_version = false;
+  std::string group, folder;
+};
+
+/// Of /proc/self/mountinfo: "36 25 0:32 /group /folder options ... - cgroup2 source options".
+std::vector<Mount> mounts_of(const fs::path& root) {
+  std::vector<Mount> mounts;
+  std::ifstream file(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto words = words_of(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (words.size() < 6 || words.end() - dash < 4) continue;
+    const auto &kind = dash[1], &options = dash[3];
+    const auto controllers = words_of(options, ',');
+    const bool of_processors = std::find(controllers.begin(), controllers.end(), "cpu") != controllers.end();
+    if (kind == "cgroup2" || (kind == "cgroup" && of_processors))
+      mounts.push_back({kind == "cgroup2", words[3], words[4]});
+  }
+  return mounts;
+}
+
+/// The group of this process that a mount shows. Of /proc/self/cgroup: "0::/group" of version 2, else
+/// "4:cpu,cpuacct:/group". Empty: it is told of none.
+std::optional<std::string> group_of(const fs::path& root, bool second_version) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = words_of(line.substr(first + 1, second - first - 1), ',');
+    const bool of_processors = std::find(controllers.begin(), controllers.end(), "cpu") != controllers.end();
+    if (second_version ? controllers.empty() : of_processors) return line.substr(second + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<int> processor_quota(const fs::path& root) {
+  std::optional<int> least;
+  for (const auto& mount : mounts_of(root)) {
+    auto group = group_of(root, mount.second_version);
+    if (!group) continue;
+    // A container sees its own group at the mount itself.
+    if (mount.group != "/" && group->starts_with(mount.group)) group->erase(0, mount.group.size());
+    const fs::path top = root / fs::path(mount.folder).relative_path();
+    fs::path folder = fs::path(*group).relative_path().lexically_normal();
+    if (folder.begin() != folder.end() && *folder.begin() == "..") folder.clear();  // outside of what is shown
+    while (true) {
+      if (const auto quota = quota_of(top / folder, mount.second_version))
+        least = std::min(least.value_or(*quota), *quota);
+      if (folder.empty() || folder == ".") break;
+      folder = folder.parent_path();
+    }
+  }
+  return least;
+}
+
+int usable_processors() {
+  static const int processors = [] {
+    const int runnable = std::max(1, omp_get_num_procs());
+    return std::min(runnable, processor_quota().value_or(runnable));
+  }();
+  return processors;
+}
+
+std::optional<int> threads_of_environment() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (!text) return {};
+  const std::string_view first = std::string_view(text).substr(0, std::string_view(text).find(','));
+  int threads = 0;
+  const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), threads);
+  if (error != std::errc() || end != first.data() + first.size() || threads < 1) return {};
+  return threads;
+}
+
+int default_threads() {
+  const auto asked = threads_of_environment();
+  return asked ? bounded_threads(*asked) : usable_processors();
+}
+
+int bounded_threads(int asked) { return std::min(asked, 4 * std::max(1, omp_get_num_procs())); }
+
+std::string note_of_bound(int asked, const std::string& who) {
+  const int threads = bounded_threads(asked), processors = threads / 4;
+  if (threads == asked) return {};
+  return fmt::format("note: {} {}: {} threads, four for each of {} processor{}", who, asked, threads, processors,
+                     processors == 1 ? "" : "s");
+}
+
+}  // namespace fhd::app
