@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
 
 namespace fhd {
@@ -88,6 +89,7 @@ template <class T>
 void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
                                       const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
   require_arrays(image, samples);
+  const trace::Span span("E", "operator");
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     const MapValues<T> s{maps_.data() + coil * voxels, turn, coil_images_.size(), voxels};
@@ -101,6 +103,7 @@ template <class T>
 void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
                                       Array<Complex<T>>& image) const {
   require_arrays(image, samples);
+  const trace::Span span("E^H", "operator");
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images_);
