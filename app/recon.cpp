@@ -20,6 +20,7 @@
 #include "app/series_printer.hpp"
 #include "app/side_by_side.hpp"
 #include "app/volume_reader.hpp"
+#include "app/timeline.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/reconstruct.hpp"
@@ -246,7 +247,7 @@ Run add_recon(CLI::App& app) {
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
   add_read_options(app, command->read_options);
-  return [command] { return command->run(); };
+  return with_timeline(app, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

@@ -67,6 +67,7 @@ data::SimulationSettings resolved(const Options& options) {
   settings.coil_count = options.coils;
   settings.snr = parse_snr(options.snr);
   settings.seed = options.seed;
+  settings.with_maps = !options.without_maps;
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -157,7 +158,6 @@ int run(const Options& options) {
   io::check_writable(options.output);
   const auto settings = of_options([&] { return resolved(options); });
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
-  if (options.without_maps) simulation.scan.sensitivity_maps.reset();
 
   const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
   io::ScanSeries series;

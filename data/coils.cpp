@@ -1,5 +1,6 @@
 #include "data/coils.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -10,6 +11,29 @@ namespace {
 using std::numbers::pi;
 
 constexpr int largest_coil_count = 32;
+
+#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
+
+/// sum_i += a b_i, complex numbers in two parts.
+FHD_FOR_PROCESSORS void add_products(std::int64_t count, const Complex<double>& a, const double* b_re, const double* b_im,
+                                     double* sum_re, double* sum_im) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum_re[i] += a.re * b_re[i] - a.im * b_im[i];
+    sum_im[i] += a.re * b_im[i] + a.im * b_re[i];
+  }
+}
+
+/// sum_i += a share_i phase_i
+FHD_FOR_PROCESSORS void add_shares(std::int64_t count, const Complex<double>& a, const double* share,
+                                   const Complex<double>* phase, double* sum_re, double* sum_im) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum_re[i] += share[i] * (a.re * phase[i].re - a.im * phase[i].im);
+    sum_im[i] += share[i] * (a.re * phase[i].im + a.im * phase[i].re);
+  }
+}
+
+/// Of voxel n of an axis, in fractions of the FOV.
+double voxel_position(int n, int count) { return static_cast<double>(n - count / 2) / count; }
 
 /// A circular loop that faces the z axis at `angle_rad`.
 struct Loop {
@@ -167,25 +191,63 @@ void CoilArray::sensitivities(const Vector3& r, std::span<Complex<double>> value
 }
 
 SensitivityMaps CoilArray::maps(std::array<int, 3> matrix_size) const {
+  const auto [nx, ny, nz] = matrix_size;
   SensitivityMaps maps;
-  maps.values = Array<Complex<float>>({coil_count_, matrix_size[2], matrix_size[1], matrix_size[0]});
+  maps.values = Array<Complex<float>>({coil_count_, nz, ny, nx});
   const std::int64_t voxel_count = maps.values.size() / coil_count_;
+  const MapRows rows(*this, matrix_size);
 #pragma omp parallel
   {
-    std::vector<Complex<double>> values(coil_count_);
-#pragma omp for schedule(static)
-    for (std::int64_t voxel = 0; voxel < voxel_count; ++voxel) {
-      const auto x = voxel % matrix_size[0], y = voxel / matrix_size[0] % matrix_size[1],
-                 z = voxel / matrix_size[0] / matrix_size[1];
-      const auto position = [&](std::int64_t n, int axis) {
-        return static_cast<double>(n - matrix_size[axis] / 2) / matrix_size[axis];
-      };
-      sensitivities({position(x, 0), position(y, 1), position(z, 2)}, values);
-      for (int coil = 0; coil < coil_count_; ++coil)
-        maps.values.data()[coil * voxel_count + voxel] = Complex<float>(values[coil]);
-    }
+    const auto length = static_cast<std::size_t>(matrix_size[0]);
+    std::vector<double> real(coil_count_ * length), imaginary(coil_count_ * length);
+#pragma omp for collapse(2) schedule(static)
+    for (int z = 0; z < matrix_size[2]; ++z)
+      for (int y = 0; y < matrix_size[1]; ++y) {
+        rows.fill(y, z, real, imaginary);
+        for (std::size_t coil = 0; coil < static_cast<std::size_t>(coil_count_); ++coil) {
+          auto* row = maps.values.data() + static_cast<std::int64_t>(coil) * voxel_count +
+                      (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
+          for (std::size_t x = 0; x < length; ++x)
+            row[x] = Complex<float>(Complex<double>{real[coil * length + x], imaginary[coil * length + x]});
+        }
+      }
   }
   return maps;
+}
+
+MapRows::MapRows(const CoilArray& coils, std::array<int, 3> matrix_size) : coils_(coils), matrix_size_(matrix_size) {
+  for (const auto& kappa : coils.frequencies()) {
+    if (std::any_of(waves_.begin(), waves_.end(), [&](const Wave& wave) { return wave.kappa_x == kappa[0]; })) continue;
+    Wave wave{kappa[0], {}, {}};
+    for (int x = 0; x < matrix_size[0]; ++x) {
+      const auto e = exponential(1, {kappa[0], 0, 0}, {voxel_position(x, matrix_size[0]), 0, 0});
+      wave.real.push_back(e.re);
+      wave.imaginary.push_back(e.im);
+    }
+    waves_.push_back(std::move(wave));
+  }
+}
+
+void MapRows::fill(int y, int z, std::span<double> real, std::span<double> imaginary) const {
+  const auto& frequencies = coils_.frequencies();
+  const auto length = static_cast<std::size_t>(matrix_size_[0]);
+  const Vector3 at{0, voxel_position(y, matrix_size_[1]), voxel_position(z, matrix_size_[2])};
+  std::fill(real.begin(), real.end(), 0);
+  std::fill(imaginary.begin(), imaginary.end(), 0);
+  std::vector<Complex<double>> of_coils(static_cast<std::size_t>(coils_.coil_count()));
+  for (const auto& wave : waves_) {
+    // Constant in a row: the sum over the frequencies that share kappa_x.
+    std::fill(of_coils.begin(), of_coils.end(), Complex<double>{});
+    for (std::size_t j = 0; j < frequencies.size(); ++j) {
+      if (frequencies[j][0] != wave.kappa_x) continue;
+      const auto e = exponential(1, frequencies[j], at);
+      for (std::size_t coil = 0; coil < of_coils.size(); ++coil)
+        of_coils[coil] += coils_.coefficients().data()[coil * frequencies.size() + j] * e;
+    }
+    for (std::size_t coil = 0; coil < of_coils.size(); ++coil)
+      add_products(matrix_size_[0], of_coils[coil], wave.real.data(), wave.imaginary.data(),
+                   real.data() + coil * length, imaginary.data() + coil * length);
+  }
 }
 
 CoilKSpace::CoilKSpace(Phantom phantom, CoilArray coils)
@@ -194,22 +256,53 @@ CoilKSpace::CoilKSpace(Phantom phantom, CoilArray coils)
     for (const auto& kappa : coils_.frequencies()) shifts_.push_back(exponential(1, kappa, part.centre));
 }
 
-void CoilKSpace::values(const Vector3& k, std::span<Complex<double>> values) const {
+void CoilKSpace::values(const Vector3& k, std::span<Complex<double>> result) const {
+  values({std::span(&k[0], 1), std::span(&k[1], 1), std::span(&k[2], 1)}, result);
+}
+
+void CoilKSpace::values(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> result) const {
+  const auto count = static_cast<std::int64_t>(k[0].size());
+  for (std::int64_t first = 0; first < count; first += block) {
+    const auto from = static_cast<std::size_t>(first),
+               length = static_cast<std::size_t>(std::min(block, count - first));
+    fill_block({k[0].subspan(from, length), k[1].subspan(from, length), k[2].subspan(from, length)},
+               result.subspan(from), count);
+  }
+}
+
+void CoilKSpace::fill_block(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> result,
+                            std::int64_t stride) const {
+  using Numbers = std::array<double, block>;
   const auto& parts = phantom_.parts();
   const auto& frequencies = coils_.frequencies();
-  const auto frequency_count = static_cast<std::int64_t>(frequencies.size());
+  const auto coils = static_cast<std::size_t>(coils_.coil_count()), count = k[0].size();
+  const auto length = static_cast<std::int64_t>(count);
   // exp(-i 2 pi (k - kappa) . centre) is a product of two: one for each part, one known beforehand.
-  std::vector<Complex<double>> phases;
-  for (const auto& part : parts) phases.push_back(exponential(-1, k, part.centre));
-  for (auto& value : values) value = {};
-  for (std::int64_t j = 0; j < frequency_count; ++j) {
-    const Vector3 at{k[0] - frequencies[j][0], k[1] - frequencies[j][1], k[2] - frequencies[j][2]};
-    Complex<double> integral;
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      integral += phantom_.centred_integral(i, at) * (phases[i] * shifts_[i * frequencies.size() + j]);
-    for (std::int64_t coil = 0; coil < coils_.coil_count(); ++coil)
-      values[coil] += coils_.coefficients().data()[coil * frequency_count + j] * integral;
+  std::vector<std::array<Complex<double>, block>> phases(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (std::size_t m = 0; m < count; ++m)
+      phases[i][m] = exponential(-1, {k[0][m], k[1][m], k[2][m]}, parts[i].centre);
+  std::vector<Numbers> sum_re(coils, Numbers{}), sum_im(coils, Numbers{});
+  std::array<Numbers, 3> at;
+  Numbers shares;
+  for (std::size_t j = 0; j < frequencies.size(); ++j) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t m = 0; m < count; ++m) at[axis][m] = k[axis][m] - frequencies[j][axis];
+    Numbers integral_re{}, integral_im{};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      phantom_.centred_integrals(i, {std::span(at[0]).first(count), std::span(at[1]).first(count),
+                                     std::span(at[2]).first(count)},
+                                 std::span(shares).first(count));
+      add_shares(length, shifts_[i * frequencies.size() + j], shares.data(), phases[i].data(), integral_re.data(),
+                 integral_im.data());
+    }
+    for (std::size_t coil = 0; coil < coils; ++coil)
+      add_products(length, coils_.coefficients().data()[coil * frequencies.size() + j], integral_re.data(),
+                   integral_im.data(), sum_re[coil].data(), sum_im[coil].data());
   }
+  for (std::size_t coil = 0; coil < coils; ++coil)
+    for (std::size_t m = 0; m < count; ++m)
+      result[coil * static_cast<std::size_t>(stride) + m] = {sum_re[coil][m], sum_im[coil][m]};
 }
 
 }  // namespace fhd::data

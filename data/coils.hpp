@@ -8,6 +8,7 @@
 // two FOVs, so that the edges of the FOV are not tied together); a_cj is a least-squares fit to the receive
 // field B_x - i B_y of circular loops around the head, by Biot and Savart's law. Guerquin-Kern et al., IEEE
 // TMI 31:626 (2012), doi:10.1109/TMI.2011.2174158, use the same sums.
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -39,14 +40,40 @@ class CoilArray {
   Array<Complex<double>> coefficients_;
 };
 
+/// The sensitivities at the voxels of a matrix, row by row.
+class MapRows {
+ public:
+  /// `coils` must outlive this object.
+  MapRows(const CoilArray& coils, std::array<int, 3> matrix_size);
+  /// S_c of the voxels (*, y, z), [coil][x], in two parts.
+  void fill(int y, int z, std::span<double> real, std::span<double> imaginary) const;
+
+ private:
+  /// exp(i 2 pi kappa_x x) along a row, in two parts.
+  struct Wave {
+    double kappa_x;
+    std::vector<double> real, imaginary;
+  };
+  const CoilArray& coils_;
+  std::array<int, 3> matrix_size_;
+  std::vector<Wave> waves_;
+};
+
 /// The k-space of a phantom as the coils see it.
 class CoilKSpace {
  public:
   CoilKSpace(Phantom phantom, CoilArray coils);
   /// integral S_c(r) rho(r) exp(-i 2 pi k . r) dr of all coils.
   void values(const Vector3& k, std::span<Complex<double>> values) const;
+  /// The same at many positions, `count` for each axis of `k`: values[coil * count + position].
+  void values(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values) const;
 
  private:
+  /// At no more than `block` positions: values[coil * stride + position].
+  void fill_block(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values,
+                  std::int64_t stride) const;
+  static constexpr std::int64_t block = 64;  ///< positions at a time, whose intermediate results stay in the cache
+
   Phantom phantom_;
   CoilArray coils_;
   std::vector<Complex<double>> shifts_;  ///< exp(i 2 pi kappa . centre), [part][frequency]

@@ -1,12 +1,14 @@
 #include "data/phantom.hpp"
 
-#include <fftw3.h>
-
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <memory>
+#include <cstdint>
 #include <numbers>
-#include <span>
 #include <string>
+#include <utility>
+
+#include "recon/array/fft.hpp"
 
 namespace fhd::data {
 namespace {
@@ -18,9 +20,10 @@ Vector3 in_turned_axes(double cosine, double sine, const Vector3& v) {
   return {cosine * v[0] + sine * v[1], cosine * v[1] - sine * v[0], v[2]};
 }
 
-/// Distance from the centre in half axes: at most 1 inside the part.
-double scaled_distance(const PhantomPart& part, int dimensions, const Vector3& r) {
-  const Vector3 d = in_turned_axes(std::cos(part.angle_rad), std::sin(part.angle_rad),
+/// Distance from the centre in half axes: at most 1 inside the part, which is turned by an angle of this cosine and
+/// sine.
+double scaled_distance(const PhantomPart& part, int dimensions, double cosine, double sine, const Vector3& r) {
+  const Vector3 d = in_turned_axes(cosine, sine,
                                    {r[0] - part.centre[0], r[1] - part.centre[1], r[2] - part.centre[2]});
   double sum = 0, largest = 0;
   for (int axis = 0; axis < dimensions; ++axis) {
@@ -37,7 +40,12 @@ double part_size(const PhantomPart& part, int dimensions) {  // area or volume
   return dimensions == 3 ? 4.0 / 3 * pi * a[0] * a[1] * a[2] : pi * a[0] * a[1];
 }
 
-double sinc(double x) { return x == 0 ? 1 : std::sin(x) / x; }
+/// ball_transform for x^2 = u <= 1/4.
+[[gnu::always_inline]] inline double ball_series(double u) {
+  return 1 + u * (-1.0 / 10 +
+                  u * (1.0 / 280 + u * (-1.0 / 15120 + u * (1.0 / 1330560 + u * (-1.0 / 172972800 +
+                                                                                 u * (1.0 / 31135104000))))));
+}
 
 /// One row of the tables of Shepp-Logan heads, in their own units: the FOV is [-1, 1] and y points up.
 struct HeadEllipsoid {
@@ -55,39 +63,185 @@ Phantom head(int dimensions, std::span<const HeadEllipsoid> rows) {
   return {dimensions, std::move(parts)};
 }
 
-/// The mean of rho over the voxel centred at `r` with half widths `half`.
-double voxel_mean(const Phantom& phantom, const Vector3& r, const Vector3& half) {
-  constexpr int points = 8;  // per axis
-  const int dimensions = phantom.dimensions();
-  const int points_z = dimensions == 3 ? points : 1;
-  double half_diagonal = 0;
-  for (int axis = 0; axis < dimensions; ++axis) half_diagonal += half[axis] * half[axis];
-  half_diagonal = std::sqrt(half_diagonal);
+// --- Vectors of sines. Compiled for several instruction sets, without fused operations: the same bits on all.
 
-  const auto offset = [&](int axis, int point, int count) {
-    return half[axis] * ((2 * point + 1.0) / count - 1);
-  };
-  double mean = 0;
-  for (const auto& part : phantom.parts()) {
-    double smallest_axis = part.half_axes[0];
-    for (int axis = 1; axis < dimensions; ++axis)
-      smallest_axis = std::min(smallest_axis, part.half_axes[axis]);
-    const double distance = scaled_distance(part, dimensions, r), margin = half_diagonal / smallest_axis;
-    if (distance > 1 + margin) continue;
-    if (distance < 1 - margin) {
-      mean += part.intensity;
-      continue;
-    }
-    int inside = 0;
-    for (int z = 0; z < points_z; ++z)
-      for (int y = 0; y < points; ++y)
-        for (int x = 0; x < points; ++x)
-          inside += scaled_distance(part, dimensions,
-                                    {r[0] + offset(0, x, points), r[1] + offset(1, y, points),
-                                     r[2] + offset(2, z, points_z)}) <= 1;
-    mean += part.intensity * inside / (points * points * points_z);
+#define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
+
+struct SineCosine {
+  double sine, cosine;
+};
+
+/// sin x and cos x to 1 ulp for |x| < 1e6, free of branches. Reduction to |r| <= pi/4 with pi/2 in three parts, of which
+/// n times the first two are exact (Cody and Waite); the polynomials are those of fdlibm (k_sin.c, k_cos.c).
+[[gnu::always_inline]] inline SineCosine sine_cosine(double x) {
+  constexpr double round = 0x1.8p52;  // x + round ends with the nearest whole number
+  const double shifted = x * (2 / pi) + round, n = shifted - round;
+  const double r = ((x - n * 0x1.921fb544p0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
+  const double u = r * r;
+  const double sine =
+      r + r * u * (-1.66666666666666324348e-01 +
+                   u * (8.33333333332248946124e-03 +
+                        u * (-1.98412698298579493134e-04 +
+                             u * (2.75573137070700676789e-06 +
+                                  u * (-2.50507602534068634195e-08 + u * 1.58969099521155010221e-10)))));
+  const double cosine =
+      1 - 0.5 * u +
+      u * u * (4.16666666666666019037e-02 +
+               u * (-1.38888888888741095749e-03 +
+                    u * (2.48015872894767294178e-05 +
+                         u * (-2.75573143513906633035e-07 +
+                              u * (2.08757232129817482790e-09 - u * 1.13596475577881948265e-11)))));
+  const auto quarter = std::bit_cast<std::uint64_t>(shifted);
+  const bool swapped = quarter & 1;
+  const double s = swapped ? cosine : sine, c = swapped ? sine : cosine;
+  return {quarter & 2 ? -s : s, (quarter + 1) & 2 ? -c : c};
+}
+
+/// What the transform of a part needs, with 2 pi (half axis) in the rows of its turn: x = matrix k, x_z = depth k_z.
+struct PartTransform {
+  double xx, xy, yx, yy, depth, factor;
+};
+
+FHD_FOR_PROCESSORS void ball_transforms(const PartTransform& part, std::int64_t count, const double* kx,
+                                        const double* ky, const double* kz, double* shares) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i], z = part.depth * kz[i];
+    const double u = x * x + y * y + z * z, radius = std::sqrt(u);
+    const auto [sine, cosine] = sine_cosine(radius);
+    const double far = 3 * (sine - radius * cosine) / (u * radius), near = ball_series(u);
+    shares[i] = part.factor * (u < 0.25 ? near : far);
   }
-  return mean;
+}
+
+FHD_FOR_PROCESSORS void box_transforms(const PartTransform& part, bool three, std::int64_t count, const double* kx,
+                                       const double* ky, const double* kz, double* shares) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i],
+                 z = three ? part.depth * kz[i] : 0;
+    const double sx = sine_cosine(x).sine, sy = sine_cosine(y).sine, sz = sine_cosine(z).sine;
+    const double along_x = x == 0 ? 1 : sx / x, along_y = y == 0 ? 1 : sy / y, along_z = z == 0 ? 1 : sz / z;
+    shares[i] = part.factor * along_x * along_y * along_z;
+  }
+}
+
+/// sum += exp(-i 2 pi k . centre) share
+FHD_FOR_PROCESSORS void add_shifted(const Vector3& centre, std::int64_t count, const double* kx, const double* ky,
+                                    const double* kz, const double* shares, Complex<double>* sum) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto [sine, cosine] = sine_cosine(2 * pi * (kx[i] * centre[0] + ky[i] * centre[1] + kz[i] * centre[2]));
+    sum[i].re += shares[i] * cosine;
+    sum[i].im -= shares[i] * sine;
+  }
+}
+
+// --- Voxel averages
+
+constexpr int points = 8;  ///< per axis of a voxel
+
+/// Position of point `i` of all points of an axis with n voxels: the middle of an eighth of a voxel.
+double point_position(std::int64_t i, int n) {
+  const double voxel = static_cast<double>(i / points - n / 2) / n;
+  return voxel + 0.5 / n * ((2 * static_cast<double>(i % points) + 1.0) / points - 1);
+}
+
+/// A part, as a row of points along x sees it.
+class PartOnLine {
+ public:
+  PartOnLine(const PhantomPart& part, int dimensions, int voxels)
+      : part_(part),
+        dimensions_(dimensions),
+        voxels_(voxels),
+        cosine_(std::cos(part.angle_rad)),
+        sine_(std::sin(part.angle_rad)) {}
+
+  /// Half the extent along y.
+  double reach_y() const { return std::abs(sine_) * part_.half_axes[0] + std::abs(cosine_) * part_.half_axes[1]; }
+
+  /// The points inside, [first, last), of the line at y, z; which is one run, because parts are convex.
+  std::pair<std::int64_t, std::int64_t> inside(double y, double z) const {
+    const auto [from, to] = interval(y - part_.centre[1], z - part_.centre[2]);
+    const std::int64_t count = std::int64_t{points} * voxels_;
+    if (!(from <= to)) return {0, 0};
+    const auto index = [&](double dx) {
+      const double at = ((part_.centre[0] + dx) * voxels_ + voxels_ / 2 + 0.5) * points;
+      return static_cast<std::int64_t>(std::clamp(at, 0.0, static_cast<double>(count)));
+    };
+    std::int64_t first = index(from), last = index(to);
+    // The interval is rounded: its ends are as the definition of a part has them.
+    const auto is_inside = [&](std::int64_t i) {
+      return scaled_distance(part_, dimensions_, cosine_, sine_, {point_position(i, voxels_), y, z}) <= 1;
+    };
+    while (first > 0 && is_inside(first - 1)) --first;
+    while (first < last && !is_inside(first)) ++first;
+    while (last < count && is_inside(last)) ++last;
+    while (last > first && !is_inside(last - 1)) --last;
+    return {first, last};
+  }
+
+ private:
+  /// Of x - centre.
+  std::pair<double, double> interval(double dy, double dz) const {
+    const auto& [a, b, c] = part_.half_axes;
+    constexpr std::pair<double, double> none{1, 0};
+    const double depth = dimensions_ == 3 ? dz / c : 0;
+    if (part_.form == PhantomPart::Form::box) {
+      if (std::abs(depth) > 1) return none;
+      double from = -INFINITY, to = INFINITY;
+      const auto bound = [&](double slope, double offset, double half) {  // |slope dx + offset| <= half
+        if (slope == 0) return void(std::abs(offset) <= half || (to = -INFINITY));
+        const double one = (-half - offset) / slope, other = (half - offset) / slope;
+        from = std::max(from, std::min(one, other));
+        to = std::min(to, std::max(one, other));
+      };
+      bound(cosine_, sine_ * dy, a);
+      bound(-sine_, cosine_ * dy, b);
+      return {from, to};
+    }
+    const double ca = cosine_ / a, sa = sine_ / a, cb = cosine_ / b, sb = sine_ / b;
+    const double square = ca * ca + sb * sb, middle = dy * (ca * sa - cb * sb),
+                 rest = dy * dy * (sa * sa + cb * cb) + depth * depth - 1;
+    const double root = std::sqrt(middle * middle - square * rest);  // NaN: the line passes by
+    return {(-middle - root) / square, (-middle + root) / square};
+  }
+
+  const PhantomPart& part_;
+  int dimensions_, voxels_;
+  double cosine_, sine_;
+};
+
+/// Adds a part to the voxels (*, y, z): its intensity times the share of their points that lie inside. `changes`:
+/// scratch of nx + 1 zeros, left so.
+void add_part_to_row(const PhantomPart& part, const PartOnLine& line, const std::array<int, 3>& n, bool three, int y,
+                     int z, std::span<int> changes, double* row) {
+  const int points_z = three ? points : 1;
+  const auto y_of = [&](int p) { return point_position(std::int64_t{y} * points + p, n[1]); };
+  const double half = 0.5 / n[1], middle = static_cast<double>(y - n[1] / 2) / n[1];
+  if (std::abs(middle - part.centre[1]) > line.reach_y() + half) return;
+  bool any = false;
+  for (int pz = 0; pz < points_z; ++pz) {
+    const double at_z = three ? point_position(std::int64_t{z} * points + pz, n[2]) : 0;
+    if (three && std::abs(at_z - part.centre[2]) > part.half_axes[2] * (1 + 1e-12)) continue;
+    for (int py = 0; py < points; ++py) {
+      const auto [first, last] = line.inside(y_of(py), at_z);
+      if (first >= last) continue;
+      any = true;
+      // The running sum of `changes` is the number of points of each voxel: all between the two at the ends.
+      const auto voxel = first / points, behind = last / points;
+      const int left_out = static_cast<int>(first % points), more = static_cast<int>(last % points);
+      changes[voxel] += points - left_out;
+      changes[voxel + 1] += left_out;
+      changes[behind] -= points - more;
+      if (more > 0) changes[behind + 1] -= more;
+    }
+  }
+  if (!any) return;
+  int inside = 0;
+  for (int x = 0; x < n[0]; ++x) {
+    inside += changes[x];
+    changes[x] = 0;
+    if (inside > 0) row[x] += part.intensity * inside / (points * points * points_z);
+  }
+  changes[n[0]] = changes[n[0] + 1] = 0;
 }
 
 void require_matrix(const Phantom& phantom, const std::array<int, 3>& matrix_size) {
@@ -105,10 +259,7 @@ double ball_transform(double x) {
   // sin x - x cos x loses 3 eps / x^2 of its value: 3e-15 at x = 1/2. The series' first omitted term is
   // 48/17! x^14 = 8e-18 there.
   if (std::abs(x) >= 0.5) return 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
-  const double u = x * x;
-  return 1 + u * (-1.0 / 10 +
-                  u * (1.0 / 280 + u * (-1.0 / 15120 + u * (1.0 / 1330560 + u * (-1.0 / 172972800 +
-                                                                                 u * (1.0 / 31135104000))))));
+  return ball_series(x * x);
 }
 
 Complex<double> exponential(int sign, const Vector3& k, const Vector3& r) {
@@ -207,78 +358,101 @@ Phantom Phantom::scaled(double factor) const {
 
 double Phantom::value(const Vector3& r) const {
   double sum = 0;
-  for (const auto& part : parts_)
-    if (scaled_distance(part, dimensions_, r) <= 1) sum += part.intensity;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (scaled_distance(parts_[i], dimensions_, turns_[i].cosine, turns_[i].sine, r) <= 1)
+      sum += parts_[i].intensity;
   return sum;
 }
 
-double Phantom::centred_integral(std::size_t index, const Vector3& k) const {
+void Phantom::centred_integrals(std::size_t index, const std::array<std::span<const double>, 3>& k,
+                                std::span<double> shares) const {
   const PhantomPart& part = parts_[index];
-  const Vector3 turned = in_turned_axes(turns_[index].cosine, turns_[index].sine, k);
-  double square = 0, product = 1;
-  for (int axis = 0; axis < dimensions_; ++axis) {
-    const double x = 2 * pi * part.half_axes[axis] * turned[axis];
-    square += x * x;
-    if (part.form == PhantomPart::Form::box) product *= sinc(x);
+  const auto [cosine, sine] = turns_[index];
+  const double a = 2 * pi * part.half_axes[0], b = 2 * pi * part.half_axes[1], c = 2 * pi * part.half_axes[2];
+  const PartTransform transform{a * cosine,  a * sine, -b * sine,
+                                b * cosine, c,        part.intensity * part_size(part, dimensions_)};
+  const auto count = static_cast<std::int64_t>(shares.size());
+  if (part.form == PhantomPart::Form::box) {
+    box_transforms(transform, dimensions_ == 3, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
+  } else if (dimensions_ == 3) {
+    ball_transforms(transform, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
+  } else {
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      shares[i] = transform.factor * disc_transform(std::hypot(transform.xx * k[0][i] + transform.xy * k[1][i],
+                                                               transform.yx * k[0][i] + transform.yy * k[1][i]));
   }
-  if (part.form == PhantomPart::Form::ellipsoid)
-    product = dimensions_ == 3 ? ball_transform(std::sqrt(square)) : disc_transform(std::sqrt(square));
-  return part.intensity * part_size(part, dimensions_) * product;
+}
+
+void Phantom::fourier_integrals(const std::array<std::span<const double>, 3>& k,
+                                std::span<Complex<double>> values) const {
+  std::vector<double> shares(values.size());
+  std::fill(values.begin(), values.end(), Complex<double>{});
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    centred_integrals(i, k, shares);
+    add_shifted(parts_[i].centre, static_cast<std::int64_t>(shares.size()), k[0].data(), k[1].data(), k[2].data(),
+                shares.data(), values.data());
+  }
 }
 
 Complex<double> Phantom::fourier_integral(const Vector3& k) const {
-  Complex<double> sum;
-  for (std::size_t i = 0; i < parts_.size(); ++i)
-    sum += centred_integral(i, k) * exponential(-1, k, parts_[i].centre);
-  return sum;
+  Complex<double> value;
+  fourier_integrals({std::span(&k[0], 1), std::span(&k[1], 1), std::span(&k[2], 1)}, {&value, 1});
+  return value;
 }
 
 Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size) {
   require_matrix(phantom, matrix_size);
   const auto [nx, ny, nz] = matrix_size;
+  const bool three = phantom.dimensions() == 3;
   Array<double> image({nz, ny, nx});
-  const Vector3 half{0.5 / nx, 0.5 / ny, 0.5 / nz};
-  const auto position = [](int n, int count) { return (n - count / 2) / double(count); };
-#pragma omp parallel for collapse(2) schedule(dynamic, 8)
-  for (int z = 0; z < matrix_size[2]; ++z)
-    for (int y = 0; y < matrix_size[1]; ++y)
-      for (int x = 0; x < matrix_size[0]; ++x)
-        image.data()[(std::int64_t{z} * matrix_size[1] + y) * matrix_size[0] + x] = voxel_mean(
-            phantom, {position(x, matrix_size[0]), position(y, matrix_size[1]), position(z, matrix_size[2])},
-            half);
+  std::vector<PartOnLine> lines;
+  for (const auto& part : phantom.parts()) lines.emplace_back(part, phantom.dimensions(), nx);
+#pragma omp parallel
+  {
+    std::vector<int> changes(static_cast<std::size_t>(matrix_size[0]) + 2);
+#pragma omp for collapse(2) schedule(dynamic, 8)
+    for (int z = 0; z < matrix_size[2]; ++z)
+      for (int y = 0; y < matrix_size[1]; ++y) {
+        double* row = image.data() + (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
+        for (std::size_t i = 0; i < lines.size(); ++i)
+          add_part_to_row(phantom.parts()[i], lines[i], matrix_size, three, y, z, changes, row);
+      }
+  }
   return image;
 }
 
 Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int, 3> matrix_size) {
   require_matrix(phantom, matrix_size);
   const auto [nx, ny, nz] = matrix_size;
-  Array<Complex<double>> image({nz, ny, nx}), shifted({nz, ny, nx});
+  Array<Complex<double>> image({nz, ny, nx}), spectrum({nz, ny, nx});
   // rho(n) = sum_k P(k) exp(+i 2 pi k (n - floor(N/2)) / N): position k of the spectrum lies at index k mod
   // N, and voxel n at index (n - floor(N/2)) mod N of its DFT.
-  const auto index = [&](int x, int y, int z) {
-    return (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0] + x;
-  };
   const auto wrapped = [](int n, int count) { return n < count / 2 ? n - count / 2 + count : n - count / 2; };
-#pragma omp parallel for collapse(2) schedule(dynamic, 8)
+  const auto row_of = [&](int y, int z) {
+    return (std::int64_t{wrapped(z, matrix_size[2])} * matrix_size[1] + wrapped(y, matrix_size[1])) * matrix_size[0];
+  };
+#pragma omp parallel
+  {
+    std::vector<double> kx(matrix_size[0]), ky(matrix_size[0]), kz(matrix_size[0]);
+    std::vector<Complex<double>> values(matrix_size[0]);
+    for (int x = 0; x < matrix_size[0]; ++x) kx[x] = x - matrix_size[0] / 2;
+#pragma omp for collapse(2) schedule(dynamic, 8)
+    for (int z = 0; z < matrix_size[2]; ++z)
+      for (int y = 0; y < matrix_size[1]; ++y) {
+        std::fill(ky.begin(), ky.end(), y - matrix_size[1] / 2);
+        std::fill(kz.begin(), kz.end(), z - matrix_size[2] / 2);
+        phantom.fourier_integrals({kx, ky, kz}, values);
+        for (int x = 0; x < matrix_size[0]; ++x)
+          spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])] = values[x];
+      }
+  }
+  fft_3d(spectrum, +1);
+#pragma omp parallel for collapse(2) schedule(static)
   for (int z = 0; z < matrix_size[2]; ++z)
     for (int y = 0; y < matrix_size[1]; ++y)
       for (int x = 0; x < matrix_size[0]; ++x)
-        shifted.data()[index(wrapped(x, matrix_size[0]), wrapped(y, matrix_size[1]),
-                             wrapped(z, matrix_size[2]))] =
-            phantom.fourier_integral({double(x - matrix_size[0] / 2), double(y - matrix_size[1] / 2),
-                                      double(z - matrix_size[2] / 2)});
-
-  auto* values = reinterpret_cast<fftw_complex*>(shifted.data());
-  const std::unique_ptr<fftw_plan_s, decltype(&fftw_destroy_plan)> plan(
-      fftw_plan_dft_3d(nz, ny, nx, values, values, FFTW_BACKWARD, FFTW_ESTIMATE), &fftw_destroy_plan);
-  if (!plan)
-    throw Error("band-limited image", "a Fourier transform by FFTW", "no plan for " + image.shape().text());
-  fftw_execute(plan.get());
-
-  for (int z = 0; z < nz; ++z)
-    for (int y = 0; y < ny; ++y)
-      for (int x = 0; x < nx; ++x)
-        image[index(x, y, z)] = shifted[index(wrapped(x, nx), wrapped(y, ny), wrapped(z, nz))];
+        image.data()[(std::int64_t{z} * matrix_size[1] + y) * matrix_size[0] + x] =
+            spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])];
   return image;
 }
 

@@ -13,6 +13,8 @@
 // with x_i = 2 pi (half axis i) (k in the part's own axes)_i and x = |(x_1, x_2, x_3)|.
 // Koay, Sarlls, Ozarslan, MRM 58:430 (2007), doi:10.1002/mrm.21292, equations 1-6.
 #include <array>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "recon/array/array.hpp"
@@ -51,8 +53,12 @@ class Phantom {
   double value(const Vector3& r) const;
   /// P(k).
   Complex<double> fourier_integral(const Vector3& k) const;
-  /// The share of part `part` in P(k), were its centre at 0: a real number.
-  double centred_integral(std::size_t part, const Vector3& k) const;
+  /// The same at many positions, whose axes are as many numbers as there are `values`.
+  void fourier_integrals(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values) const;
+  /// The share of part `part` in P(k), were its centre at 0: a real number. Of many positions at a time, `shares` as
+  /// many as each axis of `k` has.
+  void centred_integrals(std::size_t part, const std::array<std::span<const double>, 3>& k,
+                         std::span<double> shares) const;
 
  private:
   int dimensions_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,26 +27,46 @@ double uniform(std::uint64_t stream, std::uint64_t counter) {
 template <class T>
 Image as_image(const Array<T>& values, const Geometry& geometry) {
   Image image{Array<Complex<float>>(values.shape()), geometry};
+#pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < values.size(); ++i)
-    image.values[i] = static_cast<Complex<float>>(Complex<double>(values[i]));
+    image.values.data()[i] = static_cast<Complex<float>>(Complex<double>(values.data()[i]));
   return image;
 }
 
-/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|.
-double mean_signal(const Image& ideal, const SensitivityMaps& maps) {
-  const std::int64_t voxel_count = ideal.values.size(), coil_count = maps.values.extent(0);
-  double largest = 0, sum = 0;
-  for (const auto& value : ideal.values) largest = std::max(largest, norm(Complex<double>(value)));
-  std::int64_t object_voxels = 0;
-  for (std::int64_t voxel = 0; voxel < voxel_count; ++voxel) {
-    if (norm(Complex<double>(ideal.values[voxel])) <= 1e-4 * largest) continue;
-    double square = 0;
-    for (std::int64_t coil = 0; coil < coil_count; ++coil)
-      square += norm(maps.values[coil * voxel_count + voxel]);
-    sum += abs(ideal.values[voxel]) * std::sqrt(square);
-    ++object_voxels;
+/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an order that
+/// does not depend on the threads.
+double mean_signal(const Image& ideal, const CoilArray& coils) {
+  const auto& n = ideal.geometry.matrix_size;
+  const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
+  double largest = 0;
+#pragma omp parallel for reduction(max : largest) schedule(static)
+  for (std::int64_t voxel = 0; voxel < rows * nx; ++voxel)
+    largest = std::max(largest, norm(Complex<double>(ideal.values.data()[voxel])));
+  std::vector<double> sums(static_cast<std::size_t>(rows));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(rows));
+  const MapRows map_rows(coils, n);
+#pragma omp parallel
+  {
+    std::vector<double> real(coil_count * nx), imaginary(coil_count * nx);
+#pragma omp for schedule(dynamic, 16)
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto* values = ideal.values.data() + row * nx;
+      const auto in_object = [&](std::int64_t x) { return norm(Complex<double>(values[x])) > 1e-4 * largest; };
+      std::int64_t first = 0;
+      while (first < nx && !in_object(first)) ++first;
+      if (first == nx) continue;
+      map_rows.fill(static_cast<int>(row % n[1]), static_cast<int>(row / n[1]), real, imaginary);
+      for (std::int64_t x = first; x < nx; ++x) {
+        if (!in_object(x)) continue;
+        double square = 0;
+        for (std::int64_t i = x; i < coil_count * nx; i += nx) square += real[i] * real[i] + imaginary[i] * imaginary[i];
+        sums[row] += abs(values[x]) * std::sqrt(square);
+        ++counts[row];
+      }
+    }
   }
-  return object_voxels == 0 ? 0 : sum / static_cast<double>(object_voxels);
+  const auto voxels = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  return voxels == 0 ? 0 : std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(voxels);
 }
 
 /// band_limited_image of a phantom that may exceed the FOV, up to twice: from a matrix of twice the size.
@@ -68,11 +90,12 @@ Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
 
 }  // namespace
 
-void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed) {
+void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
+               std::int64_t first) {
   const std::uint64_t stream = mixed(seed + 0x9e3779b97f4a7c15u);  // neighbouring seeds: unrelated streams
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < values.size(); ++i) {
-    const auto counter = static_cast<std::uint64_t>(2 * i);
+    const auto counter = static_cast<std::uint64_t>(2 * (first + i));
     const double radius = standard_deviation * std::sqrt(-2 * std::log(uniform(stream, counter)));
     const double angle = 2 * std::numbers::pi * uniform(stream, counter + 1);
     values.data()[i] += Complex<float>(Complex<double>(radius * std::cos(angle), radius * std::sin(angle)));
@@ -102,21 +125,28 @@ Simulation simulate(const SimulationSettings& settings) {
   scan.geometry.fov_mm = settings.trajectory.fov_mm;
   scan.trajectory = std::move(design.trajectory);
   scan.sample_time_s = std::move(design.sample_time_s);
-  scan.sensitivity_maps = coils.maps(matrix_size);
+  if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
   const std::int64_t sample_count = scan.trajectory.sample_count(), coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   const CoilKSpace coil_kspace(phantom, coils);
   scan.kspace.values = Array<Complex<float>>({coil_count, sample_count});
   const double* k = scan.trajectory.k.data();
+  constexpr std::int64_t block = 1024;
 #pragma omp parallel
   {
-    std::vector<Complex<double>> values(coil_count);
-#pragma omp for schedule(static)
-    for (std::int64_t m = 0; m < sample_count; ++m) {
-      coil_kspace.values({k[m], k[sample_count + m], k[2 * sample_count + m]}, values);
+    std::vector<Complex<double>> values(coil_count * block);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < sample_count; first += block) {
+      const auto count = std::min(block, sample_count - first);
+      const auto axis = [&](int i) {
+        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
+      };
+      coil_kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
       for (std::int64_t coil = 0; coil < coil_count; ++coil)
-        scan.kspace.values.data()[coil * sample_count + m] = Complex<float>(voxel_count * values[coil]);
+        for (std::int64_t m = 0; m < count; ++m)
+          scan.kspace.values.data()[coil * sample_count + first + m] =
+              Complex<float>(voxel_count * values[coil * count + m]);
     }
   }
 
@@ -127,7 +157,7 @@ Simulation simulate(const SimulationSettings& settings) {
   if (settings.snr) {
     // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.
     simulation.noise_standard_deviation =
-        mean_signal(simulation.ideal, *scan.sensitivity_maps) * std::sqrt(voxel_count) / *settings.snr;
+        mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
     add_noise(scan.kspace.values, simulation.noise_standard_deviation, settings.seed);
   }
   scan.validate("simulated scan");

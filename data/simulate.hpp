@@ -24,10 +24,11 @@ struct SimulationSettings {
   /// a value: no noise.
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;  ///< of the noise
+  bool with_maps = true;   ///< whether the scan has the sensitivity maps of its coils
 };
 
 struct Simulation {
-  Scan scan;  ///< with sensitivity maps and sample times
+  Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out
@@ -40,9 +41,10 @@ struct Simulation {
 /// voxels so small that the sum is the integral. Throws Error when the settings contradict each other.
 Simulation simulate(const SimulationSettings& settings);
 
-/// Adds complex Gaussian noise of this standard deviation per real and imaginary part. Value i of a seed is
-/// the same whatever the number of threads: a counter-based generator (SplitMix64: Steele et al., OOPSLA
-/// 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
-void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed);
+/// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the values `first`, `first` + 1,
+/// ... of a seed, which are the same whatever the number of threads: a counter-based generator (SplitMix64: Steele et
+/// al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
+               std::int64_t first = 0);
 
 }  // namespace fhd::data

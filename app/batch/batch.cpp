@@ -19,6 +19,7 @@
 #include "app/commands.hpp"
 #include "app/processes.hpp"
 #include "app/processors.hpp"
+#include "app/timeline.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
@@ -148,7 +149,7 @@ Run add_batch(CLI::App& app) {
                "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   command->options.add_to(app);
-  return [command] { return command->run(); };
+  return with_timeline(app, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

@@ -23,6 +23,7 @@
 #include "app/batch/summary.hpp"
 #include "app/option_names.hpp"
 #include "app/recon_engine.hpp"
+#include "app/timeline.hpp"
 #include "io/hdf5.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
@@ -223,9 +224,16 @@ class WorkerProcess {
   WorkerProcess(const BatchWork& work, int socket) : work_(work), socket_(socket) {}
 
   void run() {
-    std::thread([this] { read_all(); }).detach();
-    std::thread([this] { compute_all(); }).detach();
-    std::thread([this] { write_all(); }).detach();
+    trace::take();  // of the process that this one was forked from
+    const auto start = [this](const char* name, void (WorkerProcess::*all)()) {
+      std::thread([this, name, all] {
+        trace::name_thread(name);
+        (this->*all)();
+      }).detach();
+    };
+    start("reading", &WorkerProcess::read_all);
+    start("computing", &WorkerProcess::compute_all);
+    start("writing", &WorkerProcess::write_all);
     std::string unread;
     char block[4096];
     while (true) {
@@ -244,7 +252,14 @@ class WorkerProcess {
   }
 
   void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}) {
-    tell({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
+    Message ended{{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}};
+    if (trace::is_on()) ended["timeline"] = timeline_of(trace::take(), "worker");
+    tell(ended);
+  }
+
+  /// A span of the timeline: what is done with a scan.
+  trace::Span span(const char* what, std::size_t scan) const {
+    return trace::Span(what + (" " + work_.scans[scan].name), "scan");
   }
 
   /// Runs one step of a scan; when it fails, records that and returns false.
@@ -345,7 +360,11 @@ class WorkerProcess {
     auto node = examined_.extract(index);
     Job job = std::move(node.mapped());
     job.threads = threads;
-    if (succeeds(job, [&] { job.work->load(); })) loaded_.push(std::move(job));
+    const bool loaded = succeeds(job, [&] {
+      const auto reading = span("read", index);
+      job.work->load();
+    });
+    if (loaded) loaded_.push(std::move(job));
   }
 
   // --- Computing
@@ -370,6 +389,7 @@ class WorkerProcess {
               {"residual", p.residual}});
       };
       const bool computed = succeeds(job, [&] {
+        const auto computing = span("compute", index);
         if (!engine || engine->settings != job.work->settings) {
           engine.reset();
           engine = std::make_unique<JobEngine>(job.work->settings);
@@ -393,6 +413,7 @@ class WorkerProcess {
       Job job = computed_.pop();
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
+            const auto writing = span("write", job.scan);
             const auto prefix = (fs::path(work_.directory) / scan.name).string();
             job.work->write(prefix, job.manifest);
             const auto names = io::files_of_results(scan.name, job.work->settings->options.phase);
@@ -475,7 +496,10 @@ std::vector<WorkerEvent> Worker::events() {
     else
       unread_.append(block, static_cast<std::size_t>(n));
   }
-  return take_messages(unread_);
+  auto events = take_messages(unread_);
+  for (auto& event : events)
+    if (event.contains("timeline")) add_to_timeline(event["timeline"]);
+  return events;
 }
 
 std::string Worker::cause() {

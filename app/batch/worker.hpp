@@ -18,6 +18,7 @@ namespace fhd::app {
 ///   {"event": "progress", "scan": i, "stage": s, "done": n, "total": n, "residual": x}
 ///   {"event": "computed", "scan": i}                         what is left is writing
 ///   {"event": "ended", "scan": i, "status": Outcome::Status, "line": why}
+/// The last also has "timeline", what timeline_of() gives, where --trace was given; events() has it added.
 using WorkerEvent = nlohmann::json;
 
 /// A worker, seen from the process that started it.

@@ -69,7 +69,7 @@ class Span {
 class DeviceSpan {
  public:
   DeviceSpan(Device device, std::string_view name);
-  /// After the work was synchronised with. A span that is not ended (an exception passes) is not recorded.
+  /// Waits for that work. A span that is not ended (an exception passes) is not recorded.
   void end();
 
  private:

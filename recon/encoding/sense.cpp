@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
 
 namespace fhd {
@@ -157,6 +158,7 @@ template <class T>
 void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
                                       const Array<Complex<T>>& image, Array<Complex<T>>& samples) const {
   require_arrays(image, samples);
+  const trace::Span span("E", "operator");
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
@@ -170,6 +172,7 @@ template <class T>
 void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
                                       Array<Complex<T>>& image) const {
   require_arrays(image, samples);
+  const trace::Span span("E^H", "operator");
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     auto coil_images = part_of_images(coils_at_once_);

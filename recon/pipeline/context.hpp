@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "recon/array/execution.hpp"
+#include "recon/array/trace.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/pipeline/services.hpp"
@@ -21,12 +22,15 @@ class Journal {
   Report report;
   DiagnosticImages diagnostic_images;
 
-  /// Does the work and adds its time to the stage of that name.
+  /// Does the work and adds its time to the stage of that name; a span of the timeline, and of the GPU's.
   template <class Work>
   void stage(const std::string& name, const Work& work) {
     if (progress_) progress_({name, 0, 1, -1});
+    const trace::Span span(name, "stage");
+    trace::DeviceSpan device_span(device_, name);
     const auto begin = Clock::now();
     work();
+    device_span.end();
     device::synchronize(device_);
     const double seconds = since(begin);
     const auto known = std::find_if(report.stages.begin(), report.stages.end(),
