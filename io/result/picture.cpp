@@ -58,7 +58,10 @@ void fill(GrayImage& image, int x, int y, int width, int height, const Shade& sh
 
 /// Copies `panel` into `image` with its top left corner at (x, y); what lies outside is cut off.
 void paste(GrayImage& image, const GrayImage& panel, int x, int y) {
-  fill(image, x, y, panel.width, panel.height, [&](int column, int row) { return panel.at(column, row); });
+  const int left = std::max(0, -x), right = std::min(panel.width, image.width - x);
+  for (int row = std::max(0, -y); row < std::min(panel.height, image.height - y) && left < right; ++row)
+    std::copy_n(panel.pixels.begin() + std::ptrdiff_t{row} * panel.width + left, right - left,
+                &image.at(x + left, y + row));
 }
 
 }  // namespace
@@ -103,8 +106,12 @@ float quantile(std::vector<float> magnitudes, double fraction) {
 
 GrayImage enlarged(const GrayImage& image, int factor) {
   auto result = make_gray_image(image.width * factor, image.height * factor);
-  for (int y = 0; y < result.height; ++y)
-    for (int x = 0; x < result.width; ++x) result.at(x, y) = image.at(x / factor, y / factor);
+  for (int y = 0; y < image.height; ++y) {
+    auto* const row = &result.at(0, y * factor);
+    for (int x = 0; x < image.width; ++x) std::fill_n(row + x * factor, factor, image.at(x, y));
+    for (int copy = 1; copy < factor; ++copy)
+      std::copy_n(row, result.width, &result.at(0, y * factor + copy));
+  }
   return result;
 }
 
@@ -210,6 +217,7 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
   header.width = static_cast<png_uint_32>(image.width);
   header.height = static_cast<png_uint_32>(image.height);
   header.format = PNG_FORMAT_GRAY;
+  header.flags = PNG_IMAGE_FLAG_FAST;  // in a sixth of the time, a quarter larger
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
   std::vector<std::uint8_t> bytes(size);
   if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))

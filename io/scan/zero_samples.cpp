@@ -13,12 +13,15 @@ template <class T>
 std::vector<std::int64_t> measured_samples(const Array<Complex<T>>& values) {
   const auto coils = values.extent(0), samples = values.extent(1);
   std::vector<char> holds_signal(static_cast<std::size_t>(samples));
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t m = 0; m < samples; ++m) {
-      const auto value = values[coil * samples + m];
-      if (value.re != 0 || value.im != 0) holds_signal[static_cast<std::size_t>(m)] = 1;
-    }
+  bool all_hold_signal = false;
+  for (std::int64_t coil = 0; coil < coils && !all_hold_signal; ++coil) {
+    const auto* value = values.data() + coil * samples;
+    for (std::int64_t m = 0; m < samples; ++m)
+      holds_signal[static_cast<std::size_t>(m)] |= static_cast<char>((value[m].re != 0) | (value[m].im != 0));
+    all_hold_signal = std::find(holds_signal.begin(), holds_signal.end(), 0) == holds_signal.end();
+  }
   std::vector<std::int64_t> measured;
+  measured.reserve(static_cast<std::size_t>(samples));
   for (std::int64_t m = 0; m < samples; ++m)
     if (holds_signal[static_cast<std::size_t>(m)]) measured.push_back(m);
   const auto kept = static_cast<std::int64_t>(measured.size()), zeros = samples - kept;

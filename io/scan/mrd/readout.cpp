@@ -17,12 +17,11 @@ void copy_values(const Readout& readout, const std::string& subject, Array<Compl
   const auto& head = readout.head;
   const std::int64_t total = head.number_of_samples, coils = values.extent(0), samples = values.extent(1);
   require_length(readout.values.size(), static_cast<std::size_t>(2 * total * coils), subject + ".data");
-  const auto* from = readout.values.data();
-  for (std::int64_t s = 0; s < head.sample_count(); ++s)
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
-      const float* value = from + 2 * (coil * total + head.first_sample() + s);
-      values[coil * samples + m + s] = {value[0], value[1]};
-    }
+  for (std::int64_t coil = 0; coil < coils; ++coil) {
+    const float* from = readout.values.data() + 2 * (coil * total + head.first_sample());
+    auto* to = values.data() + coil * samples + m;
+    for (std::int64_t s = 0; s < head.sample_count(); ++s) to[s] = {from[2 * s], from[2 * s + 1]};
+  }
 }
 
 }  // namespace fhd::io::mrd
