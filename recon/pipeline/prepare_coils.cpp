@@ -86,10 +86,13 @@ void compress(const CompressionChoice& choice, Scan& scan, Journal& journal) {
                " % of the energy");
 }
 
-void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
+void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
-  MapEstimate estimate = estimate_maps(scan, method, settings.estimation, journal.progress());
+  MapEstimate estimate =
+      on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
+        return estimate_maps(scan, method, settings.estimation, here, journal.progress());
+      });
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.calibration.reset();
   const bool adaptive = method == MapMethod::adaptive;
@@ -148,7 +151,8 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan) {
 
 }  // namespace
 
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal) {
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
+                                  Device device) {
   const auto live = live_coils(scan.kspace);
   const CoilFacts facts{scan.kspace.coil_count(), static_cast<std::int64_t>(live.size()),
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
@@ -175,7 +179,8 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, journal); });
   if (decision.compresses)
     journal.stage("coil compression", [&] { compress(coils.compression, prepared, journal); });
-  if (decision.finds_maps) journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal); });
+  if (decision.finds_maps)
+    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device); });
   return prepared;
 }
 

@@ -109,7 +109,7 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   Journal& journal = context.journal;
   require_processes_can(measured, context);
   Reconstruction result;
-  result.prepared = prepare_coils(measured, context.settings, journal);
+  result.prepared = prepare_coils(measured, context.settings, journal, context.device());
   const Scan& scan = result.prepared ? *result.prepared : measured;
   const TransformSettings transform = decided_transform(scan, context);
   describe_settings(transform, context);
