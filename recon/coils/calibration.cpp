@@ -110,27 +110,63 @@ void normalize(Array<Complex<float>>& kspace) {
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
 }
 
-/// (F^H D F + lambda) m_c = b_c for every coil. The grids are small: each thread has coils and an operator of
-/// its own.
-Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal,
-                                         const Array<Complex<float>>& right_hand_side) {
+/// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each thread
+/// has coils and an operator of its own; a GPU takes one coil after the other.
+Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal, Array<Complex<float>> right_hand_side) {
   constexpr double lambda = 1e-3, tolerance = 1e-3;
-  constexpr int iterations = 12;
-  Array<Complex<float>> images(right_hand_side.shape());
+  constexpr int iterations = 12, looks_of_gpu = 4;
+  const Device device = right_hand_side.device();
+  Array<Complex<float>> images(right_hand_side.shape(), device);
   const std::int64_t coils = images.extent(0), voxels = images.size() / coils;
+  const auto regularized = [&] {
+    return RegularizedNormal<float>(make_normal(), {{identity_term<float>(), lambda}});
+  };
+  const auto solve = [&](const RegularizedNormal<float>& a, std::int64_t coil) {
+    const auto b = Array<Complex<float>>::view(right_hand_side.data() + coil * voxels, a.domain(), device);
+    auto image = Array<Complex<float>>::view(images.data() + coil * voxels, a.domain(), device);
+    conjugate_gradient(a, b, image, {iterations, tolerance, device.is_cuda() ? looks_of_gpu : 1});
+  };
+  if (device.is_cuda()) {
+    const auto a = regularized();
+    for (std::int64_t coil = 0; coil < coils; ++coil) solve(a, coil);
+    return images;
+  }
 #pragma omp parallel
   {
-    const RegularizedNormal<float> regularized(make_normal(), {{identity_term<float>(), lambda}});
-    Array<Complex<float>> b(regularized.domain()), image(regularized.domain());
+    const auto a = regularized();
 #pragma omp for schedule(static)
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
-      std::copy_n(right_hand_side.data() + coil * voxels, voxels, b.data());
-      image.fill_zero();
-      conjugate_gradient(regularized, b, image, {iterations, tolerance});
-      std::copy_n(image.data(), voxels, images.data() + coil * voxels);
-    }
+    for (std::int64_t coil = 0; coil < coils; ++coil) solve(a, coil);
   }
   return images;
+}
+
+/// F^H D d_c of every coil, and q of F^H D F, which make_toeplitz_normal takes.
+struct WeightedSystem {
+  Array<Complex<float>> right_hand_side, point_spread;
+
+  WeightedSystem to(Device device) && {
+    if (device == right_hand_side.device()) return std::move(*this);
+    return {right_hand_side.to(device), point_spread.to(device)};
+  }
+};
+/// On `device`. The samples are weighted in place.
+WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>& matrix_size, Device device) {
+  const std::int64_t coils = central.kspace.extent(0), samples = central.trajectory.sample_count();
+  const Array<double> density = density_compensation(central.trajectory, matrix_size, device);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t m = 0; m < samples; ++m)
+      central.kspace.data()[coil * samples + m] *= static_cast<float>(density.data()[m]);
+  // Where the object gives no signal, maps follow differences of the region by some ten times their size.
+  constexpr auto kernel = GriddingChoice::of_cpu;
+  const auto transform =
+      make_gridded_transform<float>(central.trajectory, matrix_size, calibration_accuracy, device, kernel);
+  WeightedSystem system{Array<Complex<float>>(transform->images_shape(coils), device), {}};
+  if (device.is_cuda()) central.kspace = central.kspace.to(device);
+  transform->adjoint(central.kspace, system.right_hand_side);
+  system.point_spread =
+      point_spread_gridded<float>(central.trajectory, matrix_size, &density, calibration_accuracy, device, kernel);
+  return system;
 }
 
 }  // namespace
@@ -195,7 +231,7 @@ std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int
 
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      std::array<int, 3> matrix_size, int largest_radius, int least_radius,
-                                     int least_width) {
+                                     int least_width, Device device) {
   CalibrationRegion region;
   const auto [radius, largest, sampled] =
       determined_radius(trajectory, matrix_size, largest_radius, least_radius, least_width);
@@ -207,21 +243,14 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
 
   constexpr std::int64_t worth_threads = 1 << 20;
   const ThreadLimit limit(central.kspace.size() < worth_threads ? 1 : omp_get_max_threads());
-  const Array<double> density = density_compensation(central.trajectory, small);
-  for (std::int64_t i = 0; i < central.kspace.size(); ++i)
-    central.kspace.data()[i] *= static_cast<float>(density.data()[i % density.size()]);
-  const auto transform =
-      make_gridded_transform<float>(central.trajectory, small, calibration_accuracy, Device::cpu());
-  Array<Complex<float>> right_hand_side(transform->images_shape(kspace.extent(0)));
-  transform->adjoint(central.kspace, right_hand_side);
-  Array<Complex<float>> ones(transform->images_shape(1));
+  auto system = weighted_system(central, small, device).to(solving_device(small, sampled, device));
+  Array<Complex<float>> ones({1, small[2], small[1], small[0]});
   std::fill(ones.begin(), ones.end(), Complex<float>(1));
-  const auto point_spread =
-      point_spread_gridded<float>(central.trajectory, small, &density, calibration_accuracy, Device::cpu());
-  const MakeNormal make_normal = [&] { return make_toeplitz_normal(point_spread, ones); };
-
-  region.kspace = sampled ? solve_coil_by_coil(make_normal, right_hand_side)
-                          : estimate_jointly(make_normal, right_hand_side);
+  if (system.point_spread.device().is_cuda()) ones = ones.to(device);
+  const MakeNormal make_normal = [&] { return make_toeplitz_normal(system.point_spread, ones); };
+  region.kspace = sampled ? solve_coil_by_coil(make_normal, std::move(system.right_hand_side))
+                          : estimate_jointly(make_normal, system.right_hand_side);
+  if (region.kspace.device().is_cuda()) region.kspace = region.kspace.to(Device::cpu());
   centred_fft(region.kspace, -1);
   return region;
 }

@@ -54,9 +54,12 @@ CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<
 ///
 /// Reference lines alone (`least_width` < `least_radius`) are fewer along some axes than along the readout: before
 /// joint estimation the radius along one or both phase axes shrinks down to `least_width`.
+///
+/// `device` grids, and solves where the region is large; joint estimation runs on the CPU. The result lies in host
+/// memory.
 CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                                      std::array<int, 3> matrix_size, int largest_radius, int least_radius,
-                                     int least_width);
+                                     int least_width, Device device = Device::cpu());
 
 using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
 /// Image and sensitivities at once: coil images rho c_j [coil][z][y][x] that agree with the samples, by the
@@ -86,6 +89,14 @@ bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> mat
 /// The matrix of the region with this radius: that of the image where it is smaller.
 std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
 inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
+
+/// Where calibration_region solves what `device` gridded: on a GPU from so many voxels on that launching kernels is not
+/// all it does; the joint estimation never.
+inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
+  constexpr double worth_launching = 1 << 13;
+  const bool is_large = double(matrix_size[0]) * matrix_size[1] * matrix_size[2] >= worth_launching;
+  return sampled && is_large ? device : Device::cpu();
+}
 
 /// The region's k-space times 1/2 + 1/2 cos(pi |k| / radius), 0 beyond the radius: images of it do not ring.
 Array<Complex<float>> windowed(const CalibrationRegion& region);

@@ -64,14 +64,12 @@ HWY_ATTR void multiply(int coils, const float* g_re, const float* g_im, const fl
 
 HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vector_real,
                            float* vector_imag) {
-  constexpr int most_iterations = 40;
-  // |G v - lambda v|^2 <= this |G v|^2: the error of v is the root of it over the relative gap of the
-  // eigenvalues.
-  constexpr float tolerance = 4e-6f;
   const int coils = row.coils, pairs = coils * (coils + 1) / 2;
   float *g_re = work, *g_im = g_re + pairs * lanes, *v_re = g_im + pairs * lanes,
         *v_im = v_re + coils * lanes, *t_re = v_im + coils * lanes, *t_im = t_re + coils * lanes;
   for (std::int64_t first = 0; first < row.padded_voxels; first += lanes) {
+    const std::uint8_t* wanted = row.wanted + first;
+    if (std::all_of(wanted, wanted + lanes, [](std::uint8_t w) { return w == 0; })) continue;
     evaluate(row, first, g_re, g_im);
     float frobenius[lanes] = {}, best[lanes] = {};
     for (int i = 0; i < coils * lanes; ++i) v_re[i] = 0, v_im[i] = 0;
@@ -86,7 +84,7 @@ HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vec
     for (int l = 0; l < lanes; ++l) v_re[column[l] * lanes + l] = 1;  // G v is the largest column
 
     float eigenvalue[lanes] = {};
-    for (int iteration = 0; iteration < most_iterations; ++iteration) {
+    for (int iteration = 0; iteration < most_eigenvector_iterations; ++iteration) {
       multiply(coils, g_re, g_im, v_re, v_im, t_re, t_im);
       float square[lanes] = {}, quotient[lanes] = {}, factor[lanes];
       for (int c = 0; c < coils; ++c)
@@ -99,8 +97,9 @@ HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vec
       for (int l = 0; l < lanes; ++l) {
         eigenvalue[l] = quotient[l];
         factor[l] = square[l] > 0 ? 1 / std::sqrt(square[l]) : 0;
-        const bool wanted = frobenius[l] >= row.least * row.least;
-        done = done && !(wanted && square[l] - quotient[l] * quotient[l] > tolerance * square[l]);
+        const bool counts = wanted[l] != 0 && frobenius[l] >= row.least * row.least;
+        done = done &&
+               !(counts && square[l] - quotient[l] * quotient[l] > eigenvector_tolerance * square[l]);
       }
       for (int c = 0; c < coils; ++c)
         for (int l = 0; l < lanes; ++l) {

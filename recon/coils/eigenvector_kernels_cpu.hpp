@@ -2,10 +2,12 @@
 // The inner loop of sensitivity maps, compiled once per instruction set and chosen at run time.
 #include <cstdint>
 
+#include "recon/coils/matrix_field_backends.hpp"
+
 namespace fhd::eigenvector_cpu {
 
 /// Voxels that are worked on side by side.
-inline constexpr int lanes = 16;
+inline constexpr int lanes = eigenvector_group;
 
 /// One row of voxels of a Hermitian matrix field, given as a sum of exponentials along the row:
 ///
@@ -15,7 +17,8 @@ struct Row {
   const float *real, *imag;    ///< h, [pair][term]; pairs (0,0) (0,1) ... (1,1) ...
   std::int64_t padded_voxels;  ///< a multiple of `lanes`
   const float *cosine, *sine;  ///< exp(-i 2 pi (t - terms/2) r_x), [term][padded voxel]
-  float least;  ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
+  const std::uint8_t* wanted;  ///< [padded voxel]; what is found elsewhere may be anything
+  float least;                 ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
 };
 
 /// The largest eigenvalue of every voxel, [padded voxel], and its unit eigenvector, [coil][padded voxel], of

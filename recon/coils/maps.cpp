@@ -49,7 +49,7 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
 
 }  // namespace
 
-MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings,
+MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings, Device device,
                           const ProgressCallback& progress) {
   const bool of_reference = scan.calibration.has_value();
   const auto& kspace = of_reference ? scan.calibration->kspace.values : scan.kspace.values;
@@ -65,30 +65,26 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   const int least = least_calibration_radius(matrix);
   const auto region =
       calibration_region(trajectory, kspace, matrix, largest_calibration_radius(settings, matrix), least,
-                         of_reference ? least_reference_radius : least);
+                         of_reference ? least_reference_radius : least, device);
   tell(1);
   MapEstimate estimate{
       {Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})}, region.radius, region.sampled};
   auto& maps = estimate.maps.values;
   const auto reference = principal_component(region);
-  Array<float> eigenvalue({matrix[2], matrix[1], matrix[0]});
-  const float mask_below = method == MapMethod::espirit ? static_cast<float>(settings.eigenvalue_mask) : 0.0f;
+  const auto mask = signal_mask(region, settings.signal_mask, matrix);
+  const float least_eigenvalue =
+      method == MapMethod::espirit ? static_cast<float>(settings.eigenvalue_mask) : 0.0f;
   if (calibrates_by_plane(matrix)) {
     const auto planes = planes_of(region);
     for (std::size_t z = 0; z < planes.size(); ++z)
-      dominant_eigenvectors(field_of(planes[z], method, settings), reference, {matrix[0], matrix[1], 1},
-                            mask_below, static_cast<std::int64_t>(z), maps, eigenvalue);
+      dominant_eigenvectors(field_of(planes[z], method, settings),
+                            {{matrix[0], matrix[1], 1}, mask, reference, least_eigenvalue},
+                            static_cast<std::int64_t>(z), device, maps);
   } else {
     const auto field = field_of(region, method, settings);
     tell(2);
-    dominant_eigenvectors(field, reference, matrix, mask_below, 0, maps, eigenvalue);
+    dominant_eigenvectors(field, {matrix, mask, reference, least_eigenvalue}, 0, device, maps);
   }
-
-  const auto mask = signal_mask(region, settings.signal_mask, matrix);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < eigenvalue.size(); ++p)
-    if (mask.data()[p] == 0 || !(eigenvalue.data()[p] >= mask_below))
-      for (std::int64_t coil = 0; coil < coils; ++coil) maps.data()[coil * eigenvalue.size() + p] = {};
   tell(3);
   return estimate;
 }

@@ -40,24 +40,28 @@ inline int largest_calibration_radius(const MapSettings& settings, const std::ar
 /// its own, cycles/FOV: two neighbourhoods of k-space.
 inline constexpr int least_reference_radius = 4;
 
-/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one, on
-/// the CPU. Throws Error when k-space is zero or has no sample near its centre.
+/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one, in
+/// host memory. A GPU grids the calibration region, solves for it where it is large, and finds the eigenvectors; the
+/// algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample near its centre.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
-                          const ProgressCallback& progress = {});
+                          Device device = Device::cpu(), const ProgressCallback& progress = {});
 
+/// Of a step for which a GPU does a part, on the CPU alone the device's are 0.
 struct MapsCost {
   Work work;
+  Work device_work;               ///< beside it, after it
   std::size_t scratch_bytes = 0;  ///< at most at one time, beside the maps
+  std::size_t device_bytes = 0;   ///< likewise
 };
-/// estimate_maps of so many samples of each coil, on the CPU. `calibration_sampled` is
+/// estimate_maps of so many samples of each coil. `calibration_sampled` is
 /// CalibrationRegion::sampled; not known: scans with samples for 0.7 of their voxels are.
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coils,
                    MapMethod method, std::optional<bool> calibration_sampled = {},
-                   const MapSettings& settings = {});
+                   const MapSettings& settings = {}, Device device = Device::cpu());
 
 /// Of calibration_region with this radius, of so many samples in all, which determine it or do not.
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
-                          std::int64_t coil_count, bool sampled);
+                          std::int64_t coil_count, bool sampled, Device device = Device::cpu());
 
 /// Whitening or compression: covariance or principal components of the coils, and k-space mixed by them.
 Work mixing_work(std::int64_t coils, std::int64_t samples);

@@ -6,6 +6,7 @@
 
 #include "recon/coils/calibration.hpp"
 #include "recon/coils/maps.hpp"
+#include "recon/coils/matrix_field.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
@@ -19,24 +20,27 @@ double product(const std::array<int, 3>& n) { return static_cast<double>(n[0]) *
 }  // namespace
 
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
-                          std::int64_t coil_count, bool sampled) {
+                          std::int64_t coil_count, bool sampled, Device device) {
   TransformSizes small;
   small.matrix_size = calibration_matrix(matrix_size, radius);
+  small.device = device;
   // Samples fall into the small matrix in proportion to its width where readouts cross the centre.
   const double share = std::min(1.0, double(small.matrix_size[0]) / matrix_size[0]), coils = coil_count,
                threads = omp_get_max_threads(), voxels = product(small.matrix_size), inside = samples * share;
   small.samples.all = small.samples.x = small.samples.xy = static_cast<std::int64_t>(inside);
-  const GriddedCost transform(small, calibration_accuracy);
+  const GriddedCost transform(small, calibration_accuracy, 0, GriddingChoice::of_cpu);
   const DensityCost density = density_cost(small);
-  const OperatorCost toeplitz = toeplitz_cost(small.matrix_size, 1, small.precision, small.device);
+  const Device solver_device = solving_device(small.matrix_size, sampled, device);
+  const OperatorCost toeplitz = toeplitz_cost(small.matrix_size, 1, small.precision, solver_device);
 
   // Some ten iterations for each coil; or, where it is undersampled, six Newton steps with up to 20 each.
   constexpr double kept_residuals = 6;
   const Work iteration = toeplitz.forward + Work(WorkUnit::projection, voxels * kept_residuals) +
                          Work(WorkUnit::copied_byte, 6 * voxels * element) + Work(WorkUnit::region, 10);
   MapsCost cost;
-  cost.work = density.work + transform.making() + transform.adjoint(coil_count) + transform.point_spread() +
-              coils * (sampled ? 10 : 60 * 2.5) * iteration;
+  (device.is_cuda() ? cost.device_work : cost.work) =
+      density.work + transform.making() + transform.adjoint(coil_count) + transform.point_spread();
+  (solver_device.is_cuda() ? cost.device_work : cost.work) += coils * (sampled ? 10 : 60 * 2.5) * iteration;
 
   // Trajectory, density and data; images before and after, q. Then the solver's images, of each thread, or of
   // all coils with their unknowns.
@@ -45,20 +49,25 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                held = inside * (32 + element * coils) + (voxels * (2 * coils + 1) + q) * element,
                solver =
                    sampled ? threads * vectors : 4 * coils + joint_vectors * (1 + unknowns_of_a_coil * coils),
-               gridding = transform.bytes() + transform.scratch_bytes(coil_count),
-               solving = solver * voxels * element + threads * (toeplitz.bytes + toeplitz.scratch_bytes);
+               gridding = std::max<double>(density.bytes, transform.bytes() + transform.scratch_bytes(coil_count) +
+                                                              transform.point_spread_scratch_bytes()),
+               solving = (solver_device.is_cuda() ? vectors : solver) * voxels * element +
+                         (solver_device.is_cuda() ? 1 : threads) * (toeplitz.bytes + toeplitz.scratch_bytes);
   cost.scratch_bytes = whole_bytes(
-      held + std::max<double>(density.bytes,
-                              gridding + std::max<double>(transform.point_spread_scratch_bytes(), solving)));
+      held + std::max(device.is_cuda() ? 0.0 : gridding, solver_device.is_cuda() ? 0.0 : solving));
+  if (device.is_cuda())
+    cost.device_bytes = whole_bytes((inside + 2 * voxels) * coils * element + q * element +
+                                    std::max(gridding, solver_device.is_cuda() ? solving : 0.0));
   return cost;
 }
 
 MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, std::int64_t coil_count,
-                   MapMethod method, std::optional<bool> calibration_sampled, const MapSettings& settings) {
+                   MapMethod method, std::optional<bool> calibration_sampled, const MapSettings& settings,
+                   Device device) {
   const int region_radius = largest_calibration_radius(settings, matrix_size);
   const double voxels = product(matrix_size), coils = coil_count;
   const bool sampled = calibration_sampled.value_or(voxels * 0.7 <= samples);
-  MapsCost cost = calibration_cost(matrix_size, region_radius, samples, coil_count, sampled);
+  MapsCost cost = calibration_cost(matrix_size, region_radius, samples, coil_count, sampled, device);
 
   // Neighbourhoods of k-space: positions in one, neighbourhoods in a region, regions.
   const bool by_plane = calibrates_by_plane(matrix_size), volume = matrix_size[2] > 1 && !by_plane;
@@ -75,8 +84,18 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
     later_bytes += n * (count + 5 * n) * element;  // with LAPACK's copies
   }
   const double terms = 2 * 2 * std::floor(radius) + 1, pairs = coils * (coils + 1) / 2;
-  cost.work += Work(WorkUnit::map_voxel, voxels * pairs * (terms + 20));
   cost.scratch_bytes = std::max(cost.scratch_bytes, whole_bytes(later_bytes));
+  if (device.is_cpu()) {
+    cost.work += Work(WorkUnit::map_voxel, voxels * pairs * (terms + 20));
+  } else {  // arithmetic out of shared memory, at some rate of FFTs; then the maps come to the host
+    cost.device_work += Work(WorkUnit::fft_3d, voxels * pairs * 8 * (terms + 20)) +
+                        Work(WorkUnit::transferred_byte, voxels * coils * element);
+    const int of_axis = static_cast<int>(terms), of_z = volume ? of_axis : 1;
+    cost.device_bytes = std::max(cost.device_bytes,
+                                 whole_bytes(eigenvector_device_bytes(
+                                     coil_count, {of_axis, of_axis, of_z},
+                                     {matrix_size[0], matrix_size[1], volume ? matrix_size[2] : 1})));
+  }
   return cost;
 }
 

@@ -83,15 +83,22 @@ Mask signal_mask(const CalibrationRegion& region, double share, std::array<int, 
   const auto magnitude = low_resolution_image(region);
   const Mask wanted = near_signal(magnitude, share * typical_signal(magnitude), n);
   const Mask background = background_of(wanted, n);
-  Mask mask({matrix_size[2], matrix_size[1], matrix_size[0]});
-  for_each_position(matrix_size, [&](const Position& at) {
-    Position nearest;
-    for (int axis = 0; axis < 3; ++axis) {
-      const double r = static_cast<double>(at[axis] - matrix_size[axis] / 2) / matrix_size[axis];
-      nearest[axis] = std::clamp(static_cast<int>(std::lround(r * n[axis])) + n[axis] / 2, 0, n[axis] - 1);
+  std::array<std::vector<int>, 3> nearest;  // of the region, to a voxel of the matrix
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (int at = 0; at < matrix_size[axis]; ++at) {
+      const double r = static_cast<double>(at - matrix_size[axis] / 2) / matrix_size[axis];
+      nearest[axis].push_back(
+          std::clamp(static_cast<int>(std::lround(r * n[axis])) + n[axis] / 2, 0, n[axis] - 1));
     }
-    mask.data()[row_major(at, matrix_size)] = !background.data()[row_major(nearest, n)];
-  });
+  Mask mask({matrix_size[2], matrix_size[1], matrix_size[0]});
+  constexpr std::int64_t worth_threads = 1 << 17;
+#pragma omp parallel for schedule(static) if (mask.size() >= worth_threads)
+  for (std::int64_t row = 0; row < std::int64_t{matrix_size[2]} * matrix_size[1]; ++row) {
+    const std::uint8_t* from = background.data() + row_major({0, nearest[1][row % matrix_size[1]],
+                                                              nearest[2][row / matrix_size[1]]}, n);
+    std::uint8_t* to = mask.data() + row * matrix_size[0];
+    for (int x = 0; x < matrix_size[0]; ++x) to[x] = !from[nearest[0][x]];
+  }
   return mask;
 }
 

@@ -41,11 +41,22 @@ MatrixField espirit_field(const CalibrationRegion& region, double wanted_radius,
 /// adaptive.cpp.
 MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius);
 
-/// The largest eigenvalues [z][y][x] of a field and their eigenvectors [coil][z][y][x], unit vectors v with
-/// sum_c conj(reference_c) v_c real and not negative. Eigenvectors to eigenvalues below `least` may be
-/// anything. The voxels of `matrix_size` from plane `first_plane` on of arrays of more planes are written.
-void dominant_eigenvectors(const MatrixField& field, const std::vector<Complex<float>>& reference,
-                           std::array<int, 3> matrix_size, float least, std::int64_t first_plane,
-                           Array<Complex<float>>& vectors, Array<float>& values);
+/// Where eigenvectors are wanted, and which.
+struct EigenvectorRequest {
+  std::array<int, 3> matrix_size;              ///< of the field: voxels along x and y, and planes
+  const Array<std::uint8_t>& mask;             ///< [z][y][x], host memory: 0 where none is wanted
+  const std::vector<Complex<float>>& reference;  ///< [coil]
+  float least;                                 ///< eigenvalue whose vector is wanted
+};
+
+/// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real and not
+/// negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its planes from
+/// `first_plane` on, as many as the field has; 0 where none is wanted, and where the eigenvalue is below `least`. Made
+/// on `device`, and the same on each but for rounding.
+void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request, std::int64_t first_plane,
+                           Device device, Array<Complex<float>>& vectors);
+/// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.
+double eigenvector_device_bytes(std::int64_t coils, const std::array<int, 3>& terms,
+                                const std::array<int, 3>& matrix_size);
 
 }  // namespace fhd

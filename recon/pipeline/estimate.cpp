@@ -51,6 +51,10 @@ class Walk {
       make_conventional_image();
     stage("copy from the device", {WorkUnit::transferred_byte, gpu_ ? voxels_ * element_ : 0});
     companion();
+    if (helped_bytes_ > 0)
+      out_.assumptions.push_back("finding maps, and looking beyond the field of view, take up to " +
+                                 mebibytes(helped_bytes_) +
+                                 " of GPU memory before all other arrays; the CPU does it where less is free");
     const double arrays = out_.host.peak_bytes() - program_bytes;
     // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
     // % of the arrays of 2D scans, and no more of larger ones.
@@ -67,6 +71,12 @@ class Walk {
   void stage(std::string name, const Work& work, double seconds = 0, bool on_host = false) {
     const bool transfers = name.starts_with("copy ");
     if (!transfers || gpu_) out_.stages.push_back({std::move(name), work, seconds, on_host});
+  }
+  /// What the CPU does with the help of a GPU that has the memory.
+  void helped_stage(std::string name, const MapsCost& cost) {
+    stage(std::move(name), cost.work, 0, true);
+    out_.stages.back().device_work = cost.device_work;
+    helped_bytes_ = std::max(helped_bytes_, cost.device_bytes);
   }
   MemoryLedger& arrays() { return gpu_ ? out_.device : out_.host; }
   TransformSizes transform_sizes() const {
@@ -118,6 +128,7 @@ class Walk {
   double element_ = bytes_of_complex(how_.settings.precision), voxels_ = scan_.voxels(),
          samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
   int segments_ = 0, differences_ = 0;
+  std::size_t helped_bytes_ = 0;  ///< on a GPU, before the arrays of the walk
   std::size_t kept_ = 0;  ///< mark of what the model keeps after the solution
   bool prepared_in_double_ = scan_.in_double;
   TransformSettings transform_{};
@@ -145,9 +156,10 @@ void Walk::read() {
 
 void Walk::look_beyond_fov() {
   if (!looks_beyond_fov(how_.settings) || scan_.told_apart == own_field) return;
-  const LookCost look = look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils);
-  out_.host.hold_briefly("image of low resolution beyond the FOV", look.scratch_bytes);
-  stage("surroundings", look.work, 0, true);
+  const MapsCost look =
+      look_cost(scan_.matrix_size, scan_.told_apart, scan_.samples.all, scan_.coils, device_);
+  out_.host.hold_briefly("image of low resolution beyond the FOV", static_cast<double>(look.scratch_bytes));
+  helped_stage("surroundings", look);
   if (scan_.is_enlarged)
     out_.host.hold("scan on the matrix that holds the object",
                    samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24));
@@ -190,9 +202,9 @@ void Walk::prepare() {
   host.hold("sensitivity maps found", voxels_ * coils() * 8);
   const MapsCost maps = maps_cost(
       scan_.matrix_size, scan_.calibration_samples > 0 ? scan_.calibration_samples : scan_.samples.all,
-      out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation);
-  host.hold_briefly("calibration", maps.scratch_bytes);
-  stage("sensitivity maps", maps.work, 0, true);
+      out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation, device_);
+  host.hold_briefly("calibration", static_cast<double>(maps.scratch_bytes));
+  helped_stage("sensitivity maps", maps);
 }
 
 void Walk::decide() {
@@ -511,7 +523,8 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
                    const MachineRates& host) {
   const Estimate made = estimate(scan, how);
   const auto seconds_of = [&](const EstimatedStage& stage) {
-    return stage.seconds + (stage.on_host ? host : device).seconds(stage.work);
+    return stage.seconds + (stage.on_host ? host : device).seconds(stage.work) +
+           device.seconds(stage.device_work);
   };
   Prediction result;
   result.other_seconds = seconds_of(made.between);

@@ -105,6 +105,7 @@ struct EstimatedStage {
   Work work;
   double seconds = 0;    ///< what no unit counts, beside the work
   bool on_host = false;  ///< by the CPU also where a GPU reconstructs
+  Work device_work{};    ///< of such a stage, what the GPU does for it
 };
 
 struct Estimate {

@@ -89,10 +89,13 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
                " % of the energy");
 }
 
-void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal) {
+void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
-  MapEstimate estimate = estimate_maps(scan, method, settings.estimation, journal.progress());
+  MapEstimate estimate =
+      on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
+        return estimate_maps(scan, method, settings.estimation, here, journal.progress());
+      });
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.calibration.reset();
   const bool adaptive = method == MapMethod::adaptive;
@@ -152,7 +155,7 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 }  // namespace
 
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
-                                  Array<Complex<double>>* mixing) {
+                                  Device device, Array<Complex<double>>* mixing) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);
@@ -181,7 +184,8 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, all, journal); });
   if (decision.compresses)
     journal.stage("coil compression", [&] { compress(coils.compression, prepared, all, journal); });
-  if (decision.finds_maps) journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal); });
+  if (decision.finds_maps)
+    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device); });
   return prepared;
 }
 

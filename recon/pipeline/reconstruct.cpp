@@ -171,7 +171,7 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   Journal& journal = context.journal;
   require_processes_can(measured, context);
   Reconstruction result;
-  result.prepared = prepare_coils(measured, context.settings, journal);
+  result.prepared = prepare_coils(measured, context.settings, journal, context.device());
   const Scan& scan = result.prepared ? *result.prepared : measured;
   std::vector<SolvedVolume> volumes;
   result.image =
@@ -259,7 +259,7 @@ std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& ref
   result->coil_count = reference.kspace.coil_count();
   result->order = long_axes_first(scan.geometry.matrix_size);
   result->scan = in_order(result->order, scan);
-  if (auto prepared = prepare_coils(result->scan, settings, journal, &result->mixing))
+  if (auto prepared = prepare_coils(result->scan, settings, journal, execution.device, &result->mixing))
     result->scan = std::move(*prepared);
   result->volumes_at_once = planned_volumes_at_once(result->scan, context);
   result->report = std::move(journal.report);

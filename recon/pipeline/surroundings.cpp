@@ -74,13 +74,13 @@ struct LowResolution {
   bool sampled = false;
 };
 LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<float>>& kspace,
-                             const std::array<int, 3>& matrix_size) {
+                             const std::array<int, 3>& matrix_size, Device device) {
   const int least = least_calibration_radius(matrix_size);
   double largest = 0;  // calibration_region divides by it
   for (const auto& d : kspace) largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
   if (largest == 0) return {};
   const auto region =
-      calibration_region(in_field, kspace, matrix_size, largest_radius(matrix_size), least, least);
+      calibration_region(in_field, kspace, matrix_size, largest_radius(matrix_size), least, least, device);
   auto images = windowed(region);
   centred_fft(images, +1);
   const auto n = region.matrix_size();
@@ -289,21 +289,22 @@ bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<
   return true;
 }
 
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart) {
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart, Device device) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto field = field_matrix(matrix, told_apart);
   const CentralSamples centre = centre_of(scan, told_apart);
   const auto trajectory = in_field(centre.trajectory, told_apart);
   ObjectBeyondFov object{matrix};
   if (centre.trajectory.sample_count() == 0) return object;
-  const auto image = low_resolution(trajectory, centre.kspace, field);
+  const auto image = low_resolution(trajectory, centre.kspace, field, device);
   if (!image.sampled) return object;
   Array<double> noise(image.energy.shape());
   if (matrix_for_object(matrix, seen_in(image, noise, told_apart).views) == matrix) return object;
 
   const double sigma = noise_of(scan);
   if (sigma > 0)
-    noise = low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field).energy;
+    noise =
+        low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field, device).energy;
   for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
   const Seen seen = seen_in(image, noise, told_apart);
   object.matrix_size = matrix_for_object(matrix, seen.views);
@@ -311,13 +312,13 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
   return object;
 }
 
-LookCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
-                   std::int64_t samples, std::int64_t coils) {
+MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
+                   std::int64_t samples, std::int64_t coils, Device device) {
   const auto field = field_matrix(matrix_size, told_apart);
-  const MapsCost region =
-      calibration_cost(field, largest_radius(field), samples, std::min(coils, most_coils(field)), true);
-  return {region.work + (coils > most_coils(field) ? mixing_work(coils, samples) : Work{}),
-          static_cast<double>(region.scratch_bytes)};
+  MapsCost cost = calibration_cost(field, largest_radius(field), samples,
+                                   std::min(coils, most_coils(field)), true, device);
+  if (coils > most_coils(field)) cost.work += mixing_work(coils, samples);
+  return cost;
 }
 
 bool looks_beyond_fov(const Settings& settings) {
@@ -381,7 +382,10 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
   Journal& journal = context.journal;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
-  journal.stage("surroundings", [&] { object = object_beyond_fov(scan, told_apart); });
+  journal.stage("surroundings", [&] {
+    object = on_device_or_cpu(context.device(), journal, "what lies beyond the field of view is looked for",
+                              [&](Device device) { return object_beyond_fov(scan, told_apart, device); });
+  });
   // Rounding may differ between processes: the first one decides.
   std::array<double, 4> decided{};
   if (context.processes().rank() == 0)

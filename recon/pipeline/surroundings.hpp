@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "recon/array/work.hpp"
+#include "recon/coils/maps.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
 
@@ -41,19 +41,16 @@ struct ObjectBeyondFov {
 };
 /// Looks at the field `told_apart` through the centre of k-space of two (in 2D four) virtual coils: an image by
 /// least squares (calibration_region), in which a signal counts above 1 % of the mean energy inside the FOV and above
-/// twice the noise, that of the noise readouts or of the edge of k-space. On the CPU.
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart);
+/// twice the noise, that of the noise readouts or of the edge of k-space. `device` makes the image.
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart,
+                                  Device device = Device::cpu());
 /// "the object reaches beyond the field of view along y (12 % of its energy at low resolution)", of a scan of this
 /// smaller matrix.
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size);
 
 /// Of object_beyond_fov, of `samples` in all.
-struct LookCost {
-  Work work;
-  double scratch_bytes = 0;
-};
-LookCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
-                   std::int64_t samples, std::int64_t coils);
+MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
+                   std::int64_t samples, std::int64_t coils, Device device = Device::cpu());
 
 /// Whether these settings ask for the look.
 bool looks_beyond_fov(const Settings& settings);

@@ -15,11 +15,12 @@ namespace {
 /// q with its centre in the middle, [1][z][y][x], on the device.
 template <class T>
 Array<Complex<T>> centred_point_spread(const Trajectory& trajectory, std::array<int, 3> grid,
-                                       const Array<double>* weights, double accuracy, Device device) {
+                                       const Array<double>* weights, double accuracy, Device device,
+                                       GriddingChoice choice) {
   // k . n / N with n = -N ... N-1 is (2 k) . n / (2 N): a trajectory of twice the extent on twice the matrix.
   Trajectory doubled{trajectory.k};
   for (auto& k : doubled.k) k *= 2;
-  const auto transform = make_gridded_transform<T>(doubled, grid, accuracy, device);
+  const auto transform = make_gridded_transform<T>(doubled, grid, accuracy, device, choice);
   Array<Complex<T>> ones(transform->samples_shape(1));
   for (std::int64_t m = 0; m < ones.size(); ++m)
     ones[m] = weights != nullptr ? static_cast<T>((*weights)[m]) : T(1);
@@ -35,13 +36,21 @@ template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
                                                             std::array<int, 3> matrix_size, double accuracy,
                                                             Device device) {
+  return make_gridded_transform<T>(trajectory, matrix_size, accuracy, device, GriddingChoice::fastest);
+}
+
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Device device, GriddingChoice choice) {
   require_trajectory(trajectory);
   constexpr double floor = sizeof(T) == 4 ? 1e-6 : 1e-12;
   if (!(accuracy >= floor && accuracy <= 0.1))
     throw Error("settings.accuracy",
                 sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
                 std::to_string(accuracy), "use settings.transform = direct or settings.precision = double");
-  const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy);
+  const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
+                         choice);
   if (device.is_cpu()) return make_gridded_transform_cpu<T>(trajectory, cost);
   if constexpr (built_with_cuda) return make_gridded_transform_cuda<T>(trajectory, cost);
   refuse_cuda();
@@ -78,19 +87,22 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
 
 template <class T>
 Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                       const Array<double>* weights, double accuracy, Device device) {
+                                       const Array<double>* weights, double accuracy, Device device,
+                                       GriddingChoice choice) {
   require_trajectory(trajectory);
   if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
   const auto grid = difference_grid(matrix_size);
-  const auto centred = centred_point_spread<T>(trajectory, grid, weights, accuracy, device);
+  const auto centred = centred_point_spread<T>(trajectory, grid, weights, accuracy, device, choice);
   return periodic_point_spread(centred, image_grid(grid), matrix_size);
 }
 
 #define FHD_INSTANTIATE(T)                                                                  \
   template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(                  \
       const Trajectory&, std::array<int, 3>, double, Device);                               \
+  template std::unique_ptr<FourierTransform<T>> make_gridded_transform<T>(                  \
+      const Trajectory&, std::array<int, 3>, double, Device, GriddingChoice);               \
   template Array<Complex<T>> point_spread_gridded<T>(const Trajectory&, std::array<int, 3>, \
-                                                     const Array<double>*, double, Device);
+                                                     const Array<double>*, double, Device, GriddingChoice);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

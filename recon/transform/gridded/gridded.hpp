@@ -2,8 +2,15 @@
 // The gridded transform beside its factory (transform.hpp): density compensation, and Q by gridding.
 #include "recon/array/array.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/transform/gridded/gridding.hpp"
 
 namespace fhd {
+
+/// make_gridded_transform of transform.hpp with a choice of the kernel.
+template <class T>
+std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& trajectory,
+                                                            std::array<int, 3> matrix_size, double accuracy,
+                                                            Device device, GriddingChoice choice);
 
 /// Density compensation by the fixed-point iteration w <- w / (C w), C = gridding and interpolation back onto
 /// the samples, from w = 1. Returned as [sample], scaled such that adjoint(w d) has the intensity of the
@@ -15,6 +22,7 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
 /// q of direct.hpp by a gridded adjoint transform onto the difference grid, to the requested accuracy.
 template <class T>
 Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                       const Array<double>* weights, double accuracy, Device device);
+                                       const Array<double>* weights, double accuracy, Device device,
+                                       GriddingChoice choice = GriddingChoice::fastest);
 
 }  // namespace fhd

@@ -144,8 +144,11 @@ GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size
                                              : default_gridding_bytes_cpu),
       runs_(grid_shape(gridding_), sizes.samples.all, device::multiprocessor_count(sizes.device)) {}
 
-GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch)
-    : GriddedCost(sizes, accuracy, most_scratch, choose_gridding(sizes, accuracy)) {}
+GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch,
+                         GriddingChoice choice)
+    : GriddedCost(sizes, accuracy, most_scratch, choose_gridding(sizes, accuracy, choice)) {
+  choice_ = choice;
+}
 
 GriddedCost GriddedCost::of_density(TransformSizes sizes) {
   sizes.precision = Precision::single_precision;
@@ -187,7 +190,7 @@ Work GriddedCost::adjoint(std::int64_t coils) const {
 GriddedCost GriddedCost::of_difference_grid() const {
   TransformSizes doubled = sizes_;
   for (int& n : doubled.matrix_size) n = n == 1 ? 1 : static_cast<int>(std::min(2.0 * n, 1e8));
-  return {doubled, accuracy_, most_scratch_};
+  return {doubled, accuracy_, most_scratch_, choice_};
 }
 Work GriddedCost::point_spread() const {
   const GriddedCost doubled = of_difference_grid();

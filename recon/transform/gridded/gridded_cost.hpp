@@ -85,7 +85,8 @@ class GriddedCost final : public TransformCost {
  public:
   /// Throws Error where the accuracy is beyond reach. `most_scratch` replaces default_gridding_bytes of the
   /// device unless it is 0.
-  GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch = 0);
+  GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch = 0,
+              GriddingChoice choice = GriddingChoice::fastest);
   /// Of density compensation, which spreads and interpolates in single precision without FFTs.
   static GriddedCost of_density(TransformSizes sizes);
 
@@ -125,6 +126,7 @@ class GriddedCost final : public TransformCost {
   double accuracy_;
   Gridding gridding_;
   std::size_t most_scratch_;
+  GriddingChoice choice_ = GriddingChoice::fastest;
   RunSizes runs_;
 };
 

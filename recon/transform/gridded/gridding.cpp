@@ -184,9 +184,10 @@ std::vector<double> Gridding::deapodisation(int axis) const {
   return factors;
 }
 
-Gridding choose_gridding(const TransformSizes& sizes, double accuracy) {
-  return sizes.device.is_cuda() ? fastest_on_gpu(sizes, accuracy)
-                                : gridding_on_cpu(sizes.matrix_size, accuracy);
+Gridding choose_gridding(const TransformSizes& sizes, double accuracy, GriddingChoice choice) {
+  return sizes.device.is_cuda() && choice == GriddingChoice::fastest
+             ? fastest_on_gpu(sizes, accuracy)
+             : gridding_on_cpu(sizes.matrix_size, accuracy);
 }
 
 Gridding density_gridding(std::array<int, 3> matrix_size) {

@@ -61,10 +61,14 @@ struct Gridding {
   std::int64_t kernel_points() const { return std::int64_t{points[0]} * points[1] * points[2]; }
 };
 
+/// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding alone.
+enum class GriddingChoice { fastest, of_cpu };
+
 /// For a relative l2 error of `accuracy`. On the CPU the grid is oversampled by 2, large ones by less; on a
 /// GPU the compiled width is taken whose transforms are predicted to be fastest. Throws Error where no kernel
 /// reaches the accuracy.
-Gridding choose_gridding(const TransformSizes& sizes, double accuracy);
+Gridding choose_gridding(const TransformSizes& sizes, double accuracy,
+                         GriddingChoice choice = GriddingChoice::fastest);
 
 /// Of density compensation, the same on every device: its weights are estimates, which a kernel of 5 points
 /// resolves and single precision carries.

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cmath>
+
+#include "recon/coils/eigenvector_kernels_cpu.hpp"
+#include "recon/coils/matrix_field_backends.hpp"
+
+namespace fhd {
+namespace {
+
+/// axis_phases, real and imaginary parts apart, rows padded with zeros.
+struct AxisPhases {
+  int terms;
+  std::int64_t stride;
+  std::vector<float> cosine, sine;
+
+  AxisPhases(int degree, int voxels, std::int64_t padded)
+      : terms(2 * degree + 1), stride(padded), cosine(terms * padded), sine(terms * padded) {
+    const auto phases = axis_phases(degree, voxels);
+    for (int t = 0; t < terms; ++t)
+      for (int n = 0; n < voxels; ++n) {
+        cosine[t * stride + n] = phases[t * voxels + n].re;
+        sine[t * stride + n] = phases[t * voxels + n].im;
+      }
+  }
+  Complex<float> at(int term, std::int64_t voxel) const {
+    return {cosine[term * stride + voxel], sine[term * stride + voxel]};
+  }
+};
+
+std::int64_t padded_row(int voxels) {
+  constexpr std::int64_t lanes = eigenvector_cpu::lanes;
+  return (voxels + lanes - 1) / lanes * lanes;
+}
+
+/// A field summed along z, then along y, then a row of voxels at a time: the scratch of one thread.
+class RowsOfField {
+ public:
+  RowsOfField(const MatrixField& field, const AxisPhases& along_x, const AxisPhases& along_y,
+              const AxisPhases& along_z)
+      : field_(field), along_x_(along_x), along_y_(along_y), along_z_(along_z) {
+    const std::int64_t row_terms = field.pair_count() * along_x.terms;
+    plane_.resize(row_terms * along_y.terms);
+    real_.resize(row_terms), imag_.resize(row_terms);
+    work_.resize(eigenvector_cpu::work_size(field.coils));
+    value_.resize(along_x.stride), wanted_.resize(along_x.stride);
+    v_real_.resize(field.coils * along_x.stride), v_imag_.resize(field.coils * along_x.stride);
+  }
+
+  /// Sums over D_z at plane z.
+  void move_to_plane(int z) {
+    contract(along_z_, z, std::int64_t{along_y_.terms} * along_x_.terms, field_.coefficients.data(),
+             [&](std::int64_t at, Complex<float> sum) { plane_[at] = sum; });
+  }
+  /// Eigenvectors of the voxels of row y that `mask` [x] asks for.
+  void solve_row(int y, const std::uint8_t* mask, int voxels, float least) {
+    std::copy_n(mask, voxels, wanted_.data());
+    contract(along_y_, y, along_x_.terms, plane_.data(), [&](std::int64_t at, Complex<float> sum) {
+      real_[at] = sum.re;
+      imag_[at] = sum.im;
+    });
+    eigenvector_cpu::dominant_eigenvectors(
+        {field_.coils, along_x_.terms, real_.data(), imag_.data(), along_x_.stride, along_x_.cosine.data(),
+         along_x_.sine.data(), wanted_.data(), least},
+        work_.data(), value_.data(), v_real_.data(), v_imag_.data());
+  }
+  float value(int x) const { return value_[x]; }
+  Complex<float> vector(int coil, int x) const {
+    const std::int64_t i = coil * along_x_.stride + x;
+    return {v_real_[i], v_imag_[i]};
+  }
+
+ private:
+  /// store([pair][rest], sum over the axis's terms of exp(-i 2 pi D r) of [pair][term][rest]) at one voxel.
+  template <class Store>
+  void contract(const AxisPhases& axis, std::int64_t voxel, std::int64_t rest, const Complex<float>* from,
+                Store store) const {
+    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair)
+      for (std::int64_t i = 0; i < rest; ++i) {
+        Complex<float> sum;
+        for (int t = 0; t < axis.terms; ++t)
+          sum += axis.at(t, voxel) * from[(pair * axis.terms + t) * rest + i];
+        store(pair * rest + i, sum);
+      }
+  }
+
+  const MatrixField& field_;
+  const AxisPhases &along_x_, &along_y_, &along_z_;
+  std::vector<Complex<float>> plane_;
+  std::vector<float> real_, imag_, work_, value_, v_real_, v_imag_;
+  std::vector<std::uint8_t> wanted_;
+};
+
+}  // namespace
+
+void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorRequest& request,
+                               std::int64_t first_plane, Array<Complex<float>>& vectors) {
+  const auto [nx, ny, nz] = request.matrix_size;
+  const AxisPhases along_x(field.degree[0], nx, padded_row(nx)), along_y(field.degree[1], ny, ny),
+      along_z(field.degree[2], nz, nz);
+  const std::int64_t volume = request.mask.size();
+  constexpr int rows_together = 16;
+  const int units_in_plane = (ny + rows_together - 1) / rows_together;
+  /// Turned so that the projection onto the reference is real.
+  const auto write = [&](const RowsOfField& rows, int x, std::int64_t p) {
+    Complex<float> projection;
+    for (int c = 0; c < field.coils; ++c) projection += conj(request.reference[c]) * rows.vector(c, x);
+    const float magnitude = std::sqrt(norm(projection));
+    const Complex<float> turn = magnitude > 0 ? (1 / magnitude) * conj(projection) : Complex<float>(1);
+    for (int c = 0; c < field.coils; ++c) vectors.data()[c * volume + p] = turn * rows.vector(c, x);
+  };
+  const auto clear = [&](std::int64_t p) {
+    for (int c = 0; c < field.coils; ++c) vectors.data()[c * volume + p] = {};
+  };
+#pragma omp parallel
+  {
+    RowsOfField rows(field, along_x, along_y, along_z);
+#pragma omp for schedule(dynamic)
+    for (int unit = 0; unit < nz * units_in_plane; ++unit) {
+      const int z = unit / units_in_plane, first_y = unit % units_in_plane * rows_together;
+      bool is_summed = false;  // along z
+      for (int y = first_y; y < std::min(ny, first_y + rows_together); ++y) {
+        const std::int64_t first = ((first_plane + z) * ny + y) * nx;
+        const std::uint8_t* mask = request.mask.data() + first;
+        const bool any = std::any_of(mask, mask + nx, [](std::uint8_t wanted) { return wanted != 0; });
+        if (any && !is_summed) rows.move_to_plane(z), is_summed = true;
+        if (any) rows.solve_row(y, mask, nx, request.least);
+        for (int x = 0; x < nx; ++x)
+          mask[x] != 0 && rows.value(x) >= request.least ? write(rows, x, first + x) : clear(first + x);
+      }
+    }
+  }
+}
+
+}  // namespace fhd
