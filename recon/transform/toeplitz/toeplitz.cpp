@@ -27,11 +27,9 @@ ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<C
 
 template <class T>
 void ToeplitzNormal<T>::check_images(const Array<Complex<T>>& in, const Array<Complex<T>>& out) const {
-  const std::int64_t size = domain().size();
-  const bool is_one = in.size() == size;
-  if (is_one) require_shape(in, domain(), "image");
-  if (!is_one && (size == 0 || in.size() % size != 0))
-    throw Error("stack of images", "[image]" + domain().text(), in.shape().text());
+  const Shape one = domain();
+  const bool is_stack = in.shape().rank() == 4;
+  require_shape(in, is_stack ? Shape{in.extent(0), one[0], one[1], one[2]} : one, "image");
   require_shape(out, in.shape(), "image");
   if (in.device() != device() || out.device() != device())
     throw Error("Toeplitz operator", "images on the device of the operator", "an image on another device");
