@@ -264,8 +264,45 @@ void DeviceOption::add_to(CLI::App& app) {
       })
       ->type_name("DEVICE")
       ->capture_default_str();
-  app.add_option("--device-memory-mib", memory_mib_, "pretend that the GPU has no more memory than this")
+  app.add_option_function<std::string>(
+         "--device-memory", [this](const std::string& text) { memory_ = parse_device_memory(text); },
+         "of a GPU, at most; such as 8GiB, 500MiB or 50% [what is free]")
+      ->check([](const std::string& text) {
+        try {
+          parse_device_memory(text);
+        } catch (const Error& error) {
+          return std::string(error.what());
+        }
+        return std::string();
+      })
+      ->type_name("SIZE");
+  app.add_option_function<std::size_t>(
+         "--device-memory-mib",
+         [this](std::size_t mib) { memory_.bytes = std::ldexp(static_cast<double>(mib), 20); },
+         "the same in MiB, an older name")
       ->group("");
+}
+
+DeviceMemory parse_device_memory(const std::string& text) {
+  constexpr std::pair<const char*, double> units[] = {{"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+                                                      {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+  constexpr double least = 0x1p20, most = 0x1p60;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  auto [unit, error] = std::from_chars(text.data(), end, number);
+  if (unit != end && *unit == ' ') ++unit;
+  const std::string found(unit, end);
+  if (error == std::errc()) {
+    if (found == "%" && number > 0 && number <= 100) return {0, number / 100};
+    for (const auto& [name, bytes] : units)
+      if (found == name && number * bytes >= least && number * bytes <= most) return {number * bytes, 0};
+  }
+  throw Error("--device-memory", "1MiB or more with its unit (MiB, GiB, TiB, MB, GB, TB), or a share such as 50%",
+              "'" + text + "'");
+}
+
+std::size_t DeviceMemory::limit_bytes(std::size_t memory_bytes) const {
+  return static_cast<std::size_t>(share > 0 ? share * static_cast<double>(memory_bytes) : bytes);
 }
 
 ChosenDevice DeviceOption::choose(int preferred) const {
@@ -278,7 +315,11 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   } else if (device_ != "cpu") {
     chosen = gpu(Device::cuda(ordinal_of(device_)));
   }
-  if (memory_mib_ > 0) device::limit_memory(chosen.device, memory_mib_ << 20);
+  const auto limit = memory_.limit_bytes(chosen.description.memory_bytes);
+  if (chosen.device.is_cuda() && limit > 0) {
+    device::limit_memory(chosen.device, limit);
+    chosen.text += fmt::format(", at most {:.1f} GiB of it", std::ldexp(static_cast<double>(limit), -30));
+  }
   return chosen;
 }
 

@@ -67,10 +67,19 @@ struct ChosenDevice {
 /// The processor, threads and instruction set in use, and a quota that bounds them: name, value.
 std::vector<std::pair<std::string, std::string>> host_environment();
 
+/// How much of a GPU's memory is used at most: a number of bytes, or a share of what the GPU has.
+struct DeviceMemory {
+  double bytes = 0, share = 0;  ///< > 0: which of the two it is; neither: all of it
+  /// On a GPU with `memory_bytes`; 0: no limit.
+  std::size_t limit_bytes(std::size_t memory_bytes) const;
+};
+/// "8GiB", "500 MiB", "8GB", "0.5TiB", "50%". Throws Error naming --device-memory.
+DeviceMemory parse_device_memory(const std::string& text);
+
 /// --device: where to compute.
 class DeviceOption {
  public:
-  /// Adds --device and, hidden, --device-memory-mib. The object must outlive the parse.
+  /// Adds --device, --device-memory and, hidden, --device-memory-mib. The object must outlive the parse.
   void add_to(CLI::App& app);
   /// Starts the GPU asked for. Throws Error when it cannot be had and the user did not leave the choice.
   /// `preferred`: where the user does not name one of several GPUs, the one of this number modulo their
@@ -79,7 +88,7 @@ class DeviceOption {
 
  private:
   std::string device_ = "auto";
-  std::size_t memory_mib_ = 0;
+  DeviceMemory memory_;
 };
 
 /// Says on standard error, in one line, that the CPU goes on where the GPU failed.

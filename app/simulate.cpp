@@ -2,8 +2,10 @@
 #include "data/simulate.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -26,7 +28,7 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1;
   double undersampling = 1, object_scale = 1;
   int coils = 8;
   std::uint64_t seed = 1;
@@ -68,6 +70,7 @@ data::SimulationSettings resolved(const Options& options) {
   settings.snr = parse_snr(options.snr);
   settings.seed = options.seed;
   settings.with_maps = !options.without_maps;
+  settings.repetition_count = options.repetitions;
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -124,6 +127,7 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   row("trajectory",
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
+  if (options.repetitions > 1) row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
   row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
   row("coils", fmt::format("{}, sensitivity maps {}", settings.coil_count,
                            options.without_maps ? "left out" : "stored"));
@@ -154,15 +158,42 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   return prior;
 }
 
+/// All repetitions, moved out of `simulation`.
+io::ScanSeries series_of(data::Simulation& simulation) {
+  io::ScanSeries series;
+  series.readout_length = simulation.readout_length;
+  series.repetition_count = static_cast<std::int64_t>(simulation.further_repetitions.size()) + 1;
+  series.scans.push_back(std::move(simulation.scan));
+  for (auto& values : simulation.further_repetitions) {
+    series.scans.push_back(series.scans.front());
+    series.scans.back().kspace.values = std::move(values);
+  }
+  return series;
+}
+
+/// Throws Error when the repetitions, in memory twice while they are written, would not fit into half of what there is.
+void require_memory(const Options& options, const data::SimulationSettings& settings) {
+  if (options.repetitions == 1) return;
+  const auto design = data::design_trajectory(settings.trajectory);
+  const auto& n = settings.trajectory.matrix_size;
+  const double samples = static_cast<double>(design.trajectory.sample_count()), coils = settings.coil_count,
+               voxels = settings.with_maps ? 1.0 * n[0] * n[1] * n[2] : 0;
+  const double bytes = 16 * coils * (samples + voxels) + 32 * samples;
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (const auto most = static_cast<std::int64_t>(memory / 2 / bytes); options.repetitions > std::max<std::int64_t>(most, 1))
+    throw Error("--repetitions", fmt::format("at most {}, which fit into the memory of this machine", most),
+                std::to_string(options.repetitions),
+                settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
+}
+
 int run(const Options& options) {
   io::check_writable(options.output);
   const auto settings = of_options([&] { return resolved(options); });
+  of_options([&] { require_memory(options, settings); });
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
 
   const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
-  io::ScanSeries series;
-  series.readout_length = simulation.readout_length;
-  series.scans.push_back(std::move(simulation.scan));
+  io::ScanSeries series = series_of(simulation);
 
   std::vector<io::AtomicFile> files;  // all three or none
   io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
@@ -228,6 +259,10 @@ Run add_simulate(CLI::App& app) {
                  "mean signal over noise in a full Cartesian scan's combined image, or none [30]")
       ->type_name("SNR");
   app.add_option("--seed", options->seed, "of the noise [1]")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--repetitions", options->repetitions,
+                 "of the same object and trajectory, each with noise of its own, in one file [1]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65535));
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");

@@ -158,7 +158,17 @@ Simulation simulate(const SimulationSettings& settings) {
     // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.
     simulation.noise_standard_deviation =
         mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
-    add_noise(scan.kspace.values, simulation.noise_standard_deviation, settings.seed);
+  }
+  // The noise of a repetition follows that of the one before in the stream of its seed.
+  simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1), scan.kspace.values);
+  if (settings.snr) {
+    std::int64_t first = 0;
+    const auto add = [&](Array<Complex<float>>& values) {
+      add_noise(values, simulation.noise_standard_deviation, settings.seed, first);
+      first += values.size();
+    };
+    add(scan.kspace.values);
+    for (auto& values : simulation.further_repetitions) add(values);
   }
   scan.validate("simulated scan");
   return simulation;

@@ -2,6 +2,7 @@
 // A multi-coil scan of a phantom, with the images that it should show.
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "data/coils.hpp"
 #include "data/phantom.hpp"
@@ -24,11 +25,13 @@ struct SimulationSettings {
   /// a value: no noise.
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;  ///< of the noise
+  std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   bool with_maps = true;   ///< whether the scan has the sensitivity maps of its coils
 };
 
 struct Simulation {
   Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
+  std::vector<Array<Complex<float>>> further_repetitions;  ///< k-space values like those of `scan`, without the first
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out

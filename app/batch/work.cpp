@@ -211,8 +211,8 @@ JobOptionNames job_option_names() {
   for (const auto* option : app.get_options()) {
     const auto name = option->get_name();
     if (name == "--help") continue;
-    const bool shared = name == "--device" || name == "--device-memory-mib" || name == "--threads" ||
-                        name == "--verbose" || name == "--cache";
+    const bool shared = name == "--device" || name == "--device-memory" || name == "--device-memory-mib" ||
+                        name == "--threads" || name == "--verbose" || name == "--cache";
     (shared ? names.of_batch : names.of_scans).insert(name);
   }
   return names;

@@ -37,7 +37,7 @@ TEST_F(CommandLine, an_unknown_option_gets_the_nearest) {
   EXPECT_EQ(refusal("info scan.h5 --device-memory-mbi 4"),
             "fhd: unknown option --device-memory-mbi; see 'fhd info --help'");
   EXPECT_EQ(refusal("recon scan.h5 --device-memory-mbi 4"),
-            "fhd: unknown option --device-memory-mbi; see 'fhd recon --help'")
+            "fhd: unknown option --device-memory-mbi: did you mean --device-memory?")
       << "hidden options are not advertised";
   EXPECT_EQ(refusal("--verson"), "fhd: unknown option --verson: did you mean --version?");
   EXPECT_EQ(refusal("info " + std::string(3000, 'x') + " --" + std::string(3000, 'y')),

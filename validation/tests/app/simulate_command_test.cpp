@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "data/simulate.hpp"
 #include "io/result/results.hpp"
@@ -104,6 +106,36 @@ TEST_F(SimulateCommand, same_options_give_the_same_scan) {
       std::equal(first.kspace.values.begin(), first.kspace.values.end(), third.kspace.values.begin()));
 }
 
+TEST_F(SimulateCommand, repetitions_are_the_same_scan_with_noise_of_their_own) {
+  ASSERT_EQ(simulate("--matrix 16 --coils 2").status, 0);
+  const auto alone = io::open_scan(path("scan.h5"))->read(0, 0);
+  ASSERT_EQ(simulate("--matrix 16 --coils 2 --snr none").status, 0);
+  const auto clean = io::open_scan(path("scan.h5"))->read(0, 0).kspace.values;
+  ASSERT_EQ(simulate("--matrix 16 --coils 2 --repetitions 3").status, 0);
+  const auto file = io::open_scan(path("scan.h5"));
+  ASSERT_EQ(file->summary().repetition_count, 3);
+  std::vector<Array<Complex<float>>> found;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    auto scan = file->read(0, repetition);
+    EXPECT_TRUE(std::equal(scan.trajectory.k.begin(), scan.trajectory.k.end(), alone.trajectory.k.begin()));
+    found.push_back(std::move(scan.kspace.values));
+  }
+  EXPECT_TRUE(std::equal(found[0].begin(), found[0].end(), alone.kspace.values.begin()));
+  // Noise of the same size each, and without correlation: five standard deviations of n products.
+  const auto product = [&](int a, int b) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < clean.size(); ++i) sum += (conj(found[a][i] - clean[i]) * (found[b][i] - clean[i])).re;
+    return sum;
+  };
+  const double size = product(0, 0), five = 5 / std::sqrt(static_cast<double>(clean.size()));
+  ASSERT_GT(size, 0);
+  for (int repetition = 1; repetition < 3; ++repetition) {
+    EXPECT_LE(std::abs(product(repetition, repetition) / size - 1), 2 * five);
+    EXPECT_LE(std::abs(product(0, repetition) / size), five);
+  }
+  EXPECT_LE(std::abs(product(1, 2) / size), five);
+}
+
 TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_and_writes_nothing) {
   for (const char* arguments : {"--coils 0",
                                 "--coils 33",
@@ -133,7 +165,11 @@ TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_an
                                 "--readouts -4",
                                 "--readouts 99999999999",
                                 "--seed -1",
-                                "--seed x"}) {
+                                "--seed x",
+                                "--repetitions 0",
+                                "--repetitions -2",
+                                "--repetitions 65536",
+                                "--repetitions 60000 --matrix 64,64,64 --coils 32"}) {
     const auto output = simulate(arguments);
     EXPECT_EQ(output.status, 2) << arguments << ": " << output.text;
     EXPECT_FALSE(output.text.empty());
