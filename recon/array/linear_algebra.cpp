@@ -25,6 +25,17 @@ struct OpenBlas {
   using Trtri = void(const char* triangle, const char* diagonal, const int* n, Complex<double>* a,
                      const int* lda, int* info);
 
+  using Hetrd = void(const char* triangle, const int* n, Complex<float>* a, const int* lda, float* diagonal,
+                     float* beside, Complex<float>* factors, Complex<float>* work, const int* lwork, int* info);
+  using Sterf = void(const int* n, double* diagonal, double* beside, int* info);
+  using Stemr = void(const char* job, const char* range, const int* n, double* diagonal, double* beside,
+                     const double* least, const double* most, const int* first, const int* last, int* found,
+                     double* w, double* z, const int* ldz, const int* columns, int* support, int* accurately,
+                     double* work, const int* lwork, int* iwork, const int* liwork, int* info);
+  using Unmtr = void(const char* side, const char* triangle, const char* transposed, const int* m, const int* n,
+                     const Complex<float>* a, const int* lda, const Complex<float>* factors, Complex<float>* c,
+                     const int* ldc, Complex<float>* work, const int* lwork, int* info);
+
   void* library = open();
   decltype(&openblas_set_num_threads) set_num_threads =
       function<decltype(&openblas_set_num_threads)>("openblas_set_num_threads");
@@ -35,6 +46,10 @@ struct OpenBlas {
   Heevd<double>* zheevd = function<Heevd<double>*>("zheevd_");
   Potrf* zpotrf = function<Potrf*>("zpotrf_");
   Trtri* ztrtri = function<Trtri*>("ztrtri_");
+  Hetrd* chetrd = function<Hetrd*>("chetrd_");
+  Sterf* dsterf = function<Sterf*>("dsterf_");
+  Stemr* dstemr = function<Stemr*>("dstemr_");
+  Unmtr* cunmtr = function<Unmtr*>("cunmtr_");
 
  private:
   static constexpr const char* name = "libopenblas.so.0";
@@ -69,10 +84,53 @@ void use_threads_for(double multiplications) {
   openblas().set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
 }
 
+/// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared out among
+/// OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache. Of these OpenBLAS takes not
+/// many at a time, of any number of processors.
+template <class Body>
+void for_each_part(std::int64_t columns, std::int64_t most, double multiplications, const Body& body) {
+  constexpr double worth_threads = 1e7;
+  constexpr int most_callers = 16;
+  const int threads = multiplications < worth_threads ? 1 : std::min(omp_get_max_threads(), most_callers);
+  openblas().set_num_threads(1);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int64_t first = 0; first < columns; first += most) body(first, std::min(most, columns - first));
+}
+constexpr std::int64_t few_rows = 64;
+
 int blas_size(std::int64_t n) {
   if (n > std::numeric_limits<int>::max())
     throw Error("matrix", "at most 2^31 - 1 rows and columns", std::to_string(n));
   return static_cast<int>(n);
+}
+
+template <class T>
+void require_finite(const Array<Complex<T>>& matrix) {
+  for (const auto& v : matrix)
+    if (!std::isfinite(v.re) || !std::isfinite(v.im))
+      throw Error("Hermitian matrix", "finite numbers", "NaN or infinity");
+}
+
+void require_success(int info, const char* routine) {
+  if (info != 0)
+    throw Error("Hermitian matrix", "eigenvalues",
+                "LAPACK " + std::string(routine) + " stopped with " + std::to_string(info));
+}
+
+/// Of a real symmetric tridiagonal matrix: the vectors of the `count` largest eigenvalues, ascending columns [n].
+std::vector<double> tridiagonal_eigenvectors(std::vector<double> diagonal, std::vector<double> beside, int count) {
+  const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n, integer_size = 10 * n;
+  std::vector<double> values(diagonal.size()), work(static_cast<std::size_t>(work_size)),
+      vectors(diagonal.size() * static_cast<std::size_t>(count));
+  std::vector<int> support(2 * static_cast<std::size_t>(count)),
+      integers(static_cast<std::size_t>(integer_size));
+  const double unused = 0;
+  int found = 0, accurately = 1, info = 0;
+  openblas().dstemr("V", "I", &n, diagonal.data(), beside.data(), &unused, &unused, &first, &n, &found,
+                    values.data(), vectors.data(), &n, &count, support.data(), &accurately, work.data(),
+                    &work_size, integers.data(), &integer_size, &info);
+  require_success(info, "dstemr");
+  return vectors;
 }
 
 template <class T>
@@ -99,32 +157,76 @@ Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex
                       : from.rank() == 3 ? Shape{rows, from[1], from[2]}
                                          : Shape{rows, from[1], from[2], from[3]});
   if (c.empty() || b.empty()) return c;
-  use_threads_for(static_cast<double>(a.size()) * static_cast<double>(c.size() / rows));
   const Complex<T> one(1), zero(0);
   const int m = blas_size(rows), k = blas_size(from[0]), n = blas_size(c.size() / rows);
-  gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, &one, a.data(), k, b.data(), n, &zero,
-            c.data(), n);
+  const double multiplications = static_cast<double>(a.size()) * n;
+  const auto multiply = [&](std::int64_t first, std::int64_t count) {
+    gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, static_cast<int>(count), k, &one, a.data(), k,
+              b.data() + first, n, &zero, c.data() + first, n);
+  };
+  constexpr std::int64_t part = 2048;
+  if (std::max(m, k) <= few_rows) {
+    for_each_part(n, part, multiplications, multiply);
+  } else {
+    use_threads_for(multiplications);
+    multiply(0, n);
+  }
   return c;
 }
 template Array<Complex<float>> matrix_product(const Array<Complex<float>>&, const Array<Complex<float>>&);
 template Array<Complex<double>> matrix_product(const Array<Complex<double>>&, const Array<Complex<double>>&);
 
+template <class T>
+void multiply_in_place(const Array<Complex<T>>& a, Array<Complex<T>>& b) {
+  require_square(a);
+  if (b.shape().rank() < 1 || a.extent(1) != b.extent(0))
+    throw Error("matrix product", "[n][n] and [n]...", a.shape().text() + " and " + b.shape().text());
+  if (b.empty()) return;
+  const int rows = blas_size(a.extent(0)), columns = blas_size(b.size() / rows);
+  constexpr std::int64_t most = 2048;
+  for_each_part(columns, most, static_cast<double>(a.size()) * columns, [&](std::int64_t first, std::int64_t count) {
+    const Complex<T> one(1), zero(0);
+    const int size = static_cast<int>(count);
+    Array<Complex<T>> product(Shape{rows, count});
+    gemm(T())(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, size, rows, &one, a.data(), rows,
+              b.data() + first, columns, &zero, product.data(), size);
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::copy_n(product.data() + row * count, count, b.data() + row * columns + first);
+  });
+}
+template void multiply_in_place(const Array<Complex<float>>&, Array<Complex<float>>&);
+template void multiply_in_place(const Array<Complex<double>>&, Array<Complex<double>>&);
+
 Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
   if (a.shape().rank() != 2) throw Error("matrix", "[row][column]", a.shape().text());
-  constexpr std::int64_t block = 1024;
-  use_threads_for(static_cast<double>(a.extent(0) * a.extent(0)) *
-                  static_cast<double>(std::min(block, a.extent(1))));
+  constexpr std::int64_t block = 1024, most_parts = 64;
   const std::int64_t columns = a.extent(1);
   const int n = blas_size(a.extent(0)), lda = blas_size(columns);
   Array<Complex<double>> sum(Shape{n, n});
-  Array<Complex<float>> part(Shape{n, n});
-  for (std::int64_t first = 0; first < columns; first += block) {
-    const int used = static_cast<int>(std::min(block, columns - first));
-    openblas().cherk(CblasRowMajor, CblasLower, CblasNoTrans, n, used, 1, a.data() + first, lda, 0,
-                     part.data(), n);
-    for (int row = 0; row < n; ++row)
-      for (int column = 0; column <= row; ++column)
-        sum[std::int64_t{row} * n + column] += Complex<double>(part[std::int64_t{row} * n + column]);
+  /// Adds the lower triangle of columns first ... first + count - 1, a block at a time.
+  const auto add_columns = [&](std::int64_t first, std::int64_t count, Complex<double>* to) {
+    Array<Complex<float>> part(Shape{n, n});
+    const std::int64_t end = first + count;
+    for (; first < end; first += block) {
+      openblas().cherk(CblasRowMajor, CblasLower, CblasNoTrans, n,
+                       static_cast<int>(std::min(block, end - first)), 1, a.data() + first, lda, 0,
+                       part.data(), n);
+      for (std::int64_t row = 0; row < n; ++row)
+        for (std::int64_t i = row * n; i <= row * n + row; ++i) to[i] += Complex<double>(part.data()[i]);
+    }
+  };
+  if (n <= few_rows) {  // parts are the same for any number of threads, and so are the sums
+    const std::int64_t blocks = (columns + block - 1) / block,
+                       in_part = (blocks + most_parts - 1) / most_parts * block;
+    Array<Complex<double>> parts(Shape{most_parts, sum.size()});
+    for_each_part(columns, std::max(in_part, block), static_cast<double>(a.size()) * n,
+                  [&](std::int64_t first, std::int64_t count) {
+                    add_columns(first, count, parts.data() + first / std::max(in_part, block) * sum.size());
+                  });
+    for (std::int64_t i = 0; i < parts.size(); ++i) sum.data()[i % sum.size()] += parts.data()[i];
+  } else {
+    use_threads_for(static_cast<double>(n) * n * static_cast<double>(std::min(block, columns)));
+    add_columns(0, columns, sum.data());
   }
   for (int row = 0; row < n; ++row)
     for (int column = 0; column < row; ++column)
@@ -135,9 +237,7 @@ Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
 template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix) {
   require_square(matrix);
-  for (const auto& v : matrix)
-    if (!std::isfinite(v.re) || !std::isfinite(v.im))
-      throw Error("Hermitian matrix", "finite numbers", "NaN or infinity");
+  require_finite(matrix);
   const int n = blas_size(matrix.extent(0));
   use_threads_for(std::pow(n, 3));
   HermitianEigen<T> eigen{Array<T>(Shape{n}), Array<Complex<T>>(Shape{n, n})};
@@ -156,12 +256,49 @@ HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix) {
   std::vector<int> integers(static_cast<std::size_t>(least_integers));
   heevd(T())("V", "U", &n, matrix.data(), &n, eigen.values.data(), work.data(), &work_size, reals.data(),
              &real_size, integers.data(), &least_integers, &info);
-  if (info != 0)
-    throw Error("Hermitian matrix", "eigenvalues", "LAPACK heevd stopped with " + std::to_string(info));
+  require_success(info, "heevd");
   // Ascending columns of the conjugate matrix -> descending rows, conjugated.
   std::reverse(eigen.values.begin(), eigen.values.end());
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(matrix[(n - 1 - i) * n + j]);
+  return eigen;
+}
+
+HermitianEigen<float> leading_eigenvectors(
+    Array<Complex<float>> matrix, const std::function<std::int64_t(const Array<float>&)>& count_of) {
+  require_square(matrix);
+  require_finite(matrix);
+  const int n = blas_size(matrix.extent(0));
+  HermitianEigen<float> eigen{Array<float>(Shape{n}), {}};
+  if (n == 0) return eigen;
+  use_threads_for(std::pow(n, 3));
+  const auto size = static_cast<std::size_t>(n);
+  constexpr int block = 64;
+  const int work_size = block * n;
+  std::vector<Complex<float>> factors(size), work(static_cast<std::size_t>(work_size));
+  std::vector<float> diagonal(size), beside(size);
+  int info = 0;
+  // Row-major lower triangle = column-major upper triangle, of the conjugate matrix.
+  openblas().chetrd("U", &n, matrix.data(), &n, diagonal.data(), beside.data(), factors.data(), work.data(),
+                    &work_size, &info);
+  require_success(info, "chetrd");
+  const std::vector<double> d(diagonal.begin(), diagonal.end()), e(beside.begin(), beside.end());
+  std::vector<double> values(d), scratch(e);
+  openblas().dsterf(&n, values.data(), scratch.data(), &info);
+  require_success(info, "dsterf");
+  std::transform(values.rbegin(), values.rend(), eigen.values.begin(), [](double v) { return float(v); });
+
+  const int count = static_cast<int>(std::clamp<std::int64_t>(count_of(eigen.values), 0, n));
+  eigen.vectors = Array<Complex<float>>(Shape{count, n});
+  if (count == 0) return eigen;
+  const auto of_tridiagonal = tridiagonal_eigenvectors(d, e, count);
+  for (std::int64_t i = 0; i < eigen.vectors.size(); ++i)  // largest first
+    eigen.vectors.data()[i] = static_cast<float>(
+        of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)]);
+  openblas().cunmtr("L", "U", "N", &n, &count, matrix.data(), &n, factors.data(), eigen.vectors.data(), &n,
+                    work.data(), &work_size, &info);
+  require_success(info, "cunmtr");
+  for (auto& v : eigen.vectors) v = conj(v);
   return eigen;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Dense matrices in host memory, row-major [row][column], by OpenBLAS and its LAPACK. Large ones take as many
 // threads as OpenMP would, of OpenBLAS's own pool: call these functions outside of parallel regions.
+#include <functional>
 #include <optional>
 
 #include "recon/array/array.hpp"
@@ -10,6 +11,10 @@ namespace fhd {
 /// a b, [m][k] times [k][n]...: the further axes of b are those of the result. T is float or double.
 template <class T>
 Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex<T>>& b);
+
+/// b = a b for a square a, [n][n] times [n]...: memory that is used for the first time costs more than the product.
+template <class T>
+void multiply_in_place(const Array<Complex<T>>& a, Array<Complex<T>>& b);
 
 /// sum over columns of a a^H, [rows][columns] -> [rows][rows]. Columns are summed in single precision in
 /// blocks of 1,024 and the blocks in double.
@@ -25,6 +30,13 @@ struct HermitianEigen {
 /// or infinity.
 template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix);
+
+/// All eigenvalues of a Hermitian matrix, largest first, and the eigenvectors [index][component] of as many of the
+/// largest as `count_of` these says. What most of them cost is not spent: LAPACK's reduction to a tridiagonal matrix
+/// (chetrd), its eigenvalues (dsterf), and the vectors of those that are wanted (dstemr, cunmtr). Throws Error when
+/// the matrix holds NaN or infinity.
+HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> matrix,
+                                           const std::function<std::int64_t(const Array<float>&)>& count_of);
 
 /// The inverse of the lower Cholesky factor L of a Hermitian matrix = L L^H, lower triangular; nothing when
 /// the matrix is not positive definite in double precision.

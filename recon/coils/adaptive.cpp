@@ -1,5 +1,6 @@
 // Adaptive combination: Walsh et al., MRM 43:682 (2000).
 #include <cmath>
+#include <vector>
 
 #include "recon/coils/matrix_field.hpp"
 
@@ -15,7 +16,10 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
   const int coils = static_cast<int>(region.kspace.extent(0));
   const auto positions = ball(region.radius);
   const std::int64_t voxels = region.kspace.size() / coils;
-  const Array<Complex<float>> weighted = windowed(region);
+  const Array<Complex<float>> by_coil = windowed(region);
+  std::vector<Complex<float>> weighted;  // [position][coil]
+  for (std::int64_t i = 0; i < voxels; ++i)
+    for (int coil = 0; coil < coils; ++coil) weighted.push_back(by_coil.data()[coil * voxels + i]);
   std::array<int, 3> degree;
   for (int axis = 0; axis < 3; ++axis) degree[axis] = static_cast<int>(std::lround(2 * radius[axis]));
   MatrixField field(coils, degree);
@@ -27,6 +31,7 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
     float taper = 1;
     for (int axis = 0; axis < 3; ++axis)
       taper *= 1 - static_cast<float>(std::abs(difference[axis])) / static_cast<float>(degree[axis] + 1);
+    std::vector<Complex<float>> sums(static_cast<std::size_t>(field.pair_count()));
     for (const Position& q : positions) {
       Position shifted;
       bool inside = true;
@@ -35,13 +40,16 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
         inside = inside && std::abs(shifted[axis]) <= (n[axis] - 1) / 2;
       }
       if (!inside) continue;
-      const std::int64_t from = region.index_of(q), to = region.index_of(shifted);
+      const std::int64_t from = region.index_of(q) * coils, to = region.index_of(shifted) * coils;
+      auto sum = sums.begin();
       for (int c = 0; c < coils; ++c) {
-        const Complex<float> y = taper * weighted.data()[c * voxels + from];
-        for (int d = c; d < coils; ++d)
-          field.at(c, d, difference) += y * conj(weighted.data()[d * voxels + to]);
+        const Complex<float> y = taper * weighted[static_cast<std::size_t>(from + c)];
+        for (int d = c; d < coils; ++d) *sum++ += y * conj(weighted[static_cast<std::size_t>(to + d)]);
       }
     }
+    auto sum = sums.begin();
+    for (int c = 0; c < coils; ++c)
+      for (int d = c; d < coils; ++d) field.at(c, d, difference) = *sum++;
   }
   return field;
 }

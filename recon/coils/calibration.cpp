@@ -24,6 +24,9 @@ constexpr double enough_coverage = 0.9;
 /// Of reference lines, whose holes are not scattered but lie all beyond the outermost line.
 constexpr double enough_reference_coverage = 0.98;
 
+/// Samples that are looked at once, from which on threads share them.
+constexpr std::int64_t worth_threads_to_look = 1 << 17;
+
 /// Cycles/FOV between the radius and the edge of the small matrix: positions near the edge lack neighbours
 /// beyond it.
 constexpr int margin = 4;
@@ -38,15 +41,19 @@ double coverage(const Trajectory& trajectory, const std::array<int, 3>& radius) 
     return row_major({k[0] + radius[0], k[1] + radius[1], k[2] + radius[2]}, extent);
   };
   std::vector<char> hit(std::size_t(row_major({0, 0, extent[2]}, extent)));
+#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
   for (std::int64_t m = 0; m < samples; ++m) {
-    Position k{};
+    const auto at = [&](int axis) { return trajectory.k.data()[axis * samples + m]; };
     bool inside = true;
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto nearest = radius[axis] == 0 ? 0 : std::llround(trajectory.k.data()[axis * samples + m]);
-      inside = inside && std::abs(nearest) <= radius[axis];
-      k[axis] = static_cast<int>(nearest);
-    }
-    if (inside) hit[index_of(k)] = 1;
+    for (int axis = 0; axis < 3; ++axis)
+      inside = inside && (radius[axis] == 0 || std::abs(at(axis)) < radius[axis] + 0.5);
+    if (!inside) continue;
+    Position k{};
+    for (int axis = 0; axis < 3; ++axis)
+      if (radius[axis] != 0) k[axis] = static_cast<int>(std::lround(at(axis)));
+    char& here = hit[index_of(k)];
+#pragma omp atomic write
+    here = 1;
   }
   std::int64_t positions = 0, covered = 0;
   for (const Position& k : ball(radius)) {
@@ -97,12 +104,17 @@ DeterminedRadius determined_radius(const Trajectory& trajectory, const std::arra
 void normalize(Array<Complex<float>>& kspace) {
   const std::int64_t samples = kspace.extent(1);
   float largest = 0;
+  std::int64_t first_not_finite = kspace.size();
+#pragma omp parallel for schedule(static) reduction(max : largest) reduction(min : first_not_finite) \
+    if (kspace.size() >= worth_threads_to_look)
   for (std::int64_t i = 0; i < kspace.size(); ++i) {
     const auto d = kspace.data()[i];
-    if (!std::isfinite(d.re) || !std::isfinite(d.im))
-      throw Error("k-space of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity");
+    if (!std::isfinite(d.re) || !std::isfinite(d.im)) first_not_finite = std::min(first_not_finite, i);
     largest = std::max({largest, std::abs(d.re), std::abs(d.im)});
   }
+  if (first_not_finite < kspace.size())
+    throw Error("k-space of coil " + std::to_string(first_not_finite / samples), "finite numbers",
+                "NaN or infinity");
   if (largest == 0)
     throw Error("sensitivity maps", "signal near the centre of k-space",
                 samples == 0 ? "no sample there" : "zeros",
@@ -171,28 +183,41 @@ WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>
 
 }  // namespace
 
+CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
+                          const Array<Complex<float>>& kspace) {
+  const std::int64_t samples = trajectory.sample_count(), coils = kspace.empty() ? 0 : kspace.extent(0),
+                     count = static_cast<std::int64_t>(indices.size());
+  CentralSamples some{{Array<double>({3, count})}, {}};
+  if (coils > 0) some.kspace = Array<Complex<float>>({coils, count});
+#pragma omp parallel for schedule(static) if (count * (coils + 6) >= worth_threads_to_look)
+  for (std::int64_t row = 0; row < coils + 3; ++row)
+    if (row < 3)
+      for (std::int64_t i = 0; i < count; ++i)
+        some.trajectory.k.data()[row * count + i] = trajectory.k.data()[row * samples + indices[i]];
+    else
+      for (std::int64_t i = 0; i < count; ++i)
+        some.kspace.data()[(row - 3) * count + i] = kspace.data()[(row - 3) * samples + indices[i]];
+  return some;
+}
+
 CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                               std::array<int, 3> matrix_size) {
-  const std::int64_t samples = trajectory.sample_count(), coils = kspace.empty() ? 0 : kspace.extent(0);
+  const std::int64_t samples = trajectory.sample_count();
+  constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
+  const std::int64_t parts = (samples + part - 1) / part;
+  std::vector<std::vector<std::int64_t>> of_part(static_cast<std::size_t>(parts));
+#pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
+  for (std::int64_t i = 0; i < parts; ++i)
+    for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
+      bool is_inside = true;
+      for (int axis = 0; axis < 3; ++axis)
+        is_inside = is_inside && (matrix_size[axis] == 1 ||
+                                  std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+      if (is_inside) of_part[i].push_back(m);
+    }
   std::vector<std::int64_t> inside;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    bool is_inside = true;
-    for (int axis = 0; axis < 3; ++axis)
-      is_inside = is_inside && (matrix_size[axis] == 1 ||
-                                std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
-    if (is_inside) inside.push_back(m);
-  }
-  const auto count = static_cast<std::int64_t>(inside.size());
-  CentralSamples central{{Array<double>({3, count})}, {}};
-  if (coils > 0) central.kspace = Array<Complex<float>>({coils, count});
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t m = inside[i];
-    for (int axis = 0; axis < 3; ++axis)
-      central.trajectory.k.data()[axis * count + i] = trajectory.k.data()[axis * samples + m];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      central.kspace.data()[coil * count + i] = kspace.data()[coil * samples + m];
-  }
-  return central;
+  for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
+  return samples_at(inside, trajectory, kspace);
 }
 
 void centred_fft(Array<Complex<float>>& coils, int sign) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "recon/array/linear_operator.hpp"
 #include "recon/coils/lattice.hpp"
@@ -31,11 +32,15 @@ struct CalibrationRegion {
   }
 };
 
-/// Samples with |k| <= matrix_size / 2 on every axis. `kspace` may be empty: then so are the values.
+/// Some samples of a scan. `kspace` may be empty: then so are the values.
 struct CentralSamples {
   Trajectory trajectory;
   Array<Complex<float>> kspace;
 };
+/// Those of these indices; both arrays in host memory.
+CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
+                          const Array<Complex<float>>& kspace);
+/// Those with |k| <= matrix_size / 2 on every axis.
 CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                               std::array<int, 3> matrix_size);
 

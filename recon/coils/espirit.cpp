@@ -46,12 +46,15 @@ Array<Complex<float>> neighbourhoods_of(const CalibrationRegion& region, const P
 /// Left singular vectors of the neighbourhoods whose singular values, roots of these eigenvalues, stand out
 /// of the noise: columns of [(coil, offset)][rank].
 Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods, double signal_threshold) {
-  const auto eigen = hermitian_eigen(converted<Complex<float>>(sum_of_outer_products(neighbourhoods)));
-  const std::int64_t n = eigen.values.size();
-  const float middle = eigen.values[std::min(n, neighbourhoods.extent(1)) / 2];
-  const double least = std::max(signal_threshold * signal_threshold * eigen.values[0], 4.0 * middle);
-  std::int64_t rank = 0;
-  while (rank < n && eigen.values[rank] > least) ++rank;
+  const std::int64_t n = neighbourhoods.extent(0);
+  const auto rank_of = [&](const Array<float>& values) {
+    const float middle = values[std::min(n, neighbourhoods.extent(1)) / 2];
+    const double least = std::max(signal_threshold * signal_threshold * values[0], 4.0 * middle);
+    return std::find_if(values.begin(), values.end(), [&](float v) { return !(v > least); }) - values.begin();
+  };
+  const auto eigen =
+      leading_eigenvectors(converted<Complex<float>>(sum_of_outer_products(neighbourhoods)), rank_of);
+  const std::int64_t rank = eigen.vectors.extent(0);
   Array<Complex<float>> signal({n, rank});
   for (std::int64_t i = 0; i < rank; ++i)
     for (std::int64_t j = 0; j < n; ++j) signal.data()[j * rank + i] = eigen.vectors.data()[i * n + j];
@@ -64,15 +67,20 @@ MatrixField mean_over_offsets(const Array<Complex<double>>& projector, const Pos
   const auto count = static_cast<std::int64_t>(offsets.size()), n = coils * count;
   const double share = 1.0 / static_cast<double>(count);
   MatrixField field(coils, degree);
-  for (int c = 0; c < coils; ++c)
-    for (int d = c; d < coils; ++d)
-      for (std::int64_t pair = 0; pair < count * count; ++pair) {
-        const std::int64_t a = pair / count, b = pair % count;
-        Position difference;
-        for (int axis = 0; axis < 3; ++axis) difference[axis] = offsets[b][axis] - offsets[a][axis];
-        field.at(c, d, difference) +=
-            Complex<float>(share * projector.data()[(c * count + a) * n + d * count + b]);
-      }
+  // Where h_cd(b - a) lies from h_cd(0): differences of places are places of differences.
+  std::vector<std::int64_t> place;
+  for (const Position& a : offsets) place.push_back(&field.at(0, 0, a) - &field.at(0, 0, {}));
+  const bool worth_threads = n * n >= 1 << 17;
+#pragma omp parallel for schedule(dynamic) if (worth_threads)
+  for (int row = 0; row < coils * coils; ++row) {
+    const int c = row / coils, d = row % coils;
+    if (d < c) continue;
+    Complex<float>* centre = &field.at(c, d, {});
+    for (std::int64_t a = 0; a < count; ++a) {
+      const Complex<double>* from = projector.data() + (c * count + a) * n + d * count;
+      for (std::int64_t b = 0; b < count; ++b) centre[place[b] - place[a]] += Complex<float>(share * from[b]);
+    }
+  }
   return field;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
-#include <numeric>
 #include <vector>
 
 #include "recon/array/linear_algebra.hpp"
@@ -22,22 +22,25 @@ std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
                                             const std::array<int, 3>& matrix_size, double share) {
   const std::int64_t samples = trajectory.sample_count();
   std::vector<double> radius(samples);
-  for (int axis = 0; axis < 3; ++axis) {
-    if (matrix_size[axis] == 1) continue;
-    for (std::int64_t m = 0; m < samples; ++m) {
+  constexpr std::int64_t worth_threads = 1 << 17;
+#pragma omp parallel for schedule(static) if (samples >= worth_threads)
+  for (std::int64_t m = 0; m < samples; ++m)
+    for (int axis = 0; axis < 3; ++axis) {
+      if (matrix_size[axis] == 1) continue;
       const double of_edge = 2 * trajectory.k.data()[axis * samples + m] / matrix_size[axis];
       radius[m] += of_edge * of_edge;
     }
-  }
   const auto count =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(samples)));
-  std::vector<std::int64_t> edge(samples);
-  std::iota(edge.begin(), edge.end(), 0);
-  std::nth_element(edge.begin(), edge.begin() + (count - 1), edge.end(), [&](std::int64_t a, std::int64_t b) {
-    return radius[a] != radius[b] ? radius[a] > radius[b] : a < b;
-  });
-  edge.resize(count);
-  std::sort(edge.begin(), edge.end());
+  std::vector<double> sorted(radius);
+  std::nth_element(sorted.begin(), sorted.begin() + (count - 1), sorted.end(), std::greater<>());
+  const double least = sorted[static_cast<std::size_t>(count - 1)];  // of which the first ones count
+  std::int64_t at_least = count - std::count_if(sorted.begin(), sorted.begin() + count,
+                                                [&](double r) { return r > least; });
+  std::vector<std::int64_t> edge;
+  edge.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t m = 0; m < samples; ++m)
+    if (radius[m] > least || (radius[m] == least && at_least-- > 0)) edge.push_back(m);
   return edge;
 }
 
@@ -70,6 +73,13 @@ Array<Complex<T>> apply_mixing(const Array<Complex<double>>& matrix, const Array
 }
 template Array<Complex<float>> apply_mixing(const Array<Complex<double>>&, const Array<Complex<float>>&);
 template Array<Complex<double>> apply_mixing(const Array<Complex<double>>&, const Array<Complex<double>>&);
+
+template <class T>
+void mix_in_place(const Array<Complex<double>>& matrix, Array<Complex<T>>& values) {
+  multiply_in_place(converted<Complex<T>>(matrix), values);
+}
+template void mix_in_place(const Array<Complex<double>>&, Array<Complex<float>>&);
+template void mix_in_place(const Array<Complex<double>>&, Array<Complex<double>>&);
 
 NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   if (noise.shape().rank() != 2 || noise.empty())

@@ -13,6 +13,10 @@ namespace fhd {
 template <class T>
 Array<Complex<T>> apply_mixing(const Array<Complex<double>>& matrix, const Array<Complex<T>>& values);
 
+/// values = matrix values, where there are as many virtual coils as coils; without another array.
+template <class T>
+void mix_in_place(const Array<Complex<double>>& matrix, Array<Complex<T>>& values);
+
 struct NoiseCovariance {
   Array<Complex<double>> values;  ///< [coil][coil]: the mean of n n^H over samples; its diagonal is E |n|^2
   std::int64_t sample_count = 0;  ///< that it was estimated from

@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/vector_math.hpp"
 #include "recon/pipeline/steps.hpp"
 
 namespace fhd {
@@ -76,9 +80,29 @@ void copy_to_device(Array<Complex<T>>& values, const Context& context) {
     context.journal.stage("copy to the device", [&] { values = values.to(context.device()); });
 }
 
+namespace {
+
+/// Maps that go straight to a GPU and are divided there: a copy in host memory would cost more. Nothing where the unit is
+/// beyond a float.
+std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& values, const Context& context) {
+  const double largest = largest_magnitude(values);
+  if (largest == 0 || std::abs(std::ilogb(largest)) > 100) return std::nullopt;
+  ScaledMaps<float> maps{{}, std::scalbn(1.0, std::ilogb(largest))};
+  context.journal.stage("copy to the device", [&] {
+    maps.values = values.to(context.device());
+    if (maps.unit != 1) scale(maps.values, static_cast<float>(1 / maps.unit));
+  });
+  return maps;
+}
+
+}  // namespace
+
 template <class T>
 ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
   if (!scan.sensitivity_maps) return {};
+  if constexpr (std::is_same_v<T, float>)
+    if (context.device().is_cuda())
+      if (auto maps = scaled_on_device(scan.sensitivity_maps->values, context)) return std::move(*maps);
   ScaledMaps<T> maps{values_of<T>(*scan.sensitivity_maps)};
   maps.unit = divide_by_magnitude(maps.values, SingleProcess());
   if (maps.unit == 0)

@@ -34,13 +34,21 @@ std::string dead_coils(const std::vector<std::int64_t>& live, std::int64_t coils
   return text;
 }
 
+template <class T>
+void mix_values(const Array<Complex<double>>& matrix, Array<Complex<T>>& values) {
+  if (matrix.extent(0) == matrix.extent(1))
+    mix_in_place(matrix, values);
+  else
+    values = apply_mixing(matrix, values);
+}
+
 /// Of k-space or maps: in double where they are held so.
 template <class Held>
 void mix_values(const Array<Complex<double>>& matrix, Held& held) {
   if (held.in_double.empty()) {
-    held.values = apply_mixing(matrix, held.values);
+    mix_values(matrix, held.values);
   } else {
-    held.in_double = apply_mixing(matrix, held.in_double);
+    mix_values(matrix, held.in_double);
     held.values = converted<Complex<float>>(held.in_double);
   }
 }
@@ -49,7 +57,7 @@ void mix_values(const Array<Complex<double>>& matrix, Held& held) {
 void mix(const Array<Complex<double>>& matrix, Scan& scan, Array<Complex<double>>& all) {
   all = all.empty() ? matrix : matrix_product(matrix, all);
   mix_values(matrix, scan.kspace);
-  if (scan.noise) scan.noise = apply_mixing(matrix, *scan.noise);
+  if (scan.noise) mix_values(matrix, *scan.noise);
   if (scan.calibration) mix_values(matrix, scan.calibration->kspace);
   if (scan.sensitivity_maps) mix_values(matrix, *scan.sensitivity_maps);
 }

@@ -148,26 +148,40 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
   return seen;
 }
 
-/// Whether samples near a line of k-space along `axis` through `at` follow each other in steps of about 1, but for a
-/// tenth of the way from -reach to reach.
-bool is_dense_along(int axis, const Position& at, double reach, const Trajectory& trajectory,
-                    const std::array<int, 3>& matrix_size) {
-  constexpr double nearby = 0.75, longest_step = 1.3, most_missing = 0.1;
-  const std::int64_t samples = trajectory.sample_count();
-  const double* k = trajectory.k.data();
-  std::vector<double> places{-reach, reach};
-  for (std::int64_t m = 0; m < samples; ++m) {
-    bool is_near = std::abs(k[axis * samples + m]) < reach;
-    for (int other = 0; other < 3; ++other)
-      is_near = is_near && (other == axis || matrix_size[other] == 1 ||
-                            std::abs(k[other * samples + m] - at[other]) <= nearby);
-    if (is_near) places.push_back(k[axis * samples + m]);
-  }
+/// Whether places follow each other in steps of about 1, but for a tenth of the way from -reach to reach.
+bool are_dense(std::vector<double> places, double reach) {
+  constexpr double longest_step = 1.3, most_missing = 0.1;
+  places.insert(places.end(), {-reach, reach});
   std::sort(places.begin(), places.end());
   double missing = 0;
   for (std::size_t i = 1; i < places.size(); ++i)
     if (const double step = places[i] - places[i - 1]; step > longest_step) missing += step;
   return missing <= most_missing * 2 * reach;
+}
+
+/// Whether the samples near five lines of k-space along `axis` are dense: lines through the plane of `axis` and `other`
+/// at 0, 1/3 and 2/3 of the radius to either side.
+bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, const Trajectory& trajectory,
+                     const std::array<int, 3>& matrix_size) {
+  constexpr double nearby = 0.75;
+  const std::int64_t samples = trajectory.sample_count();
+  const int third = 3 - axis - other;
+  const double *along = trajectory.k.data() + axis * samples, *across = trajectory.k.data() + other * samples,
+               *off_plane = trajectory.k.data() + third * samples;
+  std::array<std::vector<double>, 5> places;
+  const auto reach_of_line = [&](int line) { return radius[axis] * std::sqrt(1 - line * line / 9.0); };
+  for (std::int64_t m = 0; m < samples; ++m) {
+    if (matrix_size[third] != 1 && std::abs(off_plane[m]) > nearby) continue;
+    for (int line = -2; line <= 2; ++line)
+      if (std::abs(along[m]) < reach_of_line(line) &&
+          (matrix_size[other] == 1 || std::abs(across[m] - line * radius[other] / 3) <= nearby))
+        places[static_cast<std::size_t>(line + 2)].push_back(along[m]);
+  }
+  for (int line = -2; line <= 2; ++line)
+    if ((line == 0 || radius[other] != 0) &&
+        !are_dense(std::move(places[static_cast<std::size_t>(line + 2)]), reach_of_line(line)))
+      return false;
+  return true;
 }
 
 /// Whether the samples about the centre determine an image of the field: in a ball, and along lines through it, since
@@ -182,22 +196,16 @@ bool is_dense(const Trajectory& trajectory, const FieldFactors& factors,
     radius[axis] = std::min(least_calibration_radius(field), (field[axis] - 1) / 2);
   for (int axis = 0; axis < 3; ++axis)
     for (int other = 0; other < 3 && factors[axis] != 1; ++other)
-      for (const int third : {-2, -1, 0, 1, 2}) {
-        if (other == axis || (third != 0 && radius[other] == 0)) continue;
-        Position at{};
-        at[other] = third * radius[other] / 3;
-        const double reach = radius[axis] * std::sqrt(1 - third * third / 9.0);
-        if (!is_dense_along(axis, at, reach, scaled, field)) return false;
-      }
+      if (other != axis && !are_lines_dense(axis, other, radius, scaled, field)) return false;
   return true;
 }
 
 /// Of many samples every second, third ... run of samples that follow each other in small steps.
-CentralSamples some_runs(const CentralSamples& centre) {
+std::vector<std::int64_t> some_runs(const Trajectory& centre) {
   constexpr std::int64_t enough = 60'000;
   constexpr double jump = 4;  // cycles/FOV, to the next readout
-  const std::int64_t samples = centre.trajectory.sample_count(), stride = samples / enough + 1;
-  const double* k = centre.trajectory.k.data();
+  const std::int64_t samples = centre.sample_count(), stride = samples / enough + 1;
+  const double* k = centre.k.data();
   std::vector<std::int64_t> kept;
   for (std::int64_t m = 0, run = 0; m < samples; ++m) {
     const std::int64_t before = std::max<std::int64_t>(m - 1, 0);
@@ -206,15 +214,7 @@ CentralSamples some_runs(const CentralSamples& centre) {
       ++run;
     if (run % stride == 0) kept.push_back(m);
   }
-  const auto count = static_cast<std::int64_t>(kept.size()), coils = centre.kspace.extent(0);
-  CentralSamples some{{Array<double>({3, count})}, Array<Complex<float>>({coils, count})};
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto m = kept[static_cast<std::size_t>(i)];
-    for (int axis = 0; axis < 3; ++axis) some.trajectory.k.data()[axis * count + i] = k[axis * samples + m];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      some.kspace.data()[coil * count + i] = centre.kspace.data()[coil * samples + m];
-  }
-  return some;
+  return kept;
 }
 
 /// The samples about the centre that an image of the field is made of, of few coils.
@@ -224,10 +224,10 @@ CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
   for (int axis = 0; axis < 3; ++axis)
     if (width[axis] > 1) width[axis] = static_cast<int>(std::ceil(width[axis] / factors[axis]));
   auto centre = samples_inside(scan.trajectory, scan.kspace.values, width);
-  if (const auto some = some_runs(centre);
-      some.trajectory.sample_count() < centre.trajectory.sample_count() &&
-      is_dense(some.trajectory, factors, scan.geometry.matrix_size))
-    centre = some;
+  if (const auto some = some_runs(centre.trajectory);
+      static_cast<std::int64_t>(some.size()) < centre.trajectory.sample_count() &&
+      is_dense(samples_at(some, centre.trajectory, {}).trajectory, factors, scan.geometry.matrix_size))
+    centre = samples_at(some, centre.trajectory, centre.kspace);
   const std::int64_t most = most_coils(field);
   if (scan.kspace.coil_count() > most && centre.trajectory.sample_count() > 0)
     centre.kspace = apply_mixing(compress_to_count(centre.kspace, most).matrix, centre.kspace);

@@ -1,0 +1,251 @@
+// Sensitivity maps found with the help of a GPU: those of the CPU, the same bits in every run, within the memory that
+// was planned, and without a GPU's memory all the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "data/simulate.hpp"
+#include "recon/coils/maps.hpp"
+#include "recon/coils/matrix_field.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/surroundings.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/gpu.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace fhd {
+namespace {
+
+using data::TrajectoryKind;
+using Maps = Array<Complex<float>>;
+
+struct Case {
+  TrajectoryKind kind;
+  std::array<int, 3> matrix_size;
+  int coils;
+  std::int64_t readouts = 0;
+  std::string text() const {
+    return std::string(data::name_of(kind)) + " " + std::to_string(matrix_size[0]) + "x" +
+           std::to_string(matrix_size[1]) + "x" + std::to_string(matrix_size[2]) + ", " +
+           std::to_string(coils) + " coils";
+  }
+  /// Without maps.
+  Scan scan() const {
+    data::SimulationSettings settings;
+    settings.trajectory.kind = kind;
+    settings.trajectory.matrix_size = matrix_size;
+    settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
+    settings.trajectory.readout_count = readouts;
+    settings.coil_count = coils;
+    Scan made = data::simulate(settings).scan;
+    made.sensitivity_maps.reset();
+    return made;
+  }
+};
+
+/// Odd and even, planes, a thin slab (slice by slice), volumes that are solved on the GPU.
+std::vector<Case> cases() {
+  return {{TrajectoryKind::radial, {64, 64, 1}, 2},
+          {TrajectoryKind::radial, {63, 65, 1}, 5},
+          {TrajectoryKind::radial, {128, 128, 1}, 8},
+          {TrajectoryKind::spiral, {97, 96, 1}, 12},
+          {TrajectoryKind::variable_density_spiral, {96, 96, 1}, 16},
+          {TrajectoryKind::stack_of_stars, {32, 32, 6}, 4},
+          {TrajectoryKind::golden_means_radial_3d, {32, 30, 33}, 5, 900},
+          {TrajectoryKind::golden_means_radial_3d, {40, 40, 40}, 12, 1200},
+          {TrajectoryKind::golden_means_radial_3d, {36, 35, 34}, 1, 900}};
+}
+
+/// |S S^H - S' S'^H| / |S S^H| over all voxels: what an image depends on but for its phase.
+double projector_difference(const Maps& maps, const Maps& other) {
+  const std::int64_t coils = maps.extent(0), voxels = maps.size() / coils;
+  double difference = 0, size = 0;
+  for (std::int64_t p = 0; p < voxels; ++p)
+    for (std::int64_t c = 0; c < coils; ++c)
+      for (std::int64_t d = 0; d < coils; ++d) {
+        const auto product = [&](const Maps& s) {
+          return Complex<double>(s[c * voxels + p]) * conj(Complex<double>(s[d * voxels + p]));
+        };
+        difference += norm(product(maps) - product(other));
+        size += norm(product(maps));
+      }
+  return std::sqrt(difference / size);
+}
+
+/// The same scan with values that are rounded otherwise: maps follow that where there is no signal, and where a group
+/// of voxels is iterated once more or once less.
+Scan rounded_otherwise(Scan scan) {
+  const auto noise = tests::random_values<float>(scan.kspace.values.shape(), 5);
+  for (std::int64_t i = 0; i < noise.size(); ++i) {
+    auto& d = scan.kspace.values[i];
+    d = {d.re * (1 + 3e-7f * noise[i].re), d.im * (1 + 3e-7f * noise[i].im)};
+  }
+  return scan;
+}
+
+template <class Make>
+Maps timed(const char* what, const Make& make) {
+  const auto begin = std::chrono::steady_clock::now();
+  Maps maps = make();
+  std::printf("  %s %.4f s", what,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return maps;
+}
+
+class GpuMaps : public tests::GpuTest {};
+
+/// A field whose matrices are nearly of rank one, and whose Hermitian symmetry is that of h(-D) = h(D)^H.
+MatrixField nearly_rank_one(int coils, std::array<int, 3> degree) {
+  MatrixField field(coils, degree);
+  const auto vector = tests::random_values<float>({coils}, 3);
+  const auto rest = tests::random_values<float>(field.coefficients.shape(), 4);
+  const float small = 0.02f * static_cast<float>(coils) / static_cast<float>(rest.size());
+  for (std::int64_t i = 0; i < rest.size(); ++i) field.coefficients[i] = small * rest[i];
+  for (int c = 0; c < coils; ++c)
+    for (int d = c; d < coils; ++d) field.at(c, d, {0, 0, 0}) += vector[c] * conj(vector[d]);
+  // The diagonal is real: h_cc(-D) = conj h_cc(D).
+  for (int c = 0; c < coils; ++c)
+    for (int z = -degree[2]; z <= degree[2]; ++z)
+      for (int y = -degree[1]; y <= degree[1]; ++y)
+        for (int x = -degree[0]; x <= degree[0]; ++x)
+          field.at(c, c, {-x, -y, -z}) = conj(field.at(c, c, {x, y, z}));
+  for (int c = 0; c < coils; ++c) field.at(c, c, {0, 0, 0}).im = 0;
+  return field;
+}
+
+TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes) {
+  struct Field {
+    int coils;
+    std::array<int, 3> matrix_size, degree;
+  };
+  // 24 coils ask for more than the usual shared memory, 48 and 64 for more than there is.
+  for (const auto& [coils, n, degree] :
+       {Field{1, {33, 17, 1}, {6, 6, 0}}, Field{2, {16, 16, 5}, {4, 4, 4}}, Field{5, {31, 15, 9}, {4, 4, 4}},
+        Field{8, {100, 37, 1}, {6, 6, 0}}, Field{12, {20, 18, 11}, {4, 4, 4}}, Field{16, {47, 33, 1}, {6, 6, 0}},
+        Field{24, {19, 9, 3}, {4, 3, 2}}, Field{48, {33, 5, 1}, {2, 2, 0}}, Field{64, {17, 3, 2}, {2, 1, 1}},
+        Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
+    const auto field = nearly_rank_one(coils, degree);
+    std::vector<Complex<float>> reference;
+    for (const auto& v : tests::random_values<float>({coils}, 6)) reference.push_back(v);
+    // Of arrays of two planes more than the field; every seventh voxel, and a whole row, are not wanted.
+    Array<std::uint8_t> mask({n[2] + 2, n[1], n[0]});
+    for (std::int64_t p = 0; p < mask.size(); ++p) mask[p] = p % 7 != 3 && p / n[0] % n[1] != 2;
+    Maps here({coils, n[2] + 2, n[1], n[0]}), there(here.shape()), again(here.shape());
+    const EigenvectorRequest request{n, mask, reference, 0.01f};
+    dominant_eigenvectors(field, request, 1, Device::cpu(), here);
+    device::reset_peak_memory(Device::cuda());
+    const auto before = device::memory_use(Device::cuda()).used_bytes;
+    dominant_eigenvectors(field, request, 1, Device::cuda(), there);
+    const auto peak = device::memory_use(Device::cuda()).peak_bytes - before;
+    dominant_eigenvectors(field, request, 1, Device::cuda(), again);
+    const std::array<int, 3> terms{2 * degree[0] + 1, 2 * degree[1] + 1, 2 * degree[2] + 1};
+    const double difference =
+                     metrics::relative_l2(converted<Complex<double>>(there), converted<Complex<double>>(here)),
+                 planned = eigenvector_device_bytes(coils, terms, n);
+    std::printf("%d coils, %dx%dx%d: difference %.1e, memory %zu of %.0f bytes\n", coils, n[0], n[1], n[2],
+                difference, peak, planned);
+    ASSERT_GT(metrics::relative_l2(converted<Complex<double>>(here), converted<Complex<double>>(Maps(here.shape()))),
+              0) << "nothing was found";
+    EXPECT_LE(difference, 1e-4) << coils;  // 1e-6 of rounding; some groups of voxels may stop an iteration apart
+    EXPECT_TRUE(tests::identical(there, again)) << coils;
+    EXPECT_LE(static_cast<double>(peak), planned + 1) << coils;
+  }
+}
+
+TEST_F(GpuMaps, span_what_the_cpus_span) {
+  for (const auto& one : cases())
+    for (const auto method : {MapMethod::espirit, MapMethod::adaptive}) {
+      const Scan scan = one.scan();
+      std::printf("%s, %s:", one.text().c_str(), method == MapMethod::espirit ? "espirit" : "adaptive");
+      const auto here = timed("CPU", [&] { return estimate_maps(scan, method).maps.values; });
+      const auto find = [&] { return estimate_maps(scan, method, {}, Device::cuda()).maps.values; };
+      const auto first = timed("GPU, first", find), there = timed("GPU", find);
+      const double rounding =
+                       projector_difference(here, estimate_maps(rounded_otherwise(scan), method).maps.values),
+                   difference = projector_difference(here, there);
+      std::printf(", difference %.1e, of rounding on the CPU %.1e\n", difference, rounding);
+      EXPECT_LE(difference, std::max(1e-4, 3 * rounding)) << one.text();
+      EXPECT_LE(rounding, 1e-3) << "the case proves nothing: " << one.text();
+      EXPECT_TRUE(tests::identical(first, there)) << one.text();
+    }
+}
+
+TEST_F(GpuMaps, give_the_cpus_image) {
+  for (const auto& one : cases()) {
+    if (one.coils == 1) continue;
+    const Scan scan = one.scan();
+    const auto image = [&](const Scan& of, Device device) {
+      Settings settings{LeastSquares{.iterations = 10, .tolerance = 0}};
+      settings.coils.maps = CoilMaps::espirit;
+      return converted<Complex<double>>(reconstruct(of, settings, {device}).image.values);
+    };
+    const auto here = image(scan, Device::cpu());
+    const double difference = metrics::relative_l2(image(scan, Device::cuda()), here),
+                 rounding = metrics::relative_l2(image(rounded_otherwise(scan), Device::cpu()), here);
+    std::printf("%s: difference of images %.1e, of rounding on the CPU %.1e\n", one.text().c_str(), difference,
+                rounding);
+    EXPECT_LE(difference, std::max(1e-4, 3 * rounding)) << one.text();
+  }
+}
+
+TEST_F(GpuMaps, memory_is_within_what_was_planned) {
+  for (const auto& one : cases()) {
+    const Scan scan = one.scan();
+    device::reset_peak_memory(Device::cuda());
+    const auto before = device::memory_use(Device::cuda()).used_bytes;
+    estimate_maps(scan, MapMethod::espirit, {}, Device::cuda());
+    const auto peak = device::memory_use(Device::cuda()).peak_bytes - before;
+    const MapsCost cost = maps_cost(one.matrix_size, scan.kspace.sample_count(), one.coils, MapMethod::espirit,
+                                    true, {}, Device::cuda());
+    std::printf("%s: %zu of %zu bytes\n", one.text().c_str(), peak, cost.device_bytes);
+    EXPECT_LE(peak, cost.device_bytes) << one.text();
+  }
+}
+
+TEST_F(GpuMaps, are_found_on_the_cpu_where_the_memory_is_too_short_which_a_note_says) {
+  const Scan scan = cases()[1].scan();
+  Settings settings;
+  settings.coils.maps = CoilMaps::espirit;
+  const auto prepared = [&](Device device, std::string* note) {
+    Journal journal(device, {});
+    const auto with_maps = prepare_coils(scan, settings, journal, device);
+    for (const auto& said : journal.report.notes)
+      if (said.find("are found on the CPU: ") != std::string::npos) *note = said;
+    return with_maps->sensitivity_maps->values;
+  };
+  std::string note;
+  const auto here = prepared(Device::cpu(), &note);
+  EXPECT_EQ(note, "");
+  device::limit_memory(Device::cuda(), device::memory_use(Device::cuda()).used_bytes + 4096);
+  const auto there = prepared(Device::cuda(), &note);
+  EXPECT_NE(note.find("CUDA device memory"), std::string::npos) << note;
+  EXPECT_TRUE(tests::identical(here, there));
+}
+
+TEST_F(GpuMaps, what_lies_beyond_the_field_of_view_is_what_the_cpu_sees) {
+  for (const double scale : {1.0, 1.4})
+    for (const auto& [kind, n] : {std::pair{TrajectoryKind::golden_radial, std::array{64, 63, 1}},
+                                  std::pair{TrajectoryKind::golden_means_radial_3d, std::array{32, 32, 32}}}) {
+      data::SimulationSettings settings;
+      settings.trajectory.kind = kind;
+      settings.trajectory.matrix_size = n;
+      settings.trajectory.fov_mm = {240, 240, n[2] == 1 ? 5.0 : 240.0};
+      settings.coil_count = 6;
+      settings.object_scale = scale;
+      const Scan scan = data::simulate(settings).scan;
+      const auto told_apart = field_told_apart(scan);
+      const auto here = object_beyond_fov(scan, told_apart),
+                 there = object_beyond_fov(scan, told_apart, Device::cuda());
+      std::printf("%dx%dx%d, scale %.1f: share %.6f and %.6f\n", n[0], n[1], n[2], scale, here.energy_share,
+                  there.energy_share);
+      EXPECT_EQ(here.matrix_size, there.matrix_size);
+      EXPECT_NEAR(here.energy_share, there.energy_share, 1e-4);
+    }
+}
+
+}  // namespace
+}  // namespace fhd
