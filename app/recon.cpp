@@ -174,11 +174,11 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, const Settings& setti
       const std::lock_guard lock(mutex);
       progress.clear();
       for (std::size_t i = 0; i < made.size(); ++i) {
-        if (!planned)
-          fmt::print("planned   {}\n",
-                     engine->cost_text_of(volumes[i].scan, made[i].matrix_size, file.summary().readout_length,
-                                          static_cast<std::int64_t>(total)));
-        planned = true;
+        if (!planned && made[i].sizes) {
+          fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, file.summary().readout_length,
+                                                            static_cast<std::int64_t>(total)));
+          planned = true;
+        }
         results.add(volumes[i].number, std::move(made[i]));
         print_image(results.report(volumes[i].number), volumes[i].number, results, printer);
       }

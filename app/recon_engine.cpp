@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
+#include "recon/array/thread_limit.hpp"
+#include "recon/array/trace.hpp"
 #include "recon/pipeline/surroundings.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -50,6 +53,11 @@ void ReconEngine::make_companion(Device device) {
 }
 
 template <class Work>
+auto ReconEngine::beside(Work work) const {
+  return std::async(execution_.device.is_cuda() ? std::launch::async : std::launch::deferred, std::move(work));
+}
+
+template <class Work>
 auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& on_fallback, const Work& work) {
   try {
     return work();
@@ -67,15 +75,20 @@ auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& o
 ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
                                     const std::function<void(const std::string&)>& on_fallback) {
   ReconResult result;
+  // What only the scan decides, while the GPU works; the CPU does it after its own work.
+  auto warnings = beside([this, &scan] { return warnings_of(scan); });
+  auto sizes = beside([&scan] { return sizes_of(scan); });
   result.reconstruction = with_fallback(on_fallback, [&] { return (*reconstructor_)(scan, progress); });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
-  inspect(scan, report);
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto& warning : warnings.get()) report.warnings.push_back(std::move(warning));
+  report.seconds += seconds_since(begin);
   if (report.verdict) suspect(scan, true, report);
   auto& prepared = result.reconstruction.prepared;
   const Scan& used = prepared ? *prepared : scan;
-  result.matrix_size = used.geometry.matrix_size;
-  report.predicted_stages = predicted_stages(scan, result.matrix_size);
+  result.sizes = on_larger_matrix(sizes.get(), used.geometry.matrix_size);
+  report.predicted_stages = predicted_stages(*result.sizes);
   if (companion_) result.gridded = companion_image(used, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
@@ -106,17 +119,24 @@ std::vector<ReconResult> ReconEngine::series_results(
   const auto preparation = preparation_of(series);
   std::vector<const Scan*> scans;
   for (const auto& volume : volumes) scans.push_back(&volume.scan);
+  std::vector<std::vector<std::string>> warnings(scans.size());
+  auto inspected = beside([&] {
+    for_each_in_parallel(scans.size(), [&](std::size_t v) { warnings[v] = warnings_of(*scans[v]); });
+  });
   auto made = with_fallback(on_fallback,
                             [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
   std::vector<Reconstruction> gridded;
   if (companion_) gridded = companions_of(preparation, scans, progress);
+  inspected.get();
   const bool is_first = series.is_first();
   std::vector<ReconResult> results(made.size());
-#pragma omp parallel for schedule(dynamic) if (made.size() > 1)
-  for (std::size_t v = 0; v < made.size(); ++v) inspect(*scans[v], made[v].report);
+  if (is_first)
+    results.front().sizes =
+        on_larger_matrix(sizes_of(*scans.front()), common_scan(*preparation).geometry.matrix_size);
   for (std::size_t v = 0; v < made.size(); ++v) {
     Report& report = made[v].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
+    report.warnings.insert(report.warnings.end(), warnings[v].begin(), warnings[v].end());
     const bool is_first_volume = is_first && v == 0;
     if (is_first_volume) {  // what was done once
       const Report& once = report_of(*preparation);
@@ -124,7 +144,6 @@ std::vector<ReconResult> ReconEngine::series_results(
       report.seconds += once.seconds;
     }
     if (report.verdict) suspect(*scans[v], is_first_volume, report);
-    results[v].matrix_size = common_scan(*preparation).geometry.matrix_size;
     if (!gridded.empty()) {
       report.stages.push_back({"gridded image", gridded[v].report.seconds});
       report.seconds += gridded[v].report.seconds;
@@ -136,15 +155,15 @@ std::vector<ReconResult> ReconEngine::series_results(
   return results;
 }
 
-/// What the input doctor finds probably wrong becomes a warning.
-void ReconEngine::inspect(const Scan& scan, Report& report) const {
-  const auto begin = std::chrono::steady_clock::now();
+/// What the input doctor finds probably wrong.
+std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
+  const trace::Span span("input doctor", "check");
+  std::vector<std::string> warnings;
   const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
   for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
     if (finding.severity >= Severity::warning)
-      report.warnings.push_back(finding.what +
-                                (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
-  report.seconds += seconds_since(begin);
+      warnings.push_back(finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+  return warnings;
 }
 
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
@@ -196,12 +215,11 @@ std::vector<Reconstruction> ReconEngine::companions_of(const std::shared_ptr<con
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
-std::vector<Stage> ReconEngine::predicted_stages(const Scan& scan,
-                                                 const std::array<int, 3>& matrix_size) const {
+std::vector<Stage> ReconEngine::predicted_stages(const ScanSizes& sizes) const {
   const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
   if (!rates || !host) return {};
   try {
-    return predict(on_larger_matrix(sizes_of(scan), matrix_size), estimate_settings(), *rates, *host).stages;
+    return predict(sizes, estimate_settings(), *rates, *host).stages;
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
     return {};
   }
@@ -212,9 +230,8 @@ EstimateSettings ReconEngine::estimate_settings() const {
           companion_settings_ ? &*companion_settings_ : nullptr};
 }
 
-std::string ReconEngine::cost_text_of(const Scan& scan, const std::array<int, 3>& matrix_size,
-                                      std::int64_t readout_length, std::int64_t images) const {
-  ScanSizes sizes = on_larger_matrix(sizes_of(scan), matrix_size);
+std::string ReconEngine::cost_text_of(ScanSizes sizes, std::int64_t readout_length,
+                                      std::int64_t images) const {
   sizes.readout_length = readout_length;
   EstimateSettings how = estimate_settings();
   how.images = images;

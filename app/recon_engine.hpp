@@ -20,8 +20,8 @@ namespace fhd::app {
 /// A volume, and what is beside it.
 struct ReconResult {
   Reconstruction reconstruction;
-  std::optional<Image> gridded;      ///< the conventional image of the same scan
-  std::array<int, 3> matrix_size{};  ///< on which it was reconstructed, before it was cropped
+  std::optional<Image> gridded;    ///< the conventional image of the same scan
+  std::optional<ScanSizes> sizes;  ///< on the matrix on which it was reconstructed; of a series, of its first volume
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
@@ -40,13 +40,15 @@ class ReconEngine {
                                       const std::function<void(const std::string&)>& on_fallback);
   /// How many volumes of a series are taken together.
   std::int64_t volumes_at_once(SliceSeries& series);
-  /// cost_text of `images` volumes like `scan`, which was reconstructed on the matrix `matrix_size`.
-  std::string cost_text_of(const Scan& scan, const std::array<int, 3>& matrix_size,
-                           std::int64_t readout_length, std::int64_t images) const;
+  /// cost_text of `images` volumes of these sizes.
+  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images) const;
 
  private:
   void make_reconstructors();
   void make_companion(Device device);
+  /// The result of work(), which a thread of its own does where this one leads a GPU.
+  template <class Work>
+  auto beside(Work work) const;
   /// work(), on the CPU where the GPU fails and the user left the choice.
   template <class Work>
   auto with_fallback(const std::function<void(const std::string&)>& on_fallback, const Work& work);
@@ -57,13 +59,12 @@ class ReconEngine {
   std::vector<Reconstruction> companions_of(const std::shared_ptr<const Preparation>& preparation,
                                             const std::vector<const Scan*>& scans, const ProgressCallback& progress);
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
-  void inspect(const Scan& scan, Report& report) const;
+  std::vector<std::string> warnings_of(const Scan& scan) const;
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.
   EstimateSettings estimate_settings() const;
-  /// `matrix_size`: on which the scan was reconstructed.
-  std::vector<Stage> predicted_stages(const Scan& scan, const std::array<int, 3>& matrix_size) const;
+  std::vector<Stage> predicted_stages(const ScanSizes& sizes) const;
 
   Settings settings_;
   std::optional<Settings> companion_settings_;

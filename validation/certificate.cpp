@@ -22,6 +22,8 @@ constexpr double multiply_adds_per_s = 2e8;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.
 constexpr double sine_cost = 12;
 constexpr std::int64_t fewest = 16, most = 256;
+/// Of volumes that the same operators have solved together, each: together they are checked at many places.
+constexpr std::int64_t fewest_of_many = 4;
 
 /// exp(i 2 pi turns); the phase is reduced to half a turn first.
 Value turned(double turns) { return std::polar(1.0, 2 * std::numbers::pi * (turns - std::rint(turns))); }
@@ -66,7 +68,8 @@ class Check {
   explicit Check(const VerifierInput<T>& input)
       : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {
     const double budget_s = std::max(least_certificate_budget_s, 0.05 * e_.elapsed_s);
-    work_ = budget_s * multiply_adds_per_s * omp_get_max_threads();
+    work_ = budget_s * multiply_adds_per_s * omp_get_max_threads() / e_.volume_count;
+    if (e_.volume_count > 1) fewest_ = std::max(fewest_of_many, fewest / e_.volume_count);
     if (!e_.predicted.empty()) work_ /= 2;  // half for F^H, half for F
     choose_voxels();
   }
@@ -131,7 +134,7 @@ class Check {
     const double cost = static_cast<double>(samples_) *
                         (data_sets * static_cast<double>(coils_) + 1 + (e_.field_map ? sine_cost : 0));
     const auto wanted = static_cast<std::int64_t>(
-        std::clamp(work_ / cost, static_cast<double>(fewest), static_cast<double>(most)));
+        std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));
     std::array<std::int64_t, 3> count{1, 1, 1};
     for (bool grown = true; grown;) {
       grown = false;
@@ -259,7 +262,7 @@ class Check {
     const std::int64_t nx = e_.matrix_size[0], ny = e_.matrix_size[1], nz = e_.matrix_size[2];
     const double cost = static_cast<double>(nx * ny * nz) * (2 + (e_.field_map ? sine_cost : 0));
     const auto wanted = static_cast<std::int64_t>(
-        std::clamp(work_ / cost, static_cast<double>(fewest), static_cast<double>(most)));
+        std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));
     const auto chosen = random_indices(samples_, std::min(wanted, samples_), generator_);
     std::vector<std::int64_t> coils;
     for (std::size_t i = 0; i < chosen.size(); ++i)
@@ -308,6 +311,7 @@ class Check {
   const VerifierInput<T>& e_;
   std::int64_t samples_, coils_;
   double work_ = 0;
+  std::int64_t fewest_ = fewest;
   std::mt19937_64 generator_{20081121};
   std::array<std::vector<std::int64_t>, 3> index_;
 };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "recon/array/cufft.hpp"
+#include "recon/array/device_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {
@@ -75,3 +76,11 @@ void check(cufftResult status, std::string_view what) {
 }
 
 }  // namespace fhd::cufft
+
+void fhd::device::cuda::warm_up(Device device) noexcept {
+  try {
+    const CurrentDevice current(device);
+    const cufft::Plan<float> plan({64, 64}, {1, 4096}, {1, 4096}, 1, device);
+  } catch (const std::exception&) {  // whoever needs an FFT will be told
+  }
+}

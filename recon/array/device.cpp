@@ -56,6 +56,11 @@ Description start(Device device) {
     refuse_cuda();
 }
 
+void warm_up(Device device) noexcept {
+  if constexpr (built_with_cuda)
+    if (device.is_cuda()) cuda::warm_up(device);
+}
+
 int multiprocessor_count(Device device) {
   constexpr int of_an_h100 = 132;
   int count = 0;

@@ -26,6 +26,7 @@ namespace cuda {
 Inventory inventory();
 Description start(Device device);
 void synchronize(Device device);
+void warm_up(Device device) noexcept;  ///< cufft.cu
 /// 0 where there is no such device.
 int multiprocessor_count(Device device) noexcept;
 std::size_t free_bytes(Device device);

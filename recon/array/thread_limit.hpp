@@ -3,6 +3,9 @@
 // microsecond cost far more than they save.
 #include <omp.h>
 
+#include <cstddef>
+#include <exception>
+
 namespace fhd {
 
 /// While it lives, OpenMP regions that this thread starts have at most `threads` threads; 0: no limit.
@@ -18,5 +21,25 @@ class ThreadLimit {
  private:
   int before_;
 };
+
+/// work(i) for 0 <= i < count: one alone with all threads, several side by side with a thread each. Throws, when all
+/// have ended, what one of them threw.
+template <class Work>
+void for_each_in_parallel(std::size_t count, const Work& work) {
+  if (count == 1) return work(std::size_t{0});
+  std::exception_ptr failure;
+#pragma omp parallel
+  {
+    const ThreadLimit limit(1);
+#pragma omp for schedule(dynamic)
+    for (std::size_t i = 0; i < count; ++i) try {
+        work(i);
+      } catch (...) {
+#pragma omp critical(fhd_for_each_in_parallel)
+        failure = std::current_exception();
+      }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace fhd

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <exception>
 #include <mutex>
 
 #include "recon/array/thread_limit.hpp"
@@ -71,25 +70,6 @@ struct Found {
   }
 };
 
-/// work(volume) of each: a volume alone with all threads, several with a thread each.
-template <class Work>
-void for_each_volume(std::size_t count, const Work& work) {
-  if (count == 1) return work(std::size_t{0});
-  std::exception_ptr failure;
-#pragma omp parallel
-  {
-    const ThreadLimit limit(1);
-#pragma omp for schedule(dynamic)
-    for (std::size_t volume = 0; volume < count; ++volume) try {
-        work(volume);
-      } catch (...) {
-#pragma omp critical(fhd_verifier_failure)
-        failure = std::current_exception();
-      }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 }  // namespace
 
 template <class T>
@@ -120,11 +100,12 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     input.solver_residual = residuals.back();
     input.iterations = static_cast<int>(residuals.size()) - 1;
     input.elapsed_s = journal.elapsed_s() / static_cast<double>(solution.volumes.size());
+    input.volume_count = static_cast<int>(solution.volumes.size());
   }
   const Verifier& verifier = *context.services.verifier;
   journal.stage("certificate", [&] {
-    for_each_volume(inputs.size(),
-                    [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
+    for_each_in_parallel(inputs.size(),
+                         [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
   });
   std::mutex mutex;
   for (auto& input : inputs) {
@@ -132,8 +113,8 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     if (context.processes().size() == 1) input.encode = encoder(model, operators, context, mutex);
   }
   journal.stage("verdict", [&] {
-    for_each_volume(inputs.size(),
-                    [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
+    for_each_in_parallel(inputs.size(),
+                         [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
   });
 }
 
