@@ -76,6 +76,7 @@ class RecordWriter {
  public:
   RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count);
   void write(const Readout& readout);
+  /// Without it the last of them are not written.
   void close();
 
  private:
