@@ -12,7 +12,7 @@ namespace fhd::io {
 
 struct Compression {
   /// 0: stored as it is. 1: runs of equal bytes and Huffman codes: magnitudes of measured scans become as small as with
-  /// any level or smaller, in a quarter of the time, because their mantissas are noise. 2 ... 9: zlib's levels, which
+  /// any level or smaller, in a third of the time, because their mantissas are noise. 2 ... 9: zlib's levels, which
   /// search for repetitions: a tenth smaller where an image is free of noise.
   int level = 1;
   int threads = 0;  ///< at most; 0: as many as OpenMP uses in the calling thread

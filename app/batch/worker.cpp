@@ -191,6 +191,7 @@ class Queue {
 struct Job {
   std::size_t scan = 0;
   int threads = 1;
+  int writing_threads = 1;  ///< those of the processor that a GPU leaves idle
   double seconds = 0;
   io::Manifest manifest;
   std::unique_ptr<ScanJob> work;
@@ -394,6 +395,7 @@ class WorkerProcess {
           engine.reset();
           engine = std::make_unique<JobEngine>(job.work->settings);
         }
+        if (engine->device.device.is_cuda()) job.writing_threads = job.threads;
         job.work->compute(*engine, progress);
         if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
           throw Error(work_.scans[index].path, "a scan that stays as it is",
@@ -408,9 +410,9 @@ class WorkerProcess {
   // --- Writing
 
   void write_all() {
-    omp_set_num_threads(1);
     while (true) {
       Job job = computed_.pop();
+      omp_set_num_threads(job.writing_threads);
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
             const auto writing = span("write", job.scan);

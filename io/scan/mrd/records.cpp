@@ -148,8 +148,19 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
 }
 
 namespace {
+
+/// HDF5 clears two buffers for every transfer, of 1 MiB each unless told otherwise: longer than reading a readout.
+Handle transfer_properties(const std::string& subject) {
+  Handle properties(H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory");
+  constexpr std::size_t buffer_bytes = 1 << 16;
+  hdf5::check(H5Pset_buffer(properties.get(), buffer_bytes, nullptr, nullptr), subject, "memory");
+  return properties;
+}
+
+constexpr hsize_t records_per_chunk = 64;
 constexpr std::size_t pool_bytes = 8 << 20;
 constexpr std::int64_t most_records = 256;
+
 }  // namespace
 
 void RecordReader::Pool::clear(bool may_grow) {
@@ -177,10 +188,7 @@ void* RecordReader::Pool::take(std::size_t bytes, void* pool) {
 RecordReader::RecordReader(const RecordDataset& records, bool with_values)
     : records_(records), type_((with_values ? records.type_ : records.type_without_values_).get()) {
   const auto& subject = records.subject_;
-  transfer_ = {H5Pcreate(H5P_DATASET_XFER), H5Pclose, subject, "memory"};
-  // HDF5 clears two buffers for every read, of 1 MiB each unless told otherwise: longer than the reading.
-  constexpr std::size_t buffer_bytes = 1 << 16;
-  hdf5::check(H5Pset_buffer(transfer_.get(), buffer_bytes, nullptr, nullptr), subject, "memory");
+  transfer_ = transfer_properties(subject);
   file_space_ = {H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace"};
 }
 
@@ -228,7 +236,7 @@ Readout RecordReader::operator()(std::int64_t number) {
 }
 
 RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count)
-    : subject_(file.subject(records_name(usual_group))) {
+    : subject_(file.subject(records_name(usual_group))), transfer_(transfer_properties(subject_)) {
   file.create_group(usual_group);
   write_header(file, header);
   type_ = record_type(true, subject_);
@@ -238,7 +246,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
   hdf5::check(H5Tpack(packed.get()), subject_, "the ISMRMRD record type");
   // Extendible, as ISMRMRD programs append to their files.
   const hsize_t size = static_cast<hsize_t>(count), unlimited = H5S_UNLIMITED,
-                chunk = std::min<hsize_t>(size, 64);
+                chunk = std::min<hsize_t>(size, records_per_chunk);
   const Handle space(H5Screate_simple(1, &size, &unlimited), H5Sclose, subject_, "valid extents");
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, subject_, "a dataset that can be created");
   hdf5::check(H5Pset_chunk(properties.get(), 1, &chunk), subject_, "a dataset that can be created");
@@ -246,13 +254,36 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
 }
 
 void RecordWriter::write(const Readout& readout) {
-  const Record record{readout.head, list_of(readout.trajectory), list_of(readout.values)};
+  constexpr std::size_t most_numbers = 1 << 20;  // 4 MiB
+  if (waiting_.size() == records_per_chunk || numbers_.size() > most_numbers) flush();
+  waiting_.push_back({readout.head, list_of(readout.trajectory), list_of(readout.values)});
+  for (const auto list : {readout.trajectory, readout.values})
+    numbers_.insert(numbers_.end(), list.begin(), list.end());
+}
+
+void RecordWriter::flush() {
+  const hsize_t count = waiting_.size();
+  if (count == 0) return;
+  float* numbers = numbers_.data();
+  for (auto& record : waiting_)
+    for (auto* list : {&record.trajectory, &record.values}) {
+      list->p = numbers;
+      numbers += list->len;
+    }
   const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a dataspace");
-  select(file_space, next_++, 1, subject_, "a valid readout");
-  const auto memory_space = hdf5::space_of({1}, subject_);
-  hdf5::check(
-      H5Dwrite(dataset_.get(), type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, &record),
-      subject_, "a file that can be written");
+  select(file_space, next_, count, subject_, "a valid readout");
+  const auto memory_space = hdf5::space_of({static_cast<std::int64_t>(count)}, subject_);
+  hdf5::check(H5Dwrite(dataset_.get(), type_.get(), memory_space.get(), file_space.get(), transfer_.get(),
+                       waiting_.data()),
+              subject_, "a file that can be written");
+  next_ += count;
+  waiting_.clear();
+  numbers_.clear();
+}
+
+void RecordWriter::close() {
+  flush();
+  dataset_.close(subject_);
 }
 
 }  // namespace fhd::io::mrd

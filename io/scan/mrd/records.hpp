@@ -71,17 +71,21 @@ class RecordReader {
   std::int64_t first_ = 0;
 };
 
-/// Writes the header, then `count` readouts one by one, with the packed heads of the format (340 bytes).
+/// Writes the header, then `count` readouts, some at a time, with the packed heads of the format (340 bytes).
 class RecordWriter {
  public:
   RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count);
   void write(const Readout& readout);
-  void close() { dataset_.close(subject_); }
+  /// Without it the last of them are not written.
+  void close();
 
  private:
+  void flush();
   std::string subject_;
-  hdf5::Handle type_, dataset_;
+  hdf5::Handle type_, dataset_, transfer_;
   hsize_t next_ = 0;
+  std::vector<Record> waiting_;  ///< whose arrays are in numbers_, one after the other
+  std::vector<float> numbers_;
 };
 
 }  // namespace fhd::io::mrd

@@ -16,7 +16,8 @@ namespace {
 double distance_from_centre(const Readout& readout, std::int64_t sample) {
   const std::size_t axes = readout.head.trajectory_dimensions;
   const float* k = readout.trajectory.data() + static_cast<std::size_t>(sample) * axes;
-  return axes == 1 ? std::abs(double{k[0]}) : std::hypot(double{k[0]}, double{k[1]});
+  if (axes == 1) return std::abs(double{k[0]});
+  return std::sqrt(double{k[0]} * k[0] + double{k[1]} * k[1]);  // squares of floats do not overflow
 }
 
 TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& options, const EncodedSpace& space,

@@ -50,6 +50,7 @@ class Recon : public ProgramTest {
       head.position[2] = static_cast<float>(head.idx.slice);
       writer.write({head, k, values});
     }
+    writer.close();
     file.close();
   }
   int recon(const std::string& arguments) const { return run("recon " + arguments + " --device cpu"); }

@@ -58,6 +58,22 @@ TEST_F(Gzip, is_read_back_whatever_its_length_and_level) {
     }
 }
 
+TEST_F(Gzip, is_read_by_other_programs) {
+  const auto content = content_of(1'000'003);
+  write("x.gz", content, {1, 2});
+  int programs = 0;
+  for (const std::string program : {"gzip -dc",
+                                    "python3 -c 'import gzip, sys; sys.stdout.buffer.write(gzip.open("
+                                    "sys.argv[1]).read())'"}) {
+    const auto name = program.substr(0, program.find(' '));
+    if (std::system((name + " --version > /dev/null 2>&1").c_str()) != 0) continue;
+    ++programs;
+    EXPECT_EQ(std::system((program + " '" + path("x.gz") + "' > '" + path("x") + "'").c_str()), 0) << name;
+    EXPECT_TRUE(bytes_of(path("x")) == content) << name;
+  }
+  if (programs == 0) GTEST_SKIP() << "neither gzip nor Python";
+}
+
 TEST_F(Gzip, is_the_same_whatever_the_number_of_threads) {
   const auto content = content_of(5'000'000);
   for (const int level : {1, 6}) {
