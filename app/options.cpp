@@ -354,6 +354,19 @@ std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() con
   return environment;
 }
 
+DeviceInBackground::DeviceInBackground(const DeviceOption& option, int preferred) {
+  done_ = std::async(std::launch::async, [this, &option, preferred] {
+    ChosenDevice device;
+    try {
+      device = option.choose(preferred);
+      chosen_.set_value(device);
+    } catch (...) {
+      chosen_.set_exception(std::current_exception());
+    }
+    device::warm_up(device.device);
+  });
+}
+
 void print_fallback(const std::string& reason) { print_error("the GPU failed, the CPU goes on: " + reason); }
 
 // --- What a scan file leaves out

@@ -3,6 +3,7 @@
 // out, which of its volumes.
 #include <array>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,6 +90,18 @@ class DeviceOption {
  private:
   std::string device_ = "auto";
   DeviceMemory memory_;
+};
+
+/// A device that is started, and its FFTs opened, beside other work.
+class DeviceInBackground {
+ public:
+  DeviceInBackground(const DeviceOption& option, int preferred);
+  /// As DeviceOption::choose; once.
+  ChosenDevice get() { return chosen_.get_future().get(); }
+
+ private:
+  std::promise<ChosenDevice> chosen_;
+  std::future<void> done_;  ///< its end waits for the thread
 };
 
 /// Says on standard error, in one line, that the CPU goes on where the GPU failed.

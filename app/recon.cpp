@@ -23,6 +23,7 @@
 #include "app/timeline.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
@@ -41,7 +42,7 @@ struct ReconCommand {
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
   /// Of so many threads; 0: all.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(int threads)>;
-  void reconstruct_volumes(io::ScanFile& file, const Settings& settings, const Execution& execution,
+  void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
                            Device device, const MakeEngine& make_engine, ScanResults& results) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
                    SeriesPrinter& printer) const;
@@ -103,14 +104,18 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (first) io::check_writable(*output, inputs, phase);
 
   read_options.precision = settings.precision;
+  // A GPU starts, and the checksum is made, while the file is read.
+  DeviceInBackground starting(device_option, team ? team->local_rank() : 0);
   const auto file = io::open_scan(scan, read_options);
+  const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
-  const std::string sha256 = io::sha256_of(scan);
-  if (first && !force) io::require_replaceable(*output, scan, sha256, phase);
-  ScanResults results(scan, summary, selection, command_line(), sha256);
+  if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
+  ScanResults results(scan, summary, selection, command_line());
+  VolumeReader reader(*file, results.volumes(),
+                      [&](const Scan& volume) { return takes_series(settings, execution, volume); });
 
-  const ChosenDevice device = device_option.choose(team ? team->local_rank() : 0);
+  const ChosenDevice device = starting.get();
   if (!quiet) fmt::print("device    {}\n", device.text);
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   results.set_device(device);
@@ -120,10 +125,11 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
                                          first && !no_gridded_image);
   };
-  reconstruct_volumes(*file, settings, execution, device.device, make_engine, results);
+  reconstruct_volumes(summary, reader, execution, device.device, make_engine, results);
   if (!first) return 0;
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
+  results.set_checksum(checksum.get());
   results.write(*output, phase);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
@@ -142,13 +148,13 @@ int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Exec
   constexpr double small = 1 << 18;  // voxels
   if (volumes < 4 || execution.processes->is_shared() || summary.geometry.voxel_count() > small) return 1;
   const int threads = omp_get_max_threads();
-  if (device.is_cuda()) return std::min(2, threads);
+  if (device.is_cuda()) return std::min(3, threads);
   return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), volumes));
 }
 
-void ReconCommand::reconstruct_volumes(io::ScanFile& file, const Settings& settings, const Execution& execution,
-                                       Device device, const MakeEngine& make_engine,
-                                       ScanResults& results) const {
+void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader,
+                                       const Execution& execution, Device device,
+                                       const MakeEngine& make_engine, ScanResults& results) const {
   ProgressLine progress(quiet);
   std::mutex mutex;  // of what is printed and collected
   const auto on_fallback = [&](const std::string& reason) {
@@ -157,14 +163,12 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, const Settings& setti
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
-  const int engines = engine_count(file.summary(), total, execution, device);
+  const int engines = engine_count(summary, total, execution, device);
   SeriesPrinter printer(total);
   bool planned = quiet || execution.processes->is_shared();
-  VolumeReader reader(file, results.volumes(),
-                      [&](const Scan& volume) { return takes_series(settings, execution, volume); });
   run_side_by_side(engines, [&](const auto& goes_on) {
-    const auto engine = make_engine(engines > 1 ? std::max(1, omp_get_max_threads() / engines) : 0);
-    if (engines > 1) omp_set_num_threads(std::max(1, omp_get_max_threads() / engines));
+    const ThreadLimit share(std::max(1, omp_get_max_threads() / engines));
+    const auto engine = make_engine(omp_get_max_threads());
     const auto at_once = [&](SliceSeries& series) { return engine->volumes_at_once(series); };
     const auto report_progress = engines == 1 ? progress.callback() : ProgressCallback{};
     while (goes_on()) {
@@ -175,7 +179,7 @@ void ReconCommand::reconstruct_volumes(io::ScanFile& file, const Settings& setti
       progress.clear();
       for (std::size_t i = 0; i < made.size(); ++i) {
         if (!planned && made[i].sizes) {
-          fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, file.summary().readout_length,
+          fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, summary.readout_length,
                                                             static_cast<std::int64_t>(total)));
           planned = true;
         }

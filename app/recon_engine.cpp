@@ -251,8 +251,7 @@ double even_step(const std::vector<std::int64_t>& numbers) {
 }  // namespace
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
-                         const VolumeSelection& selection, std::string command_line,
-                         std::string input_sha256) {
+                         const VolumeSelection& selection, std::string command_line) {
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   for (const auto repetition : repetitions)
@@ -261,7 +260,7 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   series_.slice_count = static_cast<std::int64_t>(slices.size());
   gridded_ = series_;  // without images yet
   provenance_ = {
-      program_version, std::move(command_line), path, std::move(input_sha256), utc_now(), {}, {}, repetitions,
+      program_version, std::move(command_line), path, {}, utc_now(), {}, {}, repetitions,
       slices};
   if (!summary.repetition_counters.empty())
     for (const auto i : repetitions)
@@ -273,7 +272,7 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   series_.images.resize(volumes_.size());
   provenance_.reports.resize(volumes_.size());
   for (const auto& [what, piece] : summary.outside_pieces)
-    provenance_.pieces.push_back({what, piece, io::sha256_of(piece)});
+    provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
 }
 
 std::vector<std::string> ScanResults::inputs() const {

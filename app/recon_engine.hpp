@@ -80,7 +80,9 @@ class ScanResults {
  public:
   /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
   ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
-              std::string command_line, std::string input_sha256);
+              std::string command_line);
+  /// Of the scan; before write().
+  void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
   void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }

@@ -37,7 +37,4 @@ class ChecksumInBackground {
   std::shared_future<std::string> result_;
 };
 
-/// checksum_of by its former name.
-inline std::string sha256_of(const std::string& path) { return checksum_of(path); }
-
 }  // namespace fhd::io

@@ -96,7 +96,9 @@ class ScanJob {
           const std::string& input_checksum)
       : settings(std::move(of)),
         file_(io::open_scan(path, settings->options.read_options)),
-        results_(path, file_->summary(), settings->options.selection, command_line, input_checksum) {}
+        results_(path, file_->summary(), settings->options.selection, command_line) {
+    results_.set_checksum(input_checksum);
+  }
   /// What it takes of memory at most, in bytes, until it is written.
   std::uint64_t planned_bytes() const {
     const auto& summary = file_->summary();

@@ -78,7 +78,7 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
 
 std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {
   if (context.device().is_cpu()) return 1;
-  constexpr std::int64_t most = 64;
+  constexpr std::int64_t most = 32;
   constexpr double enough_bytes = 2e9;
   const auto element = static_cast<double>(bytes_of_complex(context.settings.precision)),
              voxels = static_cast<double>(scan.geometry.voxel_count()),

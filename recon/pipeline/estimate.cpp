@@ -359,7 +359,7 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
     out_.host.hold("prior image", roughness->prior->image.values.size() * 4 + voxels_ * 4);
     stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads_ + 3e-8), true);
   }
-  arrays().hold("image, right-hand side and a norm", 2 * image + sizeof(double));
+  arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
   const auto scratch = transform.scratch_bytes(together());
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();

@@ -33,13 +33,19 @@ Image cropped(Array<Complex<T>> full, const Scan& scan) {
     image.geometry.matrix_size[axis] = wanted;
     image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
   }
-  Array<Complex<T>> values(image.geometry.image_shape());
+  Array<Complex<T>> values;
   const auto [nx, ny, nz] = image.geometry.matrix_size;
-  for (std::int64_t z = 0; z < nz; ++z)
-    for (std::int64_t y = 0; y < ny; ++y)
-      for (std::int64_t x = 0; x < nx; ++x)
-        values[(z * ny + y) * nx + x] =
-            full[((z + first[2]) * full.extent(1) + y + first[1]) * full.extent(2) + x + first[0]];
+  if (image.geometry.matrix_size == scan.geometry.matrix_size) {
+    values = std::move(full);
+  } else {
+    values = Array<Complex<T>>(image.geometry.image_shape());
+    const std::int64_t rows = std::int64_t{ny} * nz;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::copy_n(full.data() + ((row / ny + first[2]) * full.extent(1) + row % ny + first[1]) * full.extent(2) +
+                      first[0],
+                  nx, values.data() + row * nx);
+  }
   if constexpr (std::is_same_v<T, float>) {
     image.values = std::move(values);
   } else {
@@ -78,8 +84,12 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
   if (context.device().is_cuda())
     context.journal.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
   Image result = cropped(std::move(image), scan);
-  if (!std::all_of(result.values.begin(), result.values.end(),
-                   [](const auto& v) { return std::isfinite(v.re) && std::isfinite(v.im); }))
+  const auto& values = result.values;
+  bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    finite = finite && std::isfinite(values.data()[i].re) && std::isfinite(values.data()[i].im);
+  if (!finite)
     throw Error("reconstruction", "finite voxels", "NaN or infinity",
                 "use settings.precision = double, or a larger settings.lambda");
   return result;
