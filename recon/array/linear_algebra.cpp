@@ -84,9 +84,9 @@ void use_threads_for(double multiplications) {
   openblas().set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
 }
 
-/// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared out among
-/// OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache. Of these OpenBLAS takes not
-/// many at a time, of any number of processors.
+/// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared
+/// out among OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache. Of these
+/// OpenBLAS takes not many at a time, of any number of processors.
 template <class Body>
 void for_each_part(std::int64_t columns, std::int64_t most, double multiplications, const Body& body) {
   constexpr double worth_threads = 1e7;
@@ -119,7 +119,8 @@ void require_success(int info, const char* routine) {
 
 /// Of a real symmetric tridiagonal matrix: the vectors of the `count` largest eigenvalues, ascending columns [n].
 std::vector<double> tridiagonal_eigenvectors(std::vector<double> diagonal, std::vector<double> beside, int count) {
-  const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n, integer_size = 10 * n;
+  const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n,
+            integer_size = 10 * n;
   std::vector<double> values(diagonal.size()), work(static_cast<std::size_t>(work_size)),
       vectors(diagonal.size() * static_cast<std::size_t>(count));
   std::vector<int> support(2 * static_cast<std::size_t>(count)),
@@ -184,7 +185,8 @@ void multiply_in_place(const Array<Complex<T>>& a, Array<Complex<T>>& b) {
   if (b.empty()) return;
   const int rows = blas_size(a.extent(0)), columns = blas_size(b.size() / rows);
   constexpr std::int64_t most = 2048;
-  for_each_part(columns, most, static_cast<double>(a.size()) * columns, [&](std::int64_t first, std::int64_t count) {
+  const double multiplications = static_cast<double>(a.size()) * columns;
+  for_each_part(columns, most, multiplications, [&](std::int64_t first, std::int64_t count) {
     const Complex<T> one(1), zero(0);
     const int size = static_cast<int>(count);
     Array<Complex<T>> product(Shape{rows, count});

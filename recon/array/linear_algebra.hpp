@@ -12,7 +12,8 @@ namespace fhd {
 template <class T>
 Array<Complex<T>> matrix_product(const Array<Complex<T>>& a, const Array<Complex<T>>& b);
 
-/// b = a b for a square a, [n][n] times [n]...: memory that is used for the first time costs more than the product.
+/// b = a b for a square a, [n][n] times [n]...: memory that is used for the first time costs more than the
+/// product.
 template <class T>
 void multiply_in_place(const Array<Complex<T>>& a, Array<Complex<T>>& b);
 
@@ -32,9 +33,9 @@ template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix);
 
 /// All eigenvalues of a Hermitian matrix, largest first, and the eigenvectors [index][component] of as many of the
-/// largest as `count_of` these says. What most of them cost is not spent: LAPACK's reduction to a tridiagonal matrix
-/// (chetrd), its eigenvalues (dsterf), and the vectors of those that are wanted (dstemr, cunmtr). Throws Error when
-/// the matrix holds NaN or infinity.
+/// largest as `count_of` these says. What most of them cost is not spent: LAPACK's reduction to a tridiagonal
+/// matrix (chetrd), its eigenvalues (dsterf), and the vectors of those that are wanted (dstemr, cunmtr). Throws
+/// Error when the matrix holds NaN or infinity.
 HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> matrix,
                                            const std::function<std::int64_t(const Array<float>&)>& count_of);
 

@@ -122,8 +122,8 @@ void normalize(Array<Complex<float>>& kspace) {
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
 }
 
-/// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each thread
-/// has coils and an operator of its own; a GPU takes one coil after the other.
+/// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each
+/// thread has coils and an operator of its own; a GPU takes one coil after the other.
 Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal, Array<Complex<float>> right_hand_side) {
   constexpr double lambda = 1e-3, tolerance = 1e-3;
   constexpr int iterations = 12, looks_of_gpu = 4;

@@ -95,8 +95,8 @@ bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> mat
 std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
 inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
 
-/// Where calibration_region solves what `device` gridded: on a GPU from so many voxels on that launching kernels is not
-/// all it does; the joint estimation never.
+/// Where calibration_region solves what `device` gridded: on a GPU from so many voxels on that launching kernels
+/// is not all it does; the joint estimation never.
 inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
   constexpr double worth_launching = 1 << 13;
   const bool is_large = double(matrix_size[0]) * matrix_size[1] * matrix_size[2] >= worth_launching;

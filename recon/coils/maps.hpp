@@ -40,9 +40,10 @@ inline int largest_calibration_radius(const MapSettings& settings, const std::ar
 /// its own, cycles/FOV: two neighbourhoods of k-space.
 inline constexpr int least_reference_radius = 4;
 
-/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one, in
-/// host memory. A GPU grids the calibration region, solves for it where it is large, and finds the eigenvectors; the
-/// algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample near its centre.
+/// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one,
+/// in host memory. A GPU grids the calibration region, solves for it where it is large, and finds the
+/// eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample
+/// near its centre.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
                           Device device = Device::cpu(), const ProgressCallback& progress = {});
 

@@ -24,8 +24,10 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
   TransformSizes small;
   small.matrix_size = calibration_matrix(matrix_size, radius);
   small.device = device;
-  // Samples fall into the small matrix in proportion to its width where readouts cross the centre.
-  const double share = std::min(1.0, double(small.matrix_size[0]) / matrix_size[0]), coils = coil_count,
+  // Samples fall into the small matrix in proportion to its width where readouts cross the centre, and to what its
+  // corners hold of them, in all directions.
+  const double corners = small.matrix_size[2] > 1 ? 1.25 : 1.13,
+               share = std::min(1.0, corners * small.matrix_size[0] / matrix_size[0]), coils = coil_count,
                threads = omp_get_max_threads(), voxels = product(small.matrix_size), inside = samples * share;
   small.samples.all = small.samples.x = small.samples.xy = static_cast<std::int64_t>(inside);
   const GriddedCost transform(small, calibration_accuracy, 0, GriddingChoice::of_cpu);

@@ -49,10 +49,10 @@ struct EigenvectorRequest {
   float least;                                 ///< eigenvalue whose vector is wanted
 };
 
-/// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real and not
-/// negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its planes from
-/// `first_plane` on, as many as the field has; 0 where none is wanted, and where the eigenvalue is below `least`. Made
-/// on `device`, and the same on each but for rounding.
+/// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real
+/// and not negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its
+/// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and where the eigenvalue is
+/// below `least`. Made on `device`, and the same on each but for rounding.
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request, std::int64_t first_plane,
                            Device device, Array<Complex<float>>& vectors);
 /// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.

@@ -1,6 +1,6 @@
 #pragma once
-// The CPU and the CUDA side of dominant_eigenvectors (matrix_field.hpp; the latter not in a build without CUDA), and
-// the sizes that the memory of the GPU follows from.
+// The CPU and the CUDA side of dominant_eigenvectors (matrix_field.hpp; the latter not in a build without CUDA),
+// and the sizes that the memory of the GPU follows from.
 #include <array>
 #include <cstdint>
 #include <vector>

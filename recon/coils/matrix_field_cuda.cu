@@ -7,9 +7,9 @@
 //
 // with D = t - degree, of a slab of planes at a time. Then power iteration at every voxel, one thread each.
 //
-// Floor, of c coils, P = c (c + 1) / 2 pairs and t terms an axis: 8 P t operations a voxel for G, and 16 P for each
-// product with it (some five where there is signal); 8 c bytes written a voxel, which on an H200 take 5 us of a
-// million voxels and coils, and as many copied to the host, which take longer than all else.
+// Floor, of c coils, P = c (c + 1) / 2 pairs and t terms an axis: 8 P t operations a voxel for G, and 16 P for
+// each product with it (some five where there is signal); 8 c bytes written a voxel: of a million voxels and one
+// coil 2 us at 4.8 TB/s. As many are copied to the host, which takes longer than all else.
 #include <algorithm>
 #include <vector>
 
@@ -50,8 +50,8 @@ struct Rows {
   std::int64_t rows;
 };
 
-// G of one voxel into work[pair], real parts, then work[pairs + pair], imaginary parts; elements of `work` are a warp
-// apart. A voxel beyond the row (x < 0) has G = 0.
+// G of one voxel into work[pair], real parts, then work[pairs + pair], imaginary parts; elements of `work` are a
+// warp apart. A voxel beyond the row (x < 0) has G = 0.
 __device__ void evaluate_field(const Rows& in, std::int64_t row, int x, float* work) {
   const int pairs = in.coils * (in.coils + 1) / 2;
   const Complex<float>* h = in.values + row * pairs * in.terms;
@@ -143,8 +143,8 @@ __device__ float iterate_voxel(int coils, bool wanted, float least, const VoxelW
   return eigenvalue;
 }
 
-// vectors[coil][voxel of the slab] = v turned by the phase of v^H reference, so that sum_c conj(reference_c) v_c is
-// real; 0 where the mask is 0 or the eigenvalue below `least`.
+// vectors[coil][voxel of the slab] = v turned by the phase of v^H reference, so that sum_c conj(reference_c) v_c
+// is real; 0 where the mask is 0 or the eigenvalue below `least`.
 //
 // A block is one warp, and takes every gridDim.x-th warp of voxels: two groups of 16 neighbours of a row, the last
 // group of a row filled up with nothing. A thread has one voxel, and of the work area (shared memory, or, of many
@@ -232,7 +232,8 @@ class FieldOnDevice {
       scratch_ = Array<float>(Shape{work_.warps_in_scratch(), work_.floats, warp}, device);
   }
 
-  /// Planes z ... z + count - 1 of eigenvectors, [coil][plane][y][x]; `mask` is that of these planes, in host memory.
+  /// Planes z ... z + count - 1 of eigenvectors, [coil][plane][y][x]; `mask` is that of these planes, in host
+  /// memory.
   const Array<Complex<float>>& solve(int z, int count, const std::uint8_t* mask) {
     const std::int64_t rows = std::int64_t{count} * matrix_size_[1], voxels = rows * matrix_size_[0];
     copy_bytes(mask_.data(), mask_.device(), mask, Device::cpu(), static_cast<std::size_t>(voxels));

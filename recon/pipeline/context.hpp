@@ -64,8 +64,8 @@ class Journal {
   std::set<std::string> products_;  ///< used so far
 };
 
-/// work(device), or, where that is a GPU with too little memory, work(CPU): for steps before those that are planned to
-/// fit. The note begins with `what`, a sentence without its end: "the maps are found".
+/// work(device), or, where that is a GPU with too little memory, work(CPU): for steps before those that are
+/// planned to fit. The note begins with `what`, a sentence without its end: "the maps are found".
 template <class Work>
 auto on_device_or_cpu(Device device, Journal& journal, const std::string& what, const Work& work) {
   try {

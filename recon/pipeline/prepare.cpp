@@ -82,8 +82,8 @@ void copy_to_device(Array<Complex<T>>& values, const Context& context) {
 
 namespace {
 
-/// Maps that go straight to a GPU and are divided there: a copy in host memory would cost more. Nothing where the unit is
-/// beyond a float.
+/// Maps that go straight to a GPU and are divided there: a copy in host memory would cost more. Nothing where the
+/// unit is beyond a float.
 std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& values, const Context& context) {
   const double largest = largest_magnitude(values);
   if (largest == 0 || std::abs(std::ilogb(largest)) > 100) return std::nullopt;

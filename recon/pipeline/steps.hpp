@@ -25,9 +25,9 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context);
 /// Coils left out when all their samples are zero, whitened, compressed, maps found, as the settings say; empty
 /// when the scan enters as it is. What was done goes to the settings, stages ("whitening", "coil compression",
 /// "sensitivity maps") and notes of the report. Throws Error when the settings ask for what the scan cannot
-/// give, or when nothing unfolds the image (decide_folding). `device` helps to find maps; all arrays are in host memory.
-/// `mixing` [virtual coil][coil] is what the coils were multiplied by, for further volumes of the scan; empty where they
-/// stay.
+/// give, or when nothing unfolds the image (decide_folding). `device` helps to find maps; all arrays are in host
+/// memory. `mixing` [virtual coil][coil] is what the coils were multiplied by, for further volumes of the scan; empty
+/// where they stay.
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr);
 

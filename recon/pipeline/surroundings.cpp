@@ -159,8 +159,8 @@ bool are_dense(std::vector<double> places, double reach) {
   return missing <= most_missing * 2 * reach;
 }
 
-/// Whether the samples near five lines of k-space along `axis` are dense: lines through the plane of `axis` and `other`
-/// at 0, 1/3 and 2/3 of the radius to either side.
+/// Whether the samples near five lines of k-space along `axis` are dense: lines through the plane of `axis` and
+/// `other` at 0, 1/3 and 2/3 of the radius to either side.
 bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, const Trajectory& trajectory,
                      const std::array<int, 3>& matrix_size) {
   constexpr double nearby = 0.75;

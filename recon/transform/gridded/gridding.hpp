@@ -61,7 +61,8 @@ struct Gridding {
   std::int64_t kernel_points() const { return std::int64_t{points[0]} * points[1] * points[2]; }
 };
 
-/// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding alone.
+/// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding
+/// alone.
 enum class GriddingChoice { fastest, of_cpu };
 
 /// For a relative l2 error of `accuracy`. On the CPU the grid is oversampled by 2, large ones by less; on a
