@@ -88,6 +88,31 @@ Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
   return image;
 }
 
+/// `factor` times the k-space at every position of a trajectory, [coil][sample].
+Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajectory, std::int64_t coil_count,
+                              double factor) {
+  constexpr std::int64_t block = 1024;
+  const std::int64_t sample_count = trajectory.sample_count();
+  const double* k = trajectory.k.data();
+  Array<Complex<float>> samples({coil_count, sample_count});
+#pragma omp parallel
+  {
+    std::vector<Complex<double>> values(coil_count * block);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < sample_count; first += block) {
+      const auto count = std::min(block, sample_count - first);
+      const auto axis = [&](int i) {
+        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
+      };
+      kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
+      for (std::int64_t coil = 0; coil < coil_count; ++coil)
+        for (std::int64_t m = 0; m < count; ++m)
+          samples.data()[coil * sample_count + first + m] = Complex<float>(factor * values[coil * count + m]);
+    }
+  }
+  return samples;
+}
+
 }  // namespace
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
@@ -127,29 +152,9 @@ Simulation simulate(const SimulationSettings& settings) {
   scan.sample_time_s = std::move(design.sample_time_s);
   if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
-  const std::int64_t sample_count = scan.trajectory.sample_count(), coil_count = coils.coil_count();
+  const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  const CoilKSpace coil_kspace(phantom, coils);
-  scan.kspace.values = Array<Complex<float>>({coil_count, sample_count});
-  const double* k = scan.trajectory.k.data();
-  constexpr std::int64_t block = 1024;
-#pragma omp parallel
-  {
-    std::vector<Complex<double>> values(coil_count * block);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < sample_count; first += block) {
-      const auto count = std::min(block, sample_count - first);
-      const auto axis = [&](int i) {
-        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
-      };
-      coil_kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
-      for (std::int64_t coil = 0; coil < coil_count; ++coil)
-        for (std::int64_t m = 0; m < count; ++m)
-          scan.kspace.values.data()[coil * sample_count + first + m] =
-              Complex<float>(voxel_count * values[coil * count + m]);
-    }
-  }
-
+  scan.kspace.values = sampled(CoilKSpace(phantom, coils), scan.trajectory, coil_count, voxel_count);
   const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
                                                       : band_limited_image(phantom, matrix_size);
   simulation.band_limited = as_image(band_limited, scan.geometry);
