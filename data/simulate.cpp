@@ -33,8 +33,8 @@ Image as_image(const Array<T>& values, const Geometry& geometry) {
   return image;
 }
 
-/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an order that
-/// does not depend on the threads.
+/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an
+/// order that does not depend on the threads.
 double mean_signal(const Image& ideal, const CoilArray& coils) {
   const auto& n = ideal.geometry.matrix_size;
   const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
@@ -51,7 +51,9 @@ double mean_signal(const Image& ideal, const CoilArray& coils) {
 #pragma omp for schedule(dynamic, 16)
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto* values = ideal.values.data() + row * nx;
-      const auto in_object = [&](std::int64_t x) { return norm(Complex<double>(values[x])) > 1e-4 * largest; };
+      const auto in_object = [&](std::int64_t x) {
+        return norm(Complex<double>(values[x])) > 1e-4 * largest;
+      };
       std::int64_t first = 0;
       while (first < nx && !in_object(first)) ++first;
       if (first == nx) continue;
@@ -59,7 +61,8 @@ double mean_signal(const Image& ideal, const CoilArray& coils) {
       for (std::int64_t x = first; x < nx; ++x) {
         if (!in_object(x)) continue;
         double square = 0;
-        for (std::int64_t i = x; i < coil_count * nx; i += nx) square += real[i] * real[i] + imaginary[i] * imaginary[i];
+        for (std::int64_t i = x; i < coil_count * nx; i += nx)
+          square += real[i] * real[i] + imaginary[i] * imaginary[i];
         sums[row] += abs(values[x]) * std::sqrt(square);
         ++counts[row];
       }
@@ -165,7 +168,8 @@ Simulation simulate(const SimulationSettings& settings) {
         mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
   }
   // The noise of a repetition follows that of the one before in the stream of its seed.
-  simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1), scan.kspace.values);
+  simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
+                                        scan.kspace.values);
   if (settings.snr) {
     std::int64_t first = 0;
     const auto add = [&](Array<Complex<float>>& values) {
