@@ -101,7 +101,8 @@ int run(const std::vector<Command>& commands) {
   try {
     int status = 0;
     omp_set_num_threads(default_threads());
-    if (const auto note = note_of_bound(threads_of_environment().value_or(1), "OMP_NUM_THREADS"); !note.empty())
+    if (const auto note = note_of_bound(threads_of_environment().value_or(1), "OMP_NUM_THREADS");
+        !note.empty())
       print_error(note);
     for (const auto& command : commands)
       if (command.parser->parsed()) status = command.run();

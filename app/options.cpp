@@ -297,7 +297,8 @@ DeviceMemory parse_device_memory(const std::string& text) {
     for (const auto& [name, bytes] : units)
       if (found == name && number * bytes >= least && number * bytes <= most) return {number * bytes, 0};
   }
-  throw Error("--device-memory", "1MiB or more with its unit (MiB, GiB, TiB, MB, GB, TB), or a share such as 50%",
+  throw Error("--device-memory",
+              "1MiB or more with its unit (MiB, GiB, TiB, MB, GB, TB), or a share such as 50%",
               "'" + text + "'");
 }
 

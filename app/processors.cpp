@@ -91,7 +91,8 @@ std::optional<int> processor_quota(const fs::path& root) {
     if (mount.group != "/" && group->starts_with(mount.group)) group->erase(0, mount.group.size());
     const fs::path top = root / fs::path(mount.folder).relative_path();
     fs::path folder = fs::path(*group).relative_path().lexically_normal();
-    if (folder.begin() != folder.end() && *folder.begin() == "..") folder.clear();  // outside of what is shown
+    if (folder.begin() != folder.end() && *folder.begin() == "..")
+      folder.clear();  // outside of what is shown
     while (true) {
       if (const auto quota = quota_of(top / folder, mount.second_version))
         least = std::min(least.value_or(*quota), *quota);
@@ -130,8 +131,8 @@ int bounded_threads(int asked) { return std::min(asked, 4 * std::max(1, omp_get_
 std::string note_of_bound(int asked, const std::string& who) {
   const int threads = bounded_threads(asked), processors = threads / 4;
   if (threads == asked) return {};
-  return fmt::format("note: {} {}: {} threads, four for each of {} processor{}", who, asked, threads, processors,
-                     processors == 1 ? "" : "s");
+  return fmt::format("note: {} {}: {} threads, four for each of {} processor{}", who, asked, threads,
+                     processors, processors == 1 ? "" : "s");
 }
 
 }  // namespace fhd::app

@@ -1,16 +1,16 @@
 #pragma once
-// How many threads compute: as many as there are processors for this process, not as the machine has. A container or a
-// service is often allotted the time of a few of many processors (a quota of its control group), and more threads
-// than that only wait for each other.
+// How many threads compute: as many as there are processors for this process, not as the machine has. A
+// container or a service is often allotted the time of a few of many processors (a quota of its control
+// group), and more threads than that only wait for each other.
 #include <filesystem>
 #include <optional>
 #include <string>
 
 namespace fhd::app {
 
-/// The processors whose time the control groups of this process allot to it, rounded up, at least 1: the least of its
-/// own group and those above it, of version 2 (cpu.max) and version 1 (cpu.cfs_quota_us). Empty: no quota, or none that
-/// can be read. `root` stands for "/".
+/// The processors whose time the control groups of this process allot to it, rounded up, at least 1: the
+/// least of its own group and those above it, of version 2 (cpu.max) and version 1 (cpu.cfs_quota_us). Empty:
+/// no quota, or none that can be read. `root` stands for "/".
 std::optional<int> processor_quota(const std::filesystem::path& root = "/");
 
 /// Those that this process may run on (its affinity), at most the quota.

@@ -127,7 +127,8 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   row("trajectory",
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
-  if (options.repetitions > 1) row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
+  if (options.repetitions > 1)
+    row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
   row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
   row("coils", fmt::format("{}, sensitivity maps {}", settings.coil_count,
                            options.without_maps ? "left out" : "stored"));
@@ -171,7 +172,8 @@ io::ScanSeries series_of(data::Simulation& simulation) {
   return series;
 }
 
-/// Throws Error when the repetitions, in memory twice while they are written, would not fit into half of what there is.
+/// Throws Error when the repetitions, in memory twice while they are written, would not fit into half of what
+/// there is.
 void require_memory(const Options& options, const data::SimulationSettings& settings) {
   if (options.repetitions == 1) return;
   const auto design = data::design_trajectory(settings.trajectory);
@@ -179,11 +181,14 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
   const double samples = static_cast<double>(design.trajectory.sample_count()), coils = settings.coil_count,
                voxels = settings.with_maps ? 1.0 * n[0] * n[1] * n[2] : 0;
   const double bytes = 16 * coils * (samples + voxels) + 32 * samples;
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (const auto most = static_cast<std::int64_t>(memory / 2 / bytes); options.repetitions > std::max<std::int64_t>(most, 1))
-    throw Error("--repetitions", fmt::format("at most {}, which fit into the memory of this machine", most),
-                std::to_string(options.repetitions),
-                settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (const auto most = static_cast<std::int64_t>(memory / 2 / bytes);
+      options.repetitions > std::max<std::int64_t>(most, 1))
+    throw Error(
+        "--repetitions", fmt::format("at most {}, which fit into the memory of this machine", most),
+        std::to_string(options.repetitions),
+        settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
 }
 
 int run(const Options& options) {

@@ -53,8 +53,8 @@ void write_timeline(const std::string& path, const std::string& process) {
   text += "\n]\n";
   io::write_atomically(path, text.data(), text.size());
   if (recording.dropped > 0)
-    print_error(fmt::format("note: {} of the spans are not in {}, which holds {} of a process at most", recording.dropped,
-                            path, trace::most_events));
+    print_error(fmt::format("note: {} of the spans are not in {}, which holds {} of a process at most",
+                            recording.dropped, path, trace::most_events));
 }
 
 /// FILE.json of the first process, FILE.1.json of the next.
@@ -74,7 +74,8 @@ json timeline_of(const trace::Recording& recording, const std::string& process) 
   };
   json events = json::array();
   events.push_back(name("process_name", 0, process));
-  for (const auto& [thread, text] : recording.thread_names) events.push_back(name("thread_name", thread, text));
+  for (const auto& [thread, text] : recording.thread_names)
+    events.push_back(name("thread_name", thread, text));
   for (const auto& event : recording.events)
     events.push_back({{"ph", "X"},
                       {"name", event.name},

@@ -1,8 +1,8 @@
 #pragma once
-// --trace FILE: what was done when, in the trace event format of Chrome, which https://ui.perfetto.dev opens: a JSON array
-// of complete events (ph "X", ts and dur in us, pid, tid, name, cat) and of names of processes and threads (ph "M").
-// Categories: "command", the whole; "scan", what a batch does with one; "stage", as the report counts them; "device", the same
-// on the GPU (recon/array/trace.hpp says what that means).
+// --trace FILE: what was done when, in the trace event format of Chrome, which https://ui.perfetto.dev opens:
+// a JSON array of complete events (ph "X", ts and dur in us, pid, tid, name, cat) and of names of processes
+// and threads (ph "M"). Categories: "command", the whole; "scan", what a batch does with one; "stage", as the
+// report counts them; "device", the same on the GPU (recon/array/trace.hpp says what that means).
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
@@ -10,9 +10,10 @@
 
 namespace fhd::app {
 
-/// Adds --trace to a command; what it then runs is `run`, recorded where that is asked for. The file appears also when
-/// the command fails. Throws Error before the work when it cannot be written, or when another file has that name;
-/// an earlier timeline is replaced. Of several processes (mpirun) each writes its own: FILE.json, FILE.1.json, ...
+/// Adds --trace to a command; what it then runs is `run`, recorded where that is asked for. The file appears
+/// also when the command fails. Throws Error before the work when it cannot be written, or when another file
+/// has that name; an earlier timeline is replaced. Of several processes (mpirun) each writes its own:
+/// FILE.json, FILE.1.json, ...
 Run with_timeline(CLI::App& app, Run run);
 
 /// The events of a process, as they stand in the file. `process`: its name.

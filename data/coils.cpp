@@ -15,8 +15,8 @@ constexpr int largest_coil_count = 32;
 #define FHD_FOR_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 
 /// sum_i += a b_i, complex numbers in two parts.
-FHD_FOR_PROCESSORS void add_products(std::int64_t count, const Complex<double>& a, const double* b_re, const double* b_im,
-                                     double* sum_re, double* sum_im) {
+FHD_FOR_PROCESSORS void add_products(std::int64_t count, const Complex<double>& a, const double* b_re,
+                                     const double* b_im, double* sum_re, double* sum_im) {
   for (std::int64_t i = 0; i < count; ++i) {
     sum_re[i] += a.re * b_re[i] - a.im * b_im[i];
     sum_im[i] += a.re * b_im[i] + a.im * b_re[i];
@@ -215,9 +215,11 @@ SensitivityMaps CoilArray::maps(std::array<int, 3> matrix_size) const {
   return maps;
 }
 
-MapRows::MapRows(const CoilArray& coils, std::array<int, 3> matrix_size) : coils_(coils), matrix_size_(matrix_size) {
+MapRows::MapRows(const CoilArray& coils, std::array<int, 3> matrix_size)
+    : coils_(coils), matrix_size_(matrix_size) {
   for (const auto& kappa : coils.frequencies()) {
-    if (std::any_of(waves_.begin(), waves_.end(), [&](const Wave& wave) { return wave.kappa_x == kappa[0]; })) continue;
+    if (std::any_of(waves_.begin(), waves_.end(), [&](const Wave& wave) { return wave.kappa_x == kappa[0]; }))
+      continue;
     Wave wave{kappa[0], {}, {}};
     for (int x = 0; x < matrix_size[0]; ++x) {
       const auto e = exponential(1, {kappa[0], 0, 0}, {voxel_position(x, matrix_size[0]), 0, 0});
@@ -260,7 +262,8 @@ void CoilKSpace::values(const Vector3& k, std::span<Complex<double>> result) con
   values({std::span(&k[0], 1), std::span(&k[1], 1), std::span(&k[2], 1)}, result);
 }
 
-void CoilKSpace::values(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> result) const {
+void CoilKSpace::values(const std::array<std::span<const double>, 3>& k,
+                        std::span<Complex<double>> result) const {
   const auto count = static_cast<std::int64_t>(k[0].size());
   for (std::int64_t first = 0; first < count; first += block) {
     const auto from = static_cast<std::size_t>(first),
@@ -270,8 +273,8 @@ void CoilKSpace::values(const std::array<std::span<const double>, 3>& k, std::sp
   }
 }
 
-void CoilKSpace::fill_block(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> result,
-                            std::int64_t stride) const {
+void CoilKSpace::fill_block(const std::array<std::span<const double>, 3>& k,
+                            std::span<Complex<double>> result, std::int64_t stride) const {
   using Numbers = std::array<double, block>;
   const auto& parts = phantom_.parts();
   const auto& frequencies = coils_.frequencies();
@@ -290,11 +293,11 @@ void CoilKSpace::fill_block(const std::array<std::span<const double>, 3>& k, std
       for (std::size_t m = 0; m < count; ++m) at[axis][m] = k[axis][m] - frequencies[j][axis];
     Numbers integral_re{}, integral_im{};
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      phantom_.centred_integrals(i, {std::span(at[0]).first(count), std::span(at[1]).first(count),
-                                     std::span(at[2]).first(count)},
-                                 std::span(shares).first(count));
-      add_shares(length, shifts_[i * frequencies.size() + j], shares.data(), phases[i].data(), integral_re.data(),
-                 integral_im.data());
+      phantom_.centred_integrals(
+          i, {std::span(at[0]).first(count), std::span(at[1]).first(count), std::span(at[2]).first(count)},
+          std::span(shares).first(count));
+      add_shares(length, shifts_[i * frequencies.size() + j], shares.data(), phases[i].data(),
+                 integral_re.data(), integral_im.data());
     }
     for (std::size_t coil = 0; coil < coils; ++coil)
       add_products(length, coils_.coefficients().data()[coil * frequencies.size() + j], integral_re.data(),

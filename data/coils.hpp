@@ -72,7 +72,8 @@ class CoilKSpace {
   /// At no more than `block` positions: values[coil * stride + position].
   void fill_block(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values,
                   std::int64_t stride) const;
-  static constexpr std::int64_t block = 64;  ///< positions at a time, whose intermediate results stay in the cache
+  static constexpr std::int64_t block =
+      64;  ///< positions at a time, whose intermediate results stay in the cache
 
   Phantom phantom_;
   CoilArray coils_;

@@ -20,11 +20,12 @@ Vector3 in_turned_axes(double cosine, double sine, const Vector3& v) {
   return {cosine * v[0] + sine * v[1], cosine * v[1] - sine * v[0], v[2]};
 }
 
-/// Distance from the centre in half axes: at most 1 inside the part, which is turned by an angle of this cosine and
-/// sine.
-double scaled_distance(const PhantomPart& part, int dimensions, double cosine, double sine, const Vector3& r) {
-  const Vector3 d = in_turned_axes(cosine, sine,
-                                   {r[0] - part.centre[0], r[1] - part.centre[1], r[2] - part.centre[2]});
+/// Distance from the centre in half axes: at most 1 inside the part, which is turned by an angle of this
+/// cosine and sine.
+double scaled_distance(const PhantomPart& part, int dimensions, double cosine, double sine,
+                       const Vector3& r) {
+  const Vector3 d =
+      in_turned_axes(cosine, sine, {r[0] - part.centre[0], r[1] - part.centre[1], r[2] - part.centre[2]});
   double sum = 0, largest = 0;
   for (int axis = 0; axis < dimensions; ++axis) {
     const double scaled = d[axis] / part.half_axes[axis];
@@ -71,33 +72,37 @@ struct SineCosine {
   double sine, cosine;
 };
 
-/// sin x and cos x to 1 ulp for |x| < 1e6, free of branches. Reduction to |r| <= pi/4 with pi/2 in three parts, of which
-/// n times the first two are exact (Cody and Waite); the polynomials are those of fdlibm (k_sin.c, k_cos.c).
+/// sin x and cos x to 1 ulp for |x| < 1e6, free of branches. Reduction to |r| <= pi/4 with pi/2 in three
+/// parts, of which n times the first two are exact (Cody and Waite); the polynomials are those of fdlibm
+/// (k_sin.c, k_cos.c).
 [[gnu::always_inline]] inline SineCosine sine_cosine(double x) {
   constexpr double round = 0x1.8p52;  // x + round ends with the nearest whole number
   const double shifted = x * (2 / pi) + round, n = shifted - round;
   const double r = ((x - n * 0x1.921fb544p0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
   const double u = r * r;
   const double sine =
-      r + r * u * (-1.66666666666666324348e-01 +
-                   u * (8.33333333332248946124e-03 +
-                        u * (-1.98412698298579493134e-04 +
-                             u * (2.75573137070700676789e-06 +
-                                  u * (-2.50507602534068634195e-08 + u * 1.58969099521155010221e-10)))));
+      r + r * u *
+              (-1.66666666666666324348e-01 +
+               u * (8.33333333332248946124e-03 +
+                    u * (-1.98412698298579493134e-04 +
+                         u * (2.75573137070700676789e-06 +
+                              u * (-2.50507602534068634195e-08 + u * 1.58969099521155010221e-10)))));
   const double cosine =
       1 - 0.5 * u +
-      u * u * (4.16666666666666019037e-02 +
-               u * (-1.38888888888741095749e-03 +
-                    u * (2.48015872894767294178e-05 +
-                         u * (-2.75573143513906633035e-07 +
-                              u * (2.08757232129817482790e-09 - u * 1.13596475577881948265e-11)))));
+      u * u *
+          (4.16666666666666019037e-02 +
+           u * (-1.38888888888741095749e-03 +
+                u * (2.48015872894767294178e-05 +
+                     u * (-2.75573143513906633035e-07 +
+                          u * (2.08757232129817482790e-09 - u * 1.13596475577881948265e-11)))));
   const auto quarter = std::bit_cast<std::uint64_t>(shifted);
   const bool swapped = quarter & 1;
   const double s = swapped ? cosine : sine, c = swapped ? sine : cosine;
   return {quarter & 2 ? -s : s, (quarter + 1) & 2 ? -c : c};
 }
 
-/// What the transform of a part needs, with 2 pi (half axis) in the rows of its turn: x = matrix k, x_z = depth k_z.
+/// What the transform of a part needs, with 2 pi (half axis) in the rows of its turn: x = matrix k, x_z =
+/// depth k_z.
 struct PartTransform {
   double xx, xy, yx, yy, depth, factor;
 };
@@ -105,7 +110,8 @@ struct PartTransform {
 FHD_FOR_PROCESSORS void ball_transforms(const PartTransform& part, std::int64_t count, const double* kx,
                                         const double* ky, const double* kz, double* shares) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i], z = part.depth * kz[i];
+    const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i],
+                 z = part.depth * kz[i];
     const double u = x * x + y * y + z * z, radius = std::sqrt(u);
     const auto [sine, cosine] = sine_cosine(radius);
     const double far = 3 * (sine - radius * cosine) / (u * radius), near = ball_series(u);
@@ -113,8 +119,8 @@ FHD_FOR_PROCESSORS void ball_transforms(const PartTransform& part, std::int64_t 
   }
 }
 
-FHD_FOR_PROCESSORS void box_transforms(const PartTransform& part, bool three, std::int64_t count, const double* kx,
-                                       const double* ky, const double* kz, double* shares) {
+FHD_FOR_PROCESSORS void box_transforms(const PartTransform& part, bool three, std::int64_t count,
+                                       const double* kx, const double* ky, const double* kz, double* shares) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i],
                  z = three ? part.depth * kz[i] : 0;
@@ -125,10 +131,12 @@ FHD_FOR_PROCESSORS void box_transforms(const PartTransform& part, bool three, st
 }
 
 /// sum += exp(-i 2 pi k . centre) share
-FHD_FOR_PROCESSORS void add_shifted(const Vector3& centre, std::int64_t count, const double* kx, const double* ky,
-                                    const double* kz, const double* shares, Complex<double>* sum) {
+FHD_FOR_PROCESSORS void add_shifted(const Vector3& centre, std::int64_t count, const double* kx,
+                                    const double* ky, const double* kz, const double* shares,
+                                    Complex<double>* sum) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto [sine, cosine] = sine_cosine(2 * pi * (kx[i] * centre[0] + ky[i] * centre[1] + kz[i] * centre[2]));
+    const auto [sine, cosine] =
+        sine_cosine(2 * pi * (kx[i] * centre[0] + ky[i] * centre[1] + kz[i] * centre[2]));
     sum[i].re += shares[i] * cosine;
     sum[i].im -= shares[i] * sine;
   }
@@ -155,7 +163,9 @@ class PartOnLine {
         sine_(std::sin(part.angle_rad)) {}
 
   /// Half the extent along y.
-  double reach_y() const { return std::abs(sine_) * part_.half_axes[0] + std::abs(cosine_) * part_.half_axes[1]; }
+  double reach_y() const {
+    return std::abs(sine_) * part_.half_axes[0] + std::abs(cosine_) * part_.half_axes[1];
+  }
 
   /// The points inside, [first, last), of the line at y, z; which is one run, because parts are convex.
   std::pair<std::int64_t, std::int64_t> inside(double y, double z) const {
@@ -211,8 +221,8 @@ class PartOnLine {
 
 /// Adds a part to the voxels (*, y, z): its intensity times the share of their points that lie inside. `changes`:
 /// scratch of nx + 1 zeros, left so.
-void add_part_to_row(const PhantomPart& part, const PartOnLine& line, const std::array<int, 3>& n, bool three, int y,
-                     int z, std::span<int> changes, double* row) {
+void add_part_to_row(const PhantomPart& part, const PartOnLine& line, const std::array<int, 3>& n, bool three,
+                     int y, int z, std::span<int> changes, double* row) {
   const int points_z = three ? points : 1;
   const auto y_of = [&](int p) { return point_position(std::int64_t{y} * points + p, n[1]); };
   const double half = 0.5 / n[1], middle = static_cast<double>(y - n[1] / 2) / n[1];
@@ -369,7 +379,7 @@ void Phantom::centred_integrals(std::size_t index, const std::array<std::span<co
   const PhantomPart& part = parts_[index];
   const auto [cosine, sine] = turns_[index];
   const double a = 2 * pi * part.half_axes[0], b = 2 * pi * part.half_axes[1], c = 2 * pi * part.half_axes[2];
-  const PartTransform transform{a * cosine,  a * sine, -b * sine,
+  const PartTransform transform{a * cosine, a * sine, -b * sine,
                                 b * cosine, c,        part.intensity * part_size(part, dimensions_)};
   const auto count = static_cast<std::int64_t>(shares.size());
   if (part.form == PhantomPart::Form::box) {
@@ -378,8 +388,9 @@ void Phantom::centred_integrals(std::size_t index, const std::array<std::span<co
     ball_transforms(transform, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
   } else {
     for (std::size_t i = 0; i < shares.size(); ++i)
-      shares[i] = transform.factor * disc_transform(std::hypot(transform.xx * k[0][i] + transform.xy * k[1][i],
-                                                               transform.yx * k[0][i] + transform.yy * k[1][i]));
+      shares[i] =
+          transform.factor * disc_transform(std::hypot(transform.xx * k[0][i] + transform.xy * k[1][i],
+                                                       transform.yx * k[0][i] + transform.yy * k[1][i]));
   }
 }
 
@@ -389,8 +400,8 @@ void Phantom::fourier_integrals(const std::array<std::span<const double>, 3>& k,
   std::fill(values.begin(), values.end(), Complex<double>{});
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     centred_integrals(i, k, shares);
-    add_shifted(parts_[i].centre, static_cast<std::int64_t>(shares.size()), k[0].data(), k[1].data(), k[2].data(),
-                shares.data(), values.data());
+    add_shifted(parts_[i].centre, static_cast<std::int64_t>(shares.size()), k[0].data(), k[1].data(),
+                k[2].data(), shares.data(), values.data());
   }
 }
 
@@ -429,7 +440,8 @@ Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int
   // N, and voxel n at index (n - floor(N/2)) mod N of its DFT.
   const auto wrapped = [](int n, int count) { return n < count / 2 ? n - count / 2 + count : n - count / 2; };
   const auto row_of = [&](int y, int z) {
-    return (std::int64_t{wrapped(z, matrix_size[2])} * matrix_size[1] + wrapped(y, matrix_size[1])) * matrix_size[0];
+    return (std::int64_t{wrapped(z, matrix_size[2])} * matrix_size[1] + wrapped(y, matrix_size[1])) *
+           matrix_size[0];
   };
 #pragma omp parallel
   {

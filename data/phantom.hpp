@@ -54,9 +54,10 @@ class Phantom {
   /// P(k).
   Complex<double> fourier_integral(const Vector3& k) const;
   /// The same at many positions, whose axes are as many numbers as there are `values`.
-  void fourier_integrals(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values) const;
-  /// The share of part `part` in P(k), were its centre at 0: a real number. Of many positions at a time, `shares` as
-  /// many as each axis of `k` has.
+  void fourier_integrals(const std::array<std::span<const double>, 3>& k,
+                         std::span<Complex<double>> values) const;
+  /// The share of part `part` in P(k), were its centre at 0: a real number. Of many positions at a time,
+  /// `shares` as many as each axis of `k` has.
   void centred_integrals(std::size_t part, const std::array<std::span<const double>, 3>& k,
                          std::span<double> shares) const;
 

@@ -33,8 +33,8 @@ Image as_image(const Array<T>& values, const Geometry& geometry) {
   return image;
 }
 
-/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an order that
-/// does not depend on the threads.
+/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an
+/// order that does not depend on the threads.
 double mean_signal(const Image& ideal, const CoilArray& coils) {
   const auto& n = ideal.geometry.matrix_size;
   const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
@@ -51,7 +51,9 @@ double mean_signal(const Image& ideal, const CoilArray& coils) {
 #pragma omp for schedule(dynamic, 16)
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto* values = ideal.values.data() + row * nx;
-      const auto in_object = [&](std::int64_t x) { return norm(Complex<double>(values[x])) > 1e-4 * largest; };
+      const auto in_object = [&](std::int64_t x) {
+        return norm(Complex<double>(values[x])) > 1e-4 * largest;
+      };
       std::int64_t first = 0;
       while (first < nx && !in_object(first)) ++first;
       if (first == nx) continue;
@@ -59,7 +61,8 @@ double mean_signal(const Image& ideal, const CoilArray& coils) {
       for (std::int64_t x = first; x < nx; ++x) {
         if (!in_object(x)) continue;
         double square = 0;
-        for (std::int64_t i = x; i < coil_count * nx; i += nx) square += real[i] * real[i] + imaginary[i] * imaginary[i];
+        for (std::int64_t i = x; i < coil_count * nx; i += nx)
+          square += real[i] * real[i] + imaginary[i] * imaginary[i];
         sums[row] += abs(values[x]) * std::sqrt(square);
         ++counts[row];
       }
@@ -86,6 +89,31 @@ Array<Complex<double>> band_limited_beyond_fov(const Phantom& phantom,
       std::copy_n(whole.data() + (std::int64_t{z + first[2]} * twice[1] + y + first[1]) * twice[0] + first[0],
                   nx, image.data() + (std::int64_t{z} * ny + y) * nx);
   return image;
+}
+
+/// `factor` times the k-space at every position of a trajectory, [coil][sample].
+Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajectory, std::int64_t coil_count,
+                              double factor) {
+  constexpr std::int64_t block = 1024;
+  const std::int64_t sample_count = trajectory.sample_count();
+  const double* k = trajectory.k.data();
+  Array<Complex<float>> samples({coil_count, sample_count});
+#pragma omp parallel
+  {
+    std::vector<Complex<double>> values(coil_count * block);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < sample_count; first += block) {
+      const auto count = std::min(block, sample_count - first);
+      const auto axis = [&](int i) {
+        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
+      };
+      kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
+      for (std::int64_t coil = 0; coil < coil_count; ++coil)
+        for (std::int64_t m = 0; m < count; ++m)
+          samples.data()[coil * sample_count + first + m] = Complex<float>(factor * values[coil * count + m]);
+    }
+  }
+  return samples;
 }
 
 }  // namespace
@@ -127,29 +155,9 @@ Simulation simulate(const SimulationSettings& settings) {
   scan.sample_time_s = std::move(design.sample_time_s);
   if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
-  const std::int64_t sample_count = scan.trajectory.sample_count(), coil_count = coils.coil_count();
+  const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  const CoilKSpace coil_kspace(phantom, coils);
-  scan.kspace.values = Array<Complex<float>>({coil_count, sample_count});
-  const double* k = scan.trajectory.k.data();
-  constexpr std::int64_t block = 1024;
-#pragma omp parallel
-  {
-    std::vector<Complex<double>> values(coil_count * block);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < sample_count; first += block) {
-      const auto count = std::min(block, sample_count - first);
-      const auto axis = [&](int i) {
-        return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
-      };
-      coil_kspace.values({axis(0), axis(1), axis(2)}, std::span(values).first(coil_count * count));
-      for (std::int64_t coil = 0; coil < coil_count; ++coil)
-        for (std::int64_t m = 0; m < count; ++m)
-          scan.kspace.values.data()[coil * sample_count + first + m] =
-              Complex<float>(voxel_count * values[coil * count + m]);
-    }
-  }
-
+  scan.kspace.values = sampled(CoilKSpace(phantom, coils), scan.trajectory, coil_count, voxel_count);
   const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
                                                       : band_limited_image(phantom, matrix_size);
   simulation.band_limited = as_image(band_limited, scan.geometry);
@@ -160,7 +168,8 @@ Simulation simulate(const SimulationSettings& settings) {
         mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
   }
   // The noise of a repetition follows that of the one before in the stream of its seed.
-  simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1), scan.kspace.values);
+  simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
+                                        scan.kspace.values);
   if (settings.snr) {
     std::int64_t first = 0;
     const auto add = [&](Array<Complex<float>>& values) {

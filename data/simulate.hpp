@@ -26,12 +26,13 @@ struct SimulationSettings {
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;  ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
-  bool with_maps = true;   ///< whether the scan has the sensitivity maps of its coils
+  bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
 };
 
 struct Simulation {
   Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
-  std::vector<Array<Complex<float>>> further_repetitions;  ///< k-space values like those of `scan`, without the first
+  std::vector<Array<Complex<float>>>
+      further_repetitions;  ///< k-space values like those of `scan`, without the first
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out
@@ -44,9 +45,9 @@ struct Simulation {
 /// voxels so small that the sum is the integral. Throws Error when the settings contradict each other.
 Simulation simulate(const SimulationSettings& settings);
 
-/// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the values `first`, `first` + 1,
-/// ... of a seed, which are the same whatever the number of threads: a counter-based generator (SplitMix64: Steele et
-/// al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+/// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the values `first`,
+/// `first` + 1, ... of a seed, which are the same whatever the number of threads: a counter-based generator
+/// (SplitMix64: Steele et al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
                std::int64_t first = 0);
 

@@ -1,5 +1,6 @@
 // fhd batch: many scans, one command, nothing lost.
 #include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -100,7 +101,7 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, std::size_t scan_count) con
   BatchLimits limits;
   const auto* option = app->get_option("--threads");
   const int given = option->count() > 0 ? option->as<int>() : 0;
-  limits.threads = given > 0                 ? bounded_threads(given)
+  limits.threads = given > 0                  ? bounded_threads(given)
                    : threads_of_environment() ? default_threads()
                                               : std::max(1, usable_processors() / ranks.here());
   const int wanted = at_once > 0 ? at_once : ranks.gpu_in_use() ? 1 : limits.threads;

@@ -8,7 +8,8 @@ namespace fhd::trace {
 namespace {
 
 double now_us() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// A moment that both clocks know: that of the host, and that of a device.

@@ -1,6 +1,6 @@
 #pragma once
-// A timeline of what was done when, for a viewer: spans with a name, on the thread (or GPU) that did them. While nobody
-// records, a span costs one relaxed load.
+// A timeline of what was done when, for a viewer: spans with a name, on the thread (or GPU) that did them.
+// While nobody records, a span costs one relaxed load.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -63,9 +63,10 @@ class Span {
   const char* category_ = "";
 };
 
-/// What a GPU's default stream was given between the construction and end(): from the moment the device came to it to
-/// the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the device waits for
-/// the host, are part of it: it is no measure of how busy its processors were. Nothing for the CPU.
+/// What a GPU's default stream was given between the construction and end(): from the moment the device came
+/// to it to the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the
+/// device waits for the host, are part of it: it is no measure of how busy its processors were. Nothing for
+/// the CPU.
 class DeviceSpan {
  public:
   DeviceSpan(Device device, std::string_view name);

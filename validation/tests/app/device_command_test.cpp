@@ -50,15 +50,19 @@ TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
 }
 
 TEST_F(DeviceCommand, memory_of_a_gpu_has_a_unit_or_is_a_share) {
-  for (const char* size : {"", "8", "GiB", "8gib", "-8GiB", "0GiB", "nanGiB", "infGiB", "1e300GiB", "0%", "101%",
-                           "1kB", "8GiB x", "8  GiB"}) {
+  for (const char* size : {"", "8", "GiB", "8gib", "-8GiB", "0GiB", "nanGiB", "infGiB", "1e300GiB", "0%",
+                           "101%", "1kB", "8GiB x", "8  GiB"}) {
     EXPECT_EQ(run("recon " + path("scan.h5") + " --device-memory '" + size + "'"), 2) << size;
-    EXPECT_NE(text("err").find("--device-memory: expected 1MiB or more with its unit"), std::string::npos) << text("err");
+    EXPECT_NE(text("err").find("--device-memory: expected 1MiB or more with its unit"), std::string::npos)
+        << text("err");
   }
   for (const char* size : {"8GiB", "500MiB", "50%", "1.5 TB", "100 %"})
-    EXPECT_EQ(run("recon " + path("scan.h5") + " --quiet --force --device-memory '" + size + "' -o " + path("sized")), 0)
+    EXPECT_EQ(run("recon " + path("scan.h5") + " --quiet --force --device-memory '" + size + "' -o " +
+                  path("sized")),
+              0)
         << size << ": " << text("err");
-  EXPECT_EQ(run("recon " + path("scan.h5") + " --quiet --force --device-memory-mib 4 -o " + path("sized")), 0);
+  EXPECT_EQ(run("recon " + path("scan.h5") + " --quiet --force --device-memory-mib 4 -o " + path("sized")),
+            0);
 }
 
 TEST_F(DeviceCommand, the_ladder_of_kernels_wants_a_gpu) {

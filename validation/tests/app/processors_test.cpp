@@ -27,24 +27,35 @@ class ProcessorQuota : public tests::ScratchTest {
     write("proc/self/cgroup", "0::" + group + "\n");
     write("proc/self/mountinfo",
           "22 1 0:20 / /proc rw shared:5 - proc proc rw\n"
-          "31 24 0:27 " + mounted + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+          "31 24 0:27 " +
+              mounted + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
   }
   void first_version(const std::string& group, const std::string& mounted = "/") const {
     write("proc/self/cgroup", "7:memory:/other\n4:cpu,cpuacct:" + group + "\n0::/\n");
     write("proc/self/mountinfo",
           "36 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-          "37 32 0:32 " + mounted + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+          "37 32 0:32 " +
+              mounted + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
   }
   std::optional<int> quota() const { return processor_quota(folder()); }
 };
 
 TEST_F(ProcessorQuota, is_the_time_over_the_period_rounded_up_and_at_least_one) {
   second_version("/");
-  const std::pair<const char*, std::optional<int>> quotas[] = {
-      {"200000 100000\n", 2}, {"150000 100000\n", 2}, {"100001 100000", 2}, {"1000 100000\n", 1},
-      {"50000 10000\n", 5},   {"max 100000\n", {}},   {"", {}},             {"100000", {}},
-      {"100000 0\n", {}},     {"0 100000\n", {}},     {"-1 100000\n", {}},  {"many of them\n", {}},
-      {"9223372036854775807 1\n", 1000000},           {"99999999999999999999 1\n", {}}};
+  const std::pair<const char*, std::optional<int>> quotas[] = {{"200000 100000\n", 2},
+                                                               {"150000 100000\n", 2},
+                                                               {"100001 100000", 2},
+                                                               {"1000 100000\n", 1},
+                                                               {"50000 10000\n", 5},
+                                                               {"max 100000\n", {}},
+                                                               {"", {}},
+                                                               {"100000", {}},
+                                                               {"100000 0\n", {}},
+                                                               {"0 100000\n", {}},
+                                                               {"-1 100000\n", {}},
+                                                               {"many of them\n", {}},
+                                                               {"9223372036854775807 1\n", 1000000},
+                                                               {"99999999999999999999 1\n", {}}};
   for (const auto& [text, expected] : quotas) {
     write("sys/fs/cgroup/cpu.max", text);
     EXPECT_EQ(quota(), expected) << text;
@@ -91,7 +102,8 @@ class ThreadsOfCommands : public tests::ProgramTest {
  protected:
   /// What it prints, with these words before it and after it.
   std::string plan(const std::string& before, const std::string& after) const {
-    if (!fs::exists(folder() / "scan.h5") && run("simulate -o scan --matrix 16 --coils 1 > /dev/null") != 0) return "";
+    if (!fs::exists(folder() / "scan.h5") && run("simulate -o scan --matrix 16 --coils 1 > /dev/null") != 0)
+      return "";
     run_command(before + " '" + program() + "' plan scan.h5 " + after);
     return text("out");
   }
@@ -99,7 +111,8 @@ class ThreadsOfCommands : public tests::ProgramTest {
 
 TEST_F(ThreadsOfCommands, are_those_of_the_environment_and_of_the_option) {
   EXPECT_NE(plan("OMP_NUM_THREADS=1", "").find("CPU, 1 thread\n"), std::string::npos) << text("out");
-  EXPECT_NE(plan("OMP_NUM_THREADS=1", "--threads 2").find("CPU, 2 threads"), std::string::npos) << text("out");
+  EXPECT_NE(plan("OMP_NUM_THREADS=1", "--threads 2").find("CPU, 2 threads"), std::string::npos)
+      << text("out");
 }
 
 TEST_F(ThreadsOfCommands, are_bounded_with_a_note) {

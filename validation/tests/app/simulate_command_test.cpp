@@ -124,7 +124,8 @@ TEST_F(SimulateCommand, repetitions_are_the_same_scan_with_noise_of_their_own) {
   // Noise of the same size each, and without correlation: five standard deviations of n products.
   const auto product = [&](int a, int b) {
     double sum = 0;
-    for (std::int64_t i = 0; i < clean.size(); ++i) sum += (conj(found[a][i] - clean[i]) * (found[b][i] - clean[i])).re;
+    for (std::int64_t i = 0; i < clean.size(); ++i)
+      sum += (conj(found[a][i] - clean[i]) * (found[b][i] - clean[i])).re;
     return sum;
   };
   const double size = product(0, 0), five = 5 / std::sqrt(static_cast<double>(clean.size()));

@@ -82,8 +82,9 @@ TEST_F(TimelineCommand, replaces_an_earlier_one_and_nothing_else) {
   simulate("scan");
   const auto before = text("scan.h5");
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace scan.h5"), 1);
-  EXPECT_EQ(text("err"), "fhd: --trace scan.h5: expected a new file, or an earlier timeline, found another file; give it "
-                         "another name, or remove what is there\n");
+  EXPECT_EQ(text("err"),
+            "fhd: --trace scan.h5: expected a new file, or an earlier timeline, found another file; give it "
+            "another name, or remove what is there\n");
   EXPECT_EQ(text("scan.h5"), before);
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace nowhere/t.json"), 1);
   EXPECT_EQ(run("recon scan.h5 --device cpu --trace ."), 1);

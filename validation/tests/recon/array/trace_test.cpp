@@ -40,7 +40,9 @@ TEST(Trace, records_nothing_until_it_is_started_and_then_every_span_with_its_thr
 TEST(Trace, counts_what_it_has_no_place_for) {
   start();
   take();
-  for (std::size_t i = 0; i < most_events + 5; ++i) { const Span span("one of many"); }
+  for (std::size_t i = 0; i < most_events + 5; ++i) {
+    const Span span("one of many");
+  }
   const auto recorded = take();
   EXPECT_EQ(recorded.events.size(), most_events);
   EXPECT_EQ(recorded.dropped, 5);
@@ -53,7 +55,9 @@ TEST(Trace, is_written_by_many_threads_at_a_time) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([] {
-      for (int n = 0; n < 1000; ++n) { const Span span("a"); }
+      for (int n = 0; n < 1000; ++n) {
+        const Span span("a");
+      }
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(take().events.size(), 4000u);
