@@ -33,17 +33,19 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
                          std::shared_ptr<TrajectoryCache> cache, bool gridded_image)
     : settings_(settings),
       execution_(execution),
-      services_{std::move(cache), validation::make_verifier()},
+      services_{std::move(cache), validation::make_verifier(), {}},
       gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()) {
   if (gridded_image) companion_settings_ = companion_settings(settings);
+  if (companion_settings_)
+    services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
   execution_.device = device.device;
   make_reconstructors();
 }
 
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
-  if (companion_settings_) make_companion(execution_.device);
+  companion_.reset();
 }
 
 /// One process makes it, without a certificate.
@@ -89,7 +91,9 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   const Scan& used = prepared ? *prepared : scan;
   result.sizes = on_larger_matrix(sizes.get(), used.geometry.matrix_size);
   report.predicted_stages = predicted_stages(*result.sizes);
-  if (companion_) result.gridded = companion_image(used, progress, report);
+  if (companion_settings_)
+    result.gridded = result.reconstruction.gridded ? std::move(*result.reconstruction.gridded)
+                                                   : companion_image(used, progress, report);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
@@ -125,8 +129,6 @@ std::vector<ReconResult> ReconEngine::series_results(
   });
   auto made = with_fallback(on_fallback,
                             [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
-  std::vector<Reconstruction> gridded;
-  if (companion_) gridded = companions_of(preparation, scans, progress);
   inspected.get();
   const bool is_first = series.is_first();
   std::vector<ReconResult> results(made.size());
@@ -144,11 +146,7 @@ std::vector<ReconResult> ReconEngine::series_results(
       report.seconds += once.seconds;
     }
     if (report.verdict) suspect(*scans[v], is_first_volume, report);
-    if (!gridded.empty()) {
-      report.stages.push_back({"gridded image", gridded[v].report.seconds});
-      report.seconds += gridded[v].report.seconds;
-      results[v].gridded = std::move(gridded[v].image);
-    }
+    if (made[v].gridded) results[v].gridded = std::move(*made[v].gridded);
     say_in_words_of_options(report);
     results[v].reconstruction = std::move(made[v]);
   }
@@ -187,9 +185,10 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
                                                       : "; likeliest cause: " + verdict.cause));
 }
 
-/// The gridded image of the coils as they were used.
+/// The gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a team.
 Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& progress, Report& report) {
   Reconstruction gridded;
+  if (!companion_) make_companion(execution_.device);
   try {
     gridded = (*companion_)(scan, progress);
   } catch (const DeviceError&) {  // the reconstruction left too little of the GPU's memory
@@ -200,18 +199,6 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   report.seconds += gridded.report.seconds;
   report.trajectory_hits += gridded.report.trajectory_hits;
   return std::move(gridded.image);
-}
-
-/// The same of volumes of a series.
-std::vector<Reconstruction> ReconEngine::companions_of(const std::shared_ptr<const Preparation>& preparation,
-                                                       const std::vector<const Scan*>& scans,
-                                                       const ProgressCallback& progress) {
-  try {
-    return companion_->reconstruct_series(preparation, scans, progress);
-  } catch (const DeviceError&) {
-    make_companion(Device::cpu());
-    return companion_->reconstruct_series(preparation, scans, progress);
-  }
 }
 
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.

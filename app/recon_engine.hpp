@@ -56,8 +56,6 @@ class ReconEngine {
   std::vector<ReconResult> series_results(const std::vector<ReadVolume>& volumes,
                                           const ProgressCallback& progress,
                                           const std::function<void(const std::string&)>& on_fallback);
-  std::vector<Reconstruction> companions_of(const std::shared_ptr<const Preparation>& preparation,
-                                            const std::vector<const Scan*>& scans, const ProgressCallback& progress);
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
   std::vector<std::string> warnings_of(const Scan& scan) const;
   /// `seeks`: whether the likeliest cause is sought.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "recon/array/trace.hpp"
+
 namespace fhd::app {
 namespace {
 
@@ -56,6 +58,7 @@ VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes
                            std::function<bool(const Scan&)> takes_series)
     : file_(file), volumes_(std::move(volumes)), takes_series_(std::move(takes_series)) {
   thread_ = std::thread([this] {
+    trace::name_thread("reader");
     try {
       read_all();
     } catch (...) {
@@ -132,6 +135,7 @@ bool VolumeReader::push(ReadVolume volume) {
 }
 
 Scan VolumeReader::read(std::size_t number) {
+  const trace::Span span("read", "read");
   return file_.read(volumes_[number].slice, volumes_[number].repetition);
 }
 

@@ -25,6 +25,7 @@
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
+#include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -207,7 +208,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
       [&](const AtomicFile& to) { write_bytes(to.temporary(), json.data(), json.size(), to.path()); },
       [&](const AtomicFile& to) { nifti(to, NiftiPart::phase); }};
   const auto write = [&](std::size_t i) {
-    writers[i](files[i]);
+    const auto ending = fs::path(files[i].path()).extension().string();
+    {
+      const trace::Span span("write " + ending, "write");
+      writers[i](files[i]);
+    }
+    const trace::Span span("flush " + ending, "write");
     files[i].flush();
   };
   std::vector<std::future<void>> others;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "recon/array/device_cuda.hpp"
 #include "recon/error.hpp"
@@ -49,11 +50,18 @@ Inventory inventory() {
     return {{}, "this program was built without CUDA"};
 }
 
+namespace {
+std::atomic<bool> started = false;
+}
+bool any_started() noexcept { return started; }
+
 Description start(Device device) {
-  if constexpr (built_with_cuda)
+  if constexpr (built_with_cuda) {
+    started = true;
     return cuda::start(device);
-  else
+  } else {
     refuse_cuda();
+  }
 }
 
 void warm_up(Device device) noexcept {

@@ -82,6 +82,9 @@ Inventory inventory();
 /// capability 8.0.
 Description start(Device device);
 
+/// Whether this process has started a CUDA device.
+bool any_started() noexcept;
+
 /// Opens what the first FFT on a CUDA device would, 0.05 ... 0.4 s: beside other work. A failure is left to that FFT.
 /// Nothing for the CPU.
 void warm_up(Device device) noexcept;

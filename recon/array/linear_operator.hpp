@@ -22,7 +22,7 @@ class LinearOperator {
   virtual void adjoint(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
 };
 
-/// Vector `index` of a stack of vectors of `shape`, one after the other.
+/// Vector `index` of a stack of vectors of `shape`, one after the other: a view of it.
 template <class T>
 Array<T> one_of(const Array<T>& stack, const Shape& shape, std::int64_t index) {
   return Array<T>::view(const_cast<T*>(stack.data()) + index * shape.size(), shape, stack.device());

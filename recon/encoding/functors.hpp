@@ -71,6 +71,20 @@ struct CombineCoilsNormalized {
   }
 };
 
+/// image(p) /= sum over c of |S(c, p)|^2, or 0
+template <class T>
+struct DivideBySquares {
+  static constexpr const char* name = "dividing by the squares of the maps";
+  const Complex<T>* maps;
+  std::int64_t size, voxels;
+  Complex<T>* image;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    T square = 0;
+    for (std::int64_t i = p; i < size; i += voxels) square += norm(maps[i]);
+    image[p] = square > 0 ? (T(1) / square) * image[p] : Complex<T>();
+  }
+};
+
 /// image(p) = sqrt(sum over c of |coil_images(c, p)|^2)
 template <class T>
 struct RootSumOfSquares {

@@ -5,6 +5,7 @@
   FHD_POINTWISE_KERNEL(fhd::ApplyMaps<T>)              \
   FHD_POINTWISE_KERNEL(fhd::CombineCoils<T>)           \
   FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>) \
+  FHD_POINTWISE_KERNEL(fhd::DivideBySquares<T>)        \
   FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)       \
   FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)             \
   FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, false>)   \

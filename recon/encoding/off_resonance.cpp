@@ -169,7 +169,7 @@ class OffResonanceEncoding final : public Encoding<T> {
       for_each_with_coils(
           device(), range()[1],
           WeightSamples<T, true>{weights(l), samples.data(), term_.size(), range()[1], term_.data()});
-      sense_->adjoint_turned(term_, turn(l), true, image);
+      sense_->adjoint_turned(sense_->transform(), term_, turn(l), true, image);
     }
   }
 

@@ -59,6 +59,25 @@ void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<
 }
 
 template <class T>
+void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) {
+  if (maps.device() != image.device() || maps.size() % std::max<std::int64_t>(image.size(), 1) != 0)
+    throw Error("sensitivity maps", "those of the image, on its device", maps.shape().text());
+  for_each_with_coils(image.device(), image.size(),
+                      DivideBySquares<T>{maps.data(), maps.size(), image.size(), image.data()});
+}
+
+template <class T>
+void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples, Array<Complex<T>>& out) {
+  require_shape(out, samples.shape(), "weighted samples");
+  require_shape(weights, {samples.extent(1)}, "weights");
+  if (weights.device() != samples.device() || out.device() != samples.device())
+    throw Error("weighted samples", "arrays on one device", "arrays on two");
+  for_each_with_coils(samples.device(), weights.size(),
+                      WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(),
+                                             out.data()});
+}
+
+template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images) {
   if (coil_images.shape().rank() != 4)
     throw Error("coil images", "[coil][z][y][x]", coil_images.shape().text());
@@ -138,14 +157,22 @@ void SenseEncoding<T>::forward_each_through(const FourierTransform<T>& transform
 }
 
 template <class T>
-void SenseEncoding<T>::adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const {
-  if (images_at_once_ == 1) return Encoding<T>::adjoint_each(samples, images);
+void SenseEncoding<T>::adjoint_each_through(const FourierTransform<T>& transform,
+                                            const Array<Complex<T>>& samples,
+                                            Array<Complex<T>>& images) const {
   const std::int64_t all = this->images_of(images, samples), coils = maps_.extent(0),
                      voxels = maps_.size() / coils;
+  if (images_at_once_ == 1) {
+    for (std::int64_t i = 0; i < all; ++i) {
+      auto image = one_of(images, domain(), i);
+      adjoint_turned(transform, one_of(samples, range(), i), nullptr, false, image);
+    }
+    return;
+  }
   for (std::int64_t first = 0; first < all; first += images_at_once_) {
     const std::int64_t count = std::min(images_at_once_, all - first);
     auto coil_images = part_of_images(count * coils);
-    transform_->adjoint(part_of(samples, first * coils, count * coils), coil_images);
+    transform.adjoint(part_of(samples, first * coils, count * coils), coil_images);
     for (std::int64_t i = 0; i < count; ++i)
       for_each_with_coils(
           device(), voxels,
@@ -169,14 +196,14 @@ void SenseEncoding<T>::forward_turned(const FourierTransform<T>& transform, cons
 }
 
 template <class T>
-void SenseEncoding<T>::adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
-                                      Array<Complex<T>>& image) const {
+void SenseEncoding<T>::adjoint_turned(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
+                                      const Complex<T>* turn, bool adds, Array<Complex<T>>& image) const {
   require_arrays(image, samples);
   const trace::Span span("E^H", "operator");
   const std::int64_t voxels = image.size();
   for (std::int64_t coil = 0; coil < maps_.extent(0); coil += coils_at_once_) {
     auto coil_images = part_of_images(coils_at_once_);
-    transform_->adjoint(part_of(samples, coil, coils_at_once_), coil_images);
+    transform.adjoint(part_of(samples, coil, coils_at_once_), coil_images);
     const MapValues<T> s{maps_.data() + coil * voxels, turn, coils_at_once_ * voxels, voxels};
     for_each_with_coils(device(), voxels,
                         CombineCoils<T>{s, coil_images_.data(), image.data(), adds || coil > 0});
@@ -225,6 +252,8 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,           \
                                             Array<Complex<T>>&);                                          \
+  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                       \
+  template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
   template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
   template class Encoding<T>;                                                                             \
   template class SenseEncoding<T>;                                                                        \

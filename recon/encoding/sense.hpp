@@ -21,6 +21,12 @@ void combine_coils(const Array<Complex<T>>& coil_images, const Array<Complex<T>>
 template <class T>
 void combine_coils_normalized(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps,
                               Array<Complex<T>>& image);
+/// image /= sum |maps|^2 over coils, 0 where all maps are 0: what combine_coils lacks of combine_coils_normalized.
+template <class T>
+void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
+/// out(c, m) = weights(m) samples(c, m), weights [sample], samples [anything][sample].
+template <class T>
+void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples, Array<Complex<T>>& out);
 /// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the device of its argument.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
@@ -64,17 +70,22 @@ class SenseEncoding final : public Encoding<T> {
     forward_turned(transform, nullptr, image, samples);
   }
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& image) const override {
-    adjoint_turned(samples, nullptr, false, image);
+    adjoint_turned(*transform_, samples, nullptr, false, image);
   }
   void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                             Array<Complex<T>>& samples) const override;
-  void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override;
+  void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
+    adjoint_each_through(*transform_, samples, images);
+  }
+  /// With another transform, as forward_each_through.
+  void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
+                            Array<Complex<T>>& images) const;
   /// The same with S_c(p) turn(p) in the place of S_c(p): turn [z][y][x] on the device, null for ones. The
   /// adjoint is added to the image where it `adds`.
   void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
                       const Array<Complex<T>>& image, Array<Complex<T>>& samples) const;
-  void adjoint_turned(const Array<Complex<T>>& samples, const Complex<T>* turn, bool adds,
-                      Array<Complex<T>>& image) const;
+  void adjoint_turned(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
+                      const Complex<T>* turn, bool adds, Array<Complex<T>>& image) const;
   /// Throws unless these are an image and samples of this encoding, on its device.
   void require_arrays(const Array<Complex<T>>& image, const Array<Complex<T>>& samples) const;
 

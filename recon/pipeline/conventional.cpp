@@ -1,4 +1,5 @@
 #include "recon/array/linear_operator.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/transform/cartesian.hpp"
 
@@ -83,8 +84,41 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
   return result;
 }
 
+template <class T>
+std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& data,
+                                  TrajectoryOperators<T>& operators, const Context& context) {
+  TransformSettings transform = operators.settings();
+  if (transform.kind != TransformKind::gridded)  // the one that predicted the samples will do
+    transform = {TransformKind::gridded, predicts_by_gridding(context.settings, transform.kind)
+                                             ? prediction_accuracy
+                                             : *context.services.gridded_accuracy};
+  const Shape image = model.sense->domain();
+  Array<Complex<T>> images(Shape{data.volume_count(), image[0], image[1], image[2]}, context.device());
+  Journal inner(context.device(), {});  // the parts of one stage
+  context.journal.stage("gridded image", [&] {
+    const auto& density = operators.density(inner);
+    const auto weights = converted<Complex<T>>(density).to(context.device());
+    Array<Complex<T>> weighted(data.samples.shape(), context.device());
+    weight_samples(weights, data.samples, weighted);
+    model.sense->adjoint_each_through(*operators.transform_of(transform), weighted, images);
+    for (std::int64_t v = 0; v < data.volume_count(); ++v) {
+      auto one = one_of(images, image, v);
+      divide_by_squares(model.maps(), one);
+    }
+    images = images.to(Device::cpu());
+  });
+  context.journal.report.trajectory_hits += inner.report.trajectory_hits;
+  std::vector<Image> result;
+  for (std::int64_t v = 0; v < data.volume_count(); ++v)
+    result.push_back(finished_image(one_of(images, image, v).to(Device::cpu()), data.unit(v) / model.map_unit,
+                                    data.scan, context));
+  return result;
+}
+
 #define FHD_INSTANTIATE(T)                                                             \
   template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&); \
+  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, \
+                                                const Context&);                                       \
   template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

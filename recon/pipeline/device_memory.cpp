@@ -64,6 +64,13 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   set_transform(transform, how.settings.method);
   how.settings.coils = CoilSettings::as_they_are();
   how.settings.coils.maps = scan.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
+  Settings gridded;
+  if (context.services.gridded_accuracy) {
+    gridded.method = ConventionalGridding{*context.services.gridded_accuracy};
+    gridded.precision = context.settings.precision;
+    gridded.coils = CoilSettings::as_they_are();
+    how.companion = &gridded;
+  }
   const MemoryLedger plan = fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
                                               use.free_bytes + use.used_bytes);
   for (const auto& item : plan.items())

@@ -114,6 +114,7 @@ class Walk {
   void verify(bool solved);
   void judge();
   void companion();
+  void share_companion();
   /// Vector operations of an iteration with `kept` earlier residuals.
   Work vectors(double kept) const {
     return Work(WorkUnit::projection, voxels_ * kept, how_.settings.precision) +
@@ -423,9 +424,32 @@ void Walk::judge() {
   stage("verdict", work, 0, true);
 }
 
+/// With the samples, the maps and, where it is one, the gridded transform of the solution: gridded_images.
+void Walk::share_companion() {
+  const bool own = transform_.kind == TransformKind::gridded;
+  const double accuracy = own ? transform_.accuracy
+                          : predicts_by_gridding(how_.settings, transform_.kind)
+                              ? prediction_accuracy
+                              : std::get<ConventionalGridding>(how_.companion->method).accuracy;
+  const GriddedCost gridded(transform_sizes(), accuracy);
+  const DensityCost density = density_cost(transform_sizes());
+  const double values = samples_ * channels() * element_, image = voxels_ * element_;
+  out_.host.hold("density compensation", samples_ * 8);
+  arrays().hold_briefly("density compensation in the making", density.bytes);
+  arrays().hold("gridded image and weighted samples", image + values + samples_ * element_);
+  Work work = density.work + gridded.adjoint(channels()) + copied(3 * values + image) + touched(values + image);
+  if (!own && accuracy != prediction_accuracy) {
+    const double bytes = gridded.bytes() + gridded.scratch_bytes(together());
+    arrays().hold("gridding of the gridded image", bytes);
+    work += gridded.making() + touched(bytes);
+  }
+  stage("gridded image", work);
+}
+
 void Walk::companion() {
   if (how_.companion == nullptr) return;
-  // The model is still there; the coils and maps are the same.
+  if (out_.coil_decision.uses_maps() || out_.coils == 1) return share_companion();
+  // The model is still there; the coils are the same.
   if (!gpu_) out_.host.release(kept_);
   ScanSizes same_coils = scan_;
   same_coils.noise_samples = same_coils.calibration_samples = 0;

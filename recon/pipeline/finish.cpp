@@ -81,7 +81,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
 template <class T>
 Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context) {
   scale(image, static_cast<T>(unit));
-  if (context.device().is_cuda())
+  if (image.device().is_cuda())
     context.journal.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
   Image result = cropped(std::move(image), scan);
   const auto& values = result.values;

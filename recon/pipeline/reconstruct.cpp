@@ -38,6 +38,12 @@ struct Kept {
   std::shared_ptr<const Preparation> model_of = {};  ///< the series that it is of; null: of none
 };
 
+/// What came of volumes that were taken together.
+struct Volumes {
+  std::vector<Image> images, gridded;  ///< gridded: none, or one of each
+  std::vector<SolvedVolume> told;      ///< of least squares
+};
+
 /// Volumes that are taken together.
 struct Together {
   std::shared_ptr<const Preparation> preparation = {};  ///< null: a scan by itself
@@ -113,10 +119,9 @@ void note_openness(const Scan& scan, const Context& context) {
 
 /// Images of least squares, in the unit of the scan; models are kept from scan to scan.
 template <class T>
-std::vector<Image> least_squares_images(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
-                                        TrajectoryOperators<T>& operators, const Together& together,
-                                        const Context& context, Kept<T>& kept,
-                                        std::vector<SolvedVolume>& volumes) {
+Volumes least_squares_images(Measurements<T>& data, std::optional<OffResonance>& off_resonance,
+                             TrajectoryOperators<T>& operators, const Together& together,
+                             const Context& context, Kept<T>& kept) {
   const Scan& scan = data.scan;
   const bool is_of_series = together.preparation && kept.model_of == together.preparation;
   if (kept.model && !is_of_series && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
@@ -131,25 +136,26 @@ std::vector<Image> least_squares_images(Measurements<T>& data, std::optional<Off
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz && !is_of_series)
     context.journal.diagnostic_images.point_spread = central_plane(operators.point_spread(context.journal));
   auto solved = solve(*kept.model, data, operators, context);
-  volumes = std::move(solved.volumes);
+  Volumes result;
+  result.told = std::move(solved.volumes);
+  if (makes_gridded_images(*kept.model, scan, context))
+    result.gridded = gridded_images(*kept.model, data, operators, context);
   const double map_unit = kept.model->map_unit;
   if (!together.preparation) operators.release_other_transform();
   if (!kept.model->fits_scans_alike && !together.preparation) kept.model.reset();
-  std::vector<Image> images;
   const Shape image{solved.images.extent(1), solved.images.extent(2), solved.images.extent(3)};
   for (std::int64_t v = 0; v < data.volume_count(); ++v) {
     Array<Complex<T>> one = data.volume_count() == 1 ? std::move(solved.images).reshaped(image)
-                                                     : Array<Complex<T>>(one_of(solved.images, image, v));
-    images.push_back(finished_image(std::move(one), data.unit(v) / map_unit, scan, context));
+                                                     : one_of(solved.images, image, v).to(context.device());
+    result.images.push_back(finished_image(std::move(one), data.unit(v) / map_unit, scan, context));
   }
-  return images;
+  return result;
 }
 
-/// Images of volumes that share all but their samples, with coils as prepared; what is told of each.
+/// Volumes that share all but their samples, with coils as prepared.
 template <class T>
-std::vector<Image> reconstruct_volumes(const Scan& scan, std::vector<const KSpace*> each,
-                                       const Together& together, const Context& context, Kept<T>& kept,
-                                       std::vector<SolvedVolume>& volumes) {
+Volumes reconstruct_volumes(const Scan& scan, std::vector<const KSpace*> each, const Together& together,
+                            const Context& context, Kept<T>& kept) {
   Journal& journal = context.journal;
   const TransformSettings transform = decided_transform(scan, context);
   describe_settings(transform, context);
@@ -159,11 +165,11 @@ std::vector<Image> reconstruct_volumes(const Scan& scan, std::vector<const KSpac
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto off_resonance = off_resonance_of(scan, context);
   auto& operators = operators_of(scan, transform, context, kept);
-  auto images = least_squares(context.settings)
-                    ? least_squares_images(data, off_resonance, operators, together, context, kept, volumes)
-                    : conventional_images(data, operators, context);
+  Volumes result = least_squares(context.settings)
+                       ? least_squares_images(data, off_resonance, operators, together, context, kept)
+                       : Volumes{conventional_images(data, operators, context), {}, {}};
   journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
-  return images;
+  return result;
 }
 
 template <class T>
@@ -173,10 +179,10 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   Reconstruction result;
   result.prepared = prepare_coils(measured, context.settings, journal, context.device());
   const Scan& scan = result.prepared ? *result.prepared : measured;
-  std::vector<SolvedVolume> volumes;
-  result.image =
-      std::move(reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept, volumes).front());
-  if (!volumes.empty()) volumes.front().tell(journal.report);
+  Volumes made = reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept);
+  result.image = std::move(made.images.front());
+  if (!made.gridded.empty()) result.gridded = std::move(made.gridded.front());
+  if (!made.told.empty()) made.told.front().tell(journal.report);
   journal.report.seconds = journal.elapsed_s();
   result.report = std::move(journal.report);
   result.diagnostic_images = std::move(journal.diagnostic_images);
@@ -195,6 +201,7 @@ Reconstruction reconstruct_in_order(const Scan& measured, const Context& context
   } else {
     result = reconstruct_scan(in_order(order, scan), context, kept);
     result.image = in_order(inverse(order), std::move(result.image));
+    if (result.gridded) result.gridded = in_order(inverse(order), std::move(*result.gridded));
     if (result.prepared) result.prepared = in_order(inverse(order), std::move(*result.prepared));
   }
   if (!result.prepared) result.prepared = std::move(larger);
@@ -316,23 +323,26 @@ std::vector<Reconstruction> reconstruct_together(const std::shared_ptr<const Pre
                                                  Kept<T>& kept) {
   std::vector<const KSpace*> each;
   for (const auto& values : kspace) each.push_back(&values);
-  std::vector<SolvedVolume> volumes;
-  auto images = reconstruct_volumes(preparation->scan, std::move(each),
-                                    Together{preparation, preparation->volumes_at_once}, context, kept, volumes);
+  Volumes made = reconstruct_volumes(preparation->scan, std::move(each),
+                                     Together{preparation, preparation->volumes_at_once}, context, kept);
   const Report shared =
-      shared_report(*preparation, context.journal.report, context.journal.elapsed_s(), images.size());
-  std::vector<Reconstruction> results(images.size());
-  for (std::size_t v = 0; v < images.size(); ++v) {
+      shared_report(*preparation, context.journal.report, context.journal.elapsed_s(), made.images.size());
+  const auto as_measured = [&](Image image, const Scan& volume) {
+    image = in_order(inverse(preparation->order), std::move(image));
+    const auto [matrix_size, fov_mm] = std::pair(image.geometry.matrix_size, image.geometry.fov_mm);
+    image.geometry = volume.geometry;
+    image.geometry.matrix_size = matrix_size, image.geometry.fov_mm = fov_mm;
+    return image;
+  };
+  std::vector<Reconstruction> results(made.images.size());
+  for (std::size_t v = 0; v < results.size(); ++v) {
     results[v].report = shared;
-    if (!volumes.empty()) volumes[v].tell(results[v].report);
+    if (!made.told.empty()) made.told[v].tell(results[v].report);
     for (const auto& remark : measured[v]->remarks)
       if (std::find(shared.notes.begin(), shared.notes.end(), remark) == shared.notes.end())
         results[v].report.notes.push_back(remark);
-    results[v].image = in_order(inverse(preparation->order), std::move(images[v]));
-    auto& geometry = results[v].image.geometry;
-    const auto [matrix_size, fov_mm] = std::pair(geometry.matrix_size, geometry.fov_mm);
-    geometry = measured[v]->geometry;
-    geometry.matrix_size = matrix_size, geometry.fov_mm = fov_mm;
+    results[v].image = as_measured(std::move(made.images[v]), *measured[v]);
+    if (!made.gridded.empty()) results[v].gridded = as_measured(std::move(made.gridded[v]), *measured[v]);
   }
   results.front().diagnostic_images = std::move(context.journal.diagnostic_images);
   return results;

@@ -17,6 +17,7 @@ namespace fhd {
 struct Reconstruction {
   Image image;
   Report report;
+  std::optional<Image> gridded;  ///< where Services::gridded_accuracy asks for it, and coils have maps or are one
   DiagnosticImages diagnostic_images;
   /// The scan with the matrix, coils and maps that were used, where these are not its own: for a further
   /// reconstruction that is to use the same (CoilSettings::as_they_are).

@@ -1,5 +1,5 @@
 #pragma once
-// What helps or watches a reconstruction, and changes nothing in its image: a cache, and a check that shares no
+// What helps or watches a reconstruction, and changes nothing in its image: a cache, a second image, and a check that shares no
 // code with it (validation/certificate).
 #include <array>
 #include <functional>
@@ -74,6 +74,9 @@ struct Services {
   /// Null: what depends on the trajectory lives as long as the Reconstructor.
   std::shared_ptr<TrajectoryCache> trajectory_cache{};
   std::shared_ptr<const Verifier> verifier{};  ///< null: results carry no certificate
+  /// Accuracy of the gridded image that least squares leaves beside its own (Reconstruction::gridded), made with the
+  /// samples, maps and transforms that are there; empty: none.
+  std::optional<double> gridded_accuracy{};
 };
 
 }  // namespace fhd

@@ -184,6 +184,18 @@ template <class T>
 std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
                                        const Context& context);
 
+/// Whether gridded_images can make the image of the conventional method: of coils with maps, or of one.
+template <class T>
+bool makes_gridded_images(const Model<T>& model, const Scan& scan, const Context& context) {
+  return context.services.gridded_accuracy && !context.processes().is_shared() &&
+         (model.has_maps || scan.kspace.coil_count() == 1);
+}
+/// sum conj(S) F^H (w d) / sum |S|^2 of each volume, w the density compensation: what ConventionalGridding makes, with
+/// the samples and maps of a model. Its time is the stage "gridded image".
+template <class T>
+std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& data,
+                                  TrajectoryOperators<T>& operators, const Context& context);
+
 // --- finish.cpp: what the report says of the settings, and the image as the user wants it ---
 
 /// The settings as used, after all defaults; `transform.kind` is not automatic.

@@ -76,7 +76,9 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
     EXPECT_LE(difference_to_cpu(scan, s), tolerance);
     s = on(Device::cuda());
     s.settings.precision = Precision::double_precision;
-    EXPECT_LE(difference_to_cpu(scan, s), 1e-6);  // images are stored in single precision
+    // Images are stored in single precision; maps are found in it, each side with its own rounding.
+    const bool finds_maps = !scan.sensitivity_maps && scan.kspace.coil_count() > 1;
+    EXPECT_LE(difference_to_cpu(scan, s), finds_maps ? tolerance : 1e-6);
   }
 }
 
@@ -136,10 +138,10 @@ TEST_F(GpuRecon, conjugate_gradient_with_gridding_gives_the_cpus_image) {
     if (stack) s.cg().iterations = 10;
     EXPECT_LE(difference_to_cpu(scan, s), stack ? 1e-5 : tolerance);
     // Without rounding, the two kernels remain: an error of 1e-9, times at most the condition (lambda is 1/650
-    // and 1/1040 of the largest eigenvalue in these scans).
+    // and 1/1040 of the largest eigenvalue in these scans). Maps are found in single precision.
     s.settings.precision = Precision::double_precision;
     s.cg().transform.accuracy = 1e-9;
-    EXPECT_LE(difference_to_cpu(scan, s), 1e-6);
+    EXPECT_LE(difference_to_cpu(scan, s), scan.sensitivity_maps ? 1e-6 : tolerance);
   }
 }
 

@@ -1,0 +1,133 @@
+// Volumes of a series: each is what it is by itself, whatever is shared.
+#include <gtest/gtest.h>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/certificate.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/io/io_scans.hpp"
+
+namespace {
+
+using namespace fhd;
+
+/// `count` volumes of the same positions, with noise and brightness of their own.
+std::vector<Scan> volumes_of(int coils, bool with_maps, int count, std::array<int, 3> matrix = {32, 30, 1}) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = matrix;
+  settings.coil_count = coils;
+  settings.with_maps = with_maps;
+  settings.repetition_count = count;
+  auto simulation = data::simulate(settings);
+  std::vector<Scan> volumes(static_cast<std::size_t>(count), simulation.scan);
+  for (int v = 1; v < count; ++v) {
+    volumes[v].kspace.values = simulation.further_repetitions[v - 1];
+    for (auto& d : volumes[v].kspace.values) d *= 1 + 0.3f * static_cast<float>(v);
+    volumes[v].geometry.position_mm[2] += v;  // a volume keeps its own place
+  }
+  return volumes;
+}
+
+std::vector<const Scan*> pointers(const std::vector<Scan>& volumes) {
+  std::vector<const Scan*> result;
+  for (const auto& volume : volumes) result.push_back(&volume);
+  return result;
+}
+
+double error(const Image& found, const Image& expected) {
+  return metrics::relative_l2(converted<Complex<double>>(found.values),
+                              converted<Complex<double>>(expected.values));
+}
+
+TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
+  for (const auto& matrix : {std::array{32, 30, 1}, {1, 24, 26}}) {
+    const auto volumes = volumes_of(matrix[0] == 1 ? 1 : 5, true, 3, matrix);
+    Services services{{}, validation::make_verifier(), 1e-4};
+    Reconstructor reconstructor(Settings{}, {}, services);
+    const auto preparation = reconstructor.prepare_series(volumes[0]);
+    for (const auto& volume : volumes) {
+      const auto alone = reconstruct(volume, Settings{}, {}, services);
+      const auto made = reconstructor.reconstruct_series(preparation, {&volume});
+      ASSERT_EQ(made.size(), 1u);
+      EXPECT_TRUE(std::equal(alone.image.values.begin(), alone.image.values.end(),
+                             made[0].image.values.begin()));
+      EXPECT_EQ(made[0].image.geometry.position_mm, volume.geometry.position_mm);
+      EXPECT_EQ(made[0].image.geometry.matrix_size, volume.geometry.matrix_size);
+      EXPECT_EQ(made[0].report.relative_residuals, alone.report.relative_residuals);
+      EXPECT_DOUBLE_EQ(made[0].report.data_residual, alone.report.data_residual);
+      EXPECT_DOUBLE_EQ(made[0].report.lambda, alone.report.lambda);
+      ASSERT_TRUE(made[0].report.certificate && made[0].report.verdict);
+      EXPECT_TRUE(made[0].report.certificate->passed);
+      ASSERT_TRUE(made[0].gridded && alone.gridded);
+      EXPECT_TRUE(std::equal(alone.gridded->values.begin(), alone.gridded->values.end(),
+                             made[0].gridded->values.begin()));
+    }
+  }
+}
+
+TEST(Series, coils_are_mixed_as_those_of_the_reference_and_maps_are_its) {
+  const auto volumes = volumes_of(14, false, 2);
+  Reconstructor reconstructor(Settings{});
+  const auto preparation = reconstructor.prepare_series(volumes[0]);
+  EXPECT_EQ(common_scan(*preparation).kspace.coil_count(), 12);
+  const auto made = reconstructor.reconstruct_series(preparation, {&volumes[0]});
+  // The reference itself: what it is by itself.
+  const auto alone = reconstruct(volumes[0]);
+  EXPECT_LE(error(made[0].image, alone.image), 1e-6);  // matrices are multiplied before, not after, the samples
+  // Another volume has the maps of the reference: near its own but for the noise in both.
+  const auto other = reconstructor.reconstruct_series(preparation, {&volumes[1]});
+  EXPECT_LE(error(other[0].image, reconstruct(volumes[1]).image), 0.1);
+  const auto& settings = other[0].report.settings;
+  EXPECT_EQ(std::count_if(settings.begin(), settings.end(),
+                          [](const auto& item) { return item.first == "virtual coils"; }),
+            1);
+}
+
+TEST(Series, gridded_images_are_those_of_the_conventional_method) {
+  for (const int coils : {1, 4}) {
+    const auto volume = volumes_of(coils, true, 1)[0];
+    Services services;
+    services.gridded_accuracy = 1e-5;
+    const auto made = reconstruct(volume, Settings{}, {}, services);
+    Settings conventional;
+    conventional.method = ConventionalGridding{1e-5};
+    ASSERT_TRUE(made.gridded);
+    EXPECT_LE(error(*made.gridded, reconstruct(volume, conventional).image), 3e-5);  // the accuracy of both
+  }
+  const auto without_maps = volumes_of(3, true, 1)[0];
+  Services services;
+  services.gridded_accuracy = 1e-4;
+  Settings settings;
+  settings.coils.maps = CoilMaps::none;
+  EXPECT_FALSE(reconstruct(without_maps, settings, {}, services).gridded);
+}
+
+TEST(Series, refuses_other_positions_and_too_many_volumes) {
+  const auto volumes = volumes_of(2, true, 2);
+  Reconstructor reconstructor(Settings{});
+  const auto preparation = reconstructor.prepare_series(volumes[0]);
+  EXPECT_EQ(reconstructor.volumes_at_once(*preparation), 1);
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, pointers(volumes)); }),
+                  "at most 1");
+  Scan moved = volumes[1];
+  moved.trajectory.k[3] += 1e-9;
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, {&moved}); }), "trajectory");
+  EXPECT_TRUE(reconstructor.reconstruct_series(preparation, {}).empty());
+}
+
+TEST(Series, is_refused_where_volumes_do_not_share_what_is_solved) {
+  const auto volume = volumes_of(3, true, 1)[0];
+  EXPECT_TRUE(takes_series({}, {}, volume));
+  Settings searched;
+  searched.method = LeastSquares{.lambda = FromNoise{}};
+  EXPECT_FALSE(takes_series(searched, {}, volume));
+  EXPECT_FALSE(takes_series({ConventionalGridding{}}, {}, volume));
+  Settings without_maps;
+  without_maps.coils.maps = CoilMaps::none;
+  EXPECT_FALSE(takes_series(without_maps, {}, volume));
+  Scan field = volume;
+  field.field_map = Array<float>(field.geometry.image_shape());
+  EXPECT_FALSE(takes_series({}, {}, field));
+}
+
+}  // namespace
