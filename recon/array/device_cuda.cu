@@ -123,6 +123,7 @@ Description start(Device device) {
 
 void synchronize(Device device) {
   const CurrentDevice current(device);
+  const std::shared_lock lock(state_of(device).recording);
   check(cudaDeviceSynchronize(), "waiting for the device");
 }
 

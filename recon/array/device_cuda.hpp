@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 
 #include "recon/array/device.hpp"
 
@@ -18,6 +19,8 @@ struct State {
   std::mutex dot_mutex;
   double* dot_sums = nullptr;
   std::int64_t dot_capacity = 0;
+  // While a thread records a graph, CUDA lets no other wait for the device.
+  std::shared_mutex recording;
 };
 State& state_of(Device device);
 

@@ -236,11 +236,22 @@ Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
   return sum;
 }
 
+/// A matrix [n][n] with rows of zeros behind it. OpenBLAS (0.3.21, cgemv for Haswell, in chetrd) reads a column beyond the
+/// last one: at the end of the memory of a thread that is a segmentation fault.
 template <class T>
-HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix) {
-  require_square(matrix);
-  require_finite(matrix);
-  const int n = blas_size(matrix.extent(0));
+Array<Complex<T>> with_room(const Array<Complex<T>>& matrix) {
+  constexpr std::int64_t rows_behind = 8;
+  Array<Complex<T>> result(Shape{matrix.extent(0) + rows_behind, matrix.extent(1)});
+  std::copy(matrix.begin(), matrix.end(), result.begin());
+  return result;
+}
+
+template <class T>
+HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
+  require_square(square);
+  require_finite(square);
+  Array<Complex<T>> matrix = with_room(square);
+  const int n = blas_size(square.extent(0));
   use_threads_for(std::pow(n, 3));
   HermitianEigen<T> eigen{Array<T>(Shape{n}), Array<Complex<T>>(Shape{n, n})};
   if (n == 0) return eigen;
@@ -267,17 +278,19 @@ HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix) {
 }
 
 HermitianEigen<float> leading_eigenvectors(
-    Array<Complex<float>> matrix, const std::function<std::int64_t(const Array<float>&)>& count_of) {
-  require_square(matrix);
-  require_finite(matrix);
-  const int n = blas_size(matrix.extent(0));
+    Array<Complex<float>> square, const std::function<std::int64_t(const Array<float>&)>& count_of) {
+  require_square(square);
+  require_finite(square);
+  const int n = blas_size(square.extent(0));
+  Array<Complex<float>> matrix = with_room(square);
+  square = {};
   HermitianEigen<float> eigen{Array<float>(Shape{n}), {}};
   if (n == 0) return eigen;
   use_threads_for(std::pow(n, 3));
   const auto size = static_cast<std::size_t>(n);
   constexpr int block = 64;
   const int work_size = block * n;
-  std::vector<Complex<float>> factors(size), work(static_cast<std::size_t>(work_size));
+  std::vector<Complex<float>> factors(size), work(2 * static_cast<std::size_t>(work_size));
   std::vector<float> diagonal(size), beside(size);
   int info = 0;
   // Row-major lower triangle = column-major upper triangle, of the conjugate matrix.

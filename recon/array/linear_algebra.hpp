@@ -30,7 +30,7 @@ struct HermitianEigen {
 /// LAPACK's divide and conquer (cheevd, zheevd). T is float or double. Throws Error when the matrix holds NaN
 /// or infinity.
 template <class T>
-HermitianEigen<T> hermitian_eigen(Array<Complex<T>> matrix);
+HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square);
 
 /// All eigenvalues of a Hermitian matrix, largest first, and the eigenvectors [index][component] of as many of the
 /// largest as `count_of` these says. What most of them cost is not spent: LAPACK's reduction to a tridiagonal

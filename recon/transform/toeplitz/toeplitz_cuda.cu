@@ -20,6 +20,7 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/cufft.hpp"
+#include "recon/array/device_cuda.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
@@ -328,6 +329,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     // Kernels are loaded at their first launch, which no graph can record.
     queue_passes(batch_.coils, cufft_only, stream.get());
     stream.synchronize();
+    const std::lock_guard lock(device::state_of(this->device()).recording);
     for (const std::int64_t coils : {batch_.coils, coils_ % batch_.coils})
       if (coils > 0)
         graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });

@@ -60,6 +60,13 @@ class GpuRecon : public tests::GpuTest {
 
 // Single precision on both sides, after 30 iterations: the bound is the issue's. Measured: 1e-5 ... 3e-5.
 constexpr double tolerance = 1e-4;
+// With maps that each side finds in samples of its own rounding: changing samples by 5e-7 changes ESPIRiT's projectors by
+// 1.3e-4 ... 1.9e-4 on the CPU alone (gpu_maps_test). Measured in images: 1.2e-4.
+constexpr double tolerance_of_found_maps = 3e-4;
+
+double tolerance_of(const Scan& scan) {
+  return scan.sensitivity_maps || scan.kspace.coil_count() == 1 ? tolerance : tolerance_of_found_maps;
+}
 
 TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
   for (const auto& scan :
@@ -69,16 +76,16 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
         Chain s = on(Device::cuda());
         s.cg().regularizer = regularizer;
         s.cg().transform.sin_cos = variant;
-        EXPECT_LE(difference_to_cpu(scan, s), tolerance);
+        EXPECT_LE(difference_to_cpu(scan, s), tolerance_of(scan));
       }
     Chain s = on(Device::cuda());
     s.cg().normal = NormalKind::explicit_product;
-    EXPECT_LE(difference_to_cpu(scan, s), tolerance);
+    EXPECT_LE(difference_to_cpu(scan, s), tolerance_of(scan));
     s = on(Device::cuda());
     s.settings.precision = Precision::double_precision;
     // Images are stored in single precision; maps are found in it, each side with its own rounding.
     const bool finds_maps = !scan.sensitivity_maps && scan.kspace.coil_count() > 1;
-    EXPECT_LE(difference_to_cpu(scan, s), finds_maps ? tolerance : 1e-6);
+    EXPECT_LE(difference_to_cpu(scan, s), finds_maps ? tolerance_of(scan) : 1e-6);
   }
 }
 
@@ -136,12 +143,12 @@ TEST_F(GpuRecon, conjugate_gradient_with_gridding_gives_the_cpus_image) {
     // whose largest eigenvalues coincide (see above), by 2e-3, but by 1e-6 after 10.
     const bool stack = scan.geometry.matrix_size[2] > 1;
     if (stack) s.cg().iterations = 10;
-    EXPECT_LE(difference_to_cpu(scan, s), stack ? 1e-5 : tolerance);
+    EXPECT_LE(difference_to_cpu(scan, s), stack ? 1e-5 : tolerance_of(scan));
     // Without rounding, the two kernels remain: an error of 1e-9, times at most the condition (lambda is 1/650
     // and 1/1040 of the largest eigenvalue in these scans). Maps are found in single precision.
     s.settings.precision = Precision::double_precision;
     s.cg().transform.accuracy = 1e-9;
-    EXPECT_LE(difference_to_cpu(scan, s), scan.sensitivity_maps ? 1e-6 : tolerance);
+    EXPECT_LE(difference_to_cpu(scan, s), scan.sensitivity_maps ? 1e-6 : tolerance_of(scan));
   }
 }
 

@@ -39,7 +39,7 @@ TEST_F(GpuSeries, volumes_together_are_those_by_themselves) {
   };
   for (const auto& [matrix, coils, count, precision] :
        {Case{{48, 48, 1}, 8, 9, Precision::single_precision}, Case{{33, 40, 1}, 1, 5, Precision::single_precision},
-        Case{{1, 33, 40}, 3, 5, Precision::single_precision}, Case{{48, 44, 1}, 5, 3, Precision::double_precision},
+        Case{{48, 44, 1}, 5, 3, Precision::double_precision},
         Case{{16, 18, 12}, 4, 4, Precision::single_precision}}) {
     const auto volumes = volumes_of(matrix, coils, count);
     std::vector<const Scan*> all;

@@ -40,8 +40,8 @@ double error(const Image& found, const Image& expected) {
 }
 
 TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
-  for (const auto& matrix : {std::array{32, 30, 1}, {1, 24, 26}}) {
-    const auto volumes = volumes_of(matrix[0] == 1 ? 1 : 5, true, 3, matrix);
+  for (const int coils : {5, 1}) {
+    const auto volumes = volumes_of(coils, true, 3);
     Services services{{}, validation::make_verifier(), 1e-4};
     Reconstructor reconstructor(Settings{}, {}, services);
     const auto preparation = reconstructor.prepare_series(volumes[0]);
