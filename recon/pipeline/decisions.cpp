@@ -95,6 +95,11 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind) {
          solved->normal == NormalKind::toeplitz;
 }
 
+bool needs_largest_eigenvalue(const LeastSquares& method) {
+  return !std::holds_alternative<OfMeanEigenvalue>(method.lambda) ||
+         !std::holds_alternative<IdentityPenalty>(method.regularizer);
+}
+
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own) {
   if (own.kind == TransformKind::gridded) return own;
   return {TransformKind::gridded, predicts_by_gridding(settings, own.kind) ? prediction_accuracy : 1e-3};

@@ -82,6 +82,10 @@ TransformDecision decide_transform(const Settings& settings, Device device,
 /// that of direct sums in single precision, at a small part of their operations), unless E is wanted in every
 /// product.
 bool predicts_by_gridding(const Settings& settings, TransformKind kind);
+/// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
+/// the solver finds it on its way, but only where the regularizer adds the same to every eigenvalue.
+bool needs_largest_eigenvalue(const LeastSquares& method);
+
 inline constexpr double prediction_accuracy = 1e-6;
 /// The transform of the samples that a verdict compares: the cheapest of those that are there, or one to 1e-3.
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own);

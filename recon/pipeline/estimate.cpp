@@ -353,7 +353,8 @@ Work Walk::segmented_model(const LeastSquares& method, const TransformCost& tran
 void Walk::iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal) {
   const double image = voxels_ * element_, segments = std::max(1, segments_);
   // The random start is one thread's.
-  stage("largest eigenvalue", 10.0 * (normal + vectors(0)) + touched(4 * image), voxels_ * 1e-8);
+  if (needs_largest_eigenvalue(method))
+    stage("largest eigenvalue", 10.0 * (normal + vectors(0)) + touched(4 * image), voxels_ * 1e-8);
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior) {
     arrays().hold("weights of the prior", 1.5 * image);

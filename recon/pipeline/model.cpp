@@ -128,8 +128,9 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
       model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
     }
   }
-  context.journal.stage("largest eigenvalue",
-                        [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
+  if (needs_largest_eigenvalue(method))
+    context.journal.stage("largest eigenvalue",
+                          [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /

@@ -5,20 +5,33 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/lanczos.hpp"
 
 namespace fhd {
 namespace {
 
+/// The largest eigenvalue of E^H E, after the solution. Few iterations say too little of it.
 template <class T>
-void run_solver(const Problem<T>& problem, Solution<T>& solution, const Context& context) {
+double eigenvalue_of(const Model<T>& model, const ConjugateGradientResult& result) {
+  constexpr std::size_t enough_iterations = 6;
+  if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
+  if (result.relative_residuals.size() <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
+  return result.largest_ritz_value - model.problem.terms.front().weight;
+}
+
+template <class T>
+void run_solver(const Model<T>& model, Solution<T>& solution, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
+  const Problem<T>& problem = model.problem;
   context.journal.stage("conjugate gradient", [&] {
     auto results =
         conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
                             {method.iterations, method.tolerance, residual_interval(context.device())},
                             context.journal.progress());
-    for (auto& [residuals, converged] : results)
-      solution.volumes.push_back({std::move(residuals), converged});
+    for (auto& result : results) {
+      const double eigenvalue = eigenvalue_of(model, result);
+      solution.volumes.push_back({std::move(result.relative_residuals), result.converged, 0, eigenvalue});
+    }
   });
 }
 
@@ -62,7 +75,7 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   Solution<T> solution{Array<Complex<T>>(stack, context.device()), Array<Complex<T>>(stack, context.device())};
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
-  run_solver(model.problem, solution, context);
+  run_solver(model, solution, context);
   predict_samples(model, operators, solution, samples.shape(), context);
   if (is_first && context.services.verifier)
     verify_solution(solution, model, data, coil, operators, context);
@@ -98,12 +111,23 @@ Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajecto
   return {std::move(image).reshaped(stack), {std::move(least)}};
 }
 
+template <class T>
+Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                    const Context& context) {
+  if (!model.has_maps && data.scan.kspace.coil_count() > 1)
+    return solve_each_coil(model, data, operators, context);
+  const std::optional<std::int64_t> coil =
+      model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
+  return solve_samples(model, data, data.samples, coil, true, operators, context);
+}
+
 }  // namespace
 
 void SolvedVolume::tell(Report& report) const {
   report.relative_residuals = relative_residuals;
   report.converged = converged;
   report.data_residual = data_residual;
+  report.largest_eigenvalue = largest_eigenvalue;
   report.certificate = certificate;
   report.verdict = verdict;
 }
@@ -111,12 +135,9 @@ void SolvedVolume::tell(Report& report) const {
 template <class T>
 Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                 const Context& context) {
-  context.journal.report.largest_eigenvalue = model.largest_eigenvalue * model.map_unit * model.map_unit;
-  if (!model.has_maps && data.scan.kspace.coil_count() > 1)
-    return solve_each_coil(model, data, operators, context);
-  const std::optional<std::int64_t> coil =
-      model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
-  return solve_samples(model, data, data.samples, coil, true, operators, context);
+  auto solved = solve_all(model, data, operators, context);
+  for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
+  return solved;
 }
 
 template Solved<float> solve<float>(Model<float>&, const Measurements<float>&, TrajectoryOperators<float>&,

@@ -81,7 +81,8 @@ struct Model {
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;
   bool fits_scans_alike = false;                       ///< depends on nothing but trajectory, matrix and maps
-  double largest_eigenvalue = 0, mean_eigenvalue = 0;  ///< of E^H E, of the maps as they are here
+  /// Of E^H E, of the maps as they are here. The largest: where it is needed before the solution, else 0.
+  double largest_eigenvalue = 0, mean_eigenvalue = 0;
 
   const Array<Complex<T>>& maps() const { return sense->maps(); }
 };
@@ -118,6 +119,7 @@ struct SolvedVolume {
   std::vector<double> relative_residuals{};
   bool converged = true;
   double data_residual = 0;
+  double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
   std::optional<Certificate> certificate{};
   std::optional<Verdict> verdict{};
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/solve/lanczos.hpp"
 #include "recon/solve/residual_basis.hpp"
 
 namespace fhd {
@@ -52,7 +53,7 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
   const Array<double> host = squares.to(Device::cpu()), small_enough = aims.small_enough.to(Device::cpu());
   bool all = true;
   for (std::size_t j = 0; j < results.size(); ++j) {
-    auto& [residuals, reached] = results[j];
+    auto& [residuals, reached, ritz_value] = results[j];
     const double norm = aims.norms[j];
     residuals.clear();
     reached = false;
@@ -69,6 +70,23 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
     all = all && reached;
   }
   return all;
+}
+
+/// Of system j of so many after `done` iterations: T of the Lanczos process has 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
+/// its diagonal and sqrt(beta_i) / alpha_i beside it.
+double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems, std::int64_t j,
+                          std::int64_t done) {
+  std::vector<double> diagonal, beside;
+  double from_before = 0;  // beta / alpha
+  for (std::int64_t i = 0; i < done; ++i) {
+    const double square = rr[i * systems + j], energy = pap[i * systems + j];
+    if (!(square > 0 && energy > 0)) break;
+    const double alpha = square / energy, beta = rr[(i + 1) * systems + j] / square;
+    diagonal.push_back(1 / alpha + from_before);
+    beside.push_back(std::sqrt(beta) / alpha);
+    from_before = beta / alpha;
+  }
+  return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
 }
 
 }  // namespace
@@ -120,6 +138,12 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
     scale_and_add(p, beta, r);  // p = r + beta p
     const bool last = i + 1 == settings.iterations;
     if (last || (i + 1) % settings.check_every == 0) look(i + 1);
+  }
+  rr = rr.to(Device::cpu()), pap = pap.to(Device::cpu());
+  for (std::int64_t j = 0; j < systems; ++j) {
+    auto& result = results[static_cast<std::size_t>(j)];
+    result.largest_ritz_value = largest_ritz_value(
+        rr, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
   }
   return results;
 }

@@ -22,6 +22,9 @@ struct ConjugateGradientResult {
   /// |r_i| / |b| for i = 0 ... iterations done; first is 1 when x starts at 0.
   std::vector<double> relative_residuals;
   bool converged = false;
+  /// The largest eigenvalue of A, from below: conjugate gradient is a Lanczos process, whose tridiagonal matrix its
+  /// coefficients give. 0 where there was no iteration. Source: Golub and Van Loan, 4th ed., 11.3.
+  double largest_ritz_value = 0;
 };
 
 /// Beside x and b, for vectors of `elements` numbers on their device, of so many systems.

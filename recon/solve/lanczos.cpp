@@ -8,9 +8,7 @@
 #include "recon/array/vector_math.hpp"
 
 namespace fhd {
-namespace {
 
-/// The largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm sequences.
 double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::vector<double>& off_diagonal) {
   double low = diagonal[0], high = 0;
   const auto n = diagonal.size();
@@ -32,8 +30,6 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
   }
   return (low + high) / 2;
 }
-
-}  // namespace
 
 template <class T>
 double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
