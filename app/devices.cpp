@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <future>
 #include <string_view>
 
 #include "app/options.hpp"
-#include "recon/array/nccl.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -107,7 +107,8 @@ std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() con
 
 DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferred)
     : chosen_(promise_.get_future().share()) {
-  if (option.names_several()) nccl::turn_off_multicast();
+  // For DeviceTeam, while no other thread reads the environment; what the user set stays.
+  if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
   done_ = std::async(std::launch::async, [this, &option, preferred] {
     std::vector<ChosenDevice> devices;
     try {

@@ -92,7 +92,7 @@ class DeviceTeam::Meeting {
       if (!failure_) failure_ = std::move(failure);
       changed_.notify_all();
     }
-    if (nccl_) nccl_->abort();
+    if (nccl_) nccl_->give_up();
   }
   std::exception_ptr failure() const {
     const std::lock_guard lock(mutex_);
@@ -108,7 +108,7 @@ class DeviceTeam::Meeting {
   template <class T>
   void sum_on_device(int rank, Complex<T>* values, std::int64_t count) {
     const Device mine = devices_[static_cast<std::size_t>(rank)];
-    const bool by_nccl = nccl_ && !nccl_->aborted();
+    const bool by_nccl = nccl_ && !nccl_->given_up();
     if (!by_nccl) device::synchronize(mine);  // others read the values
     together(rank, {values, count}, [&](std::int64_t first, std::int64_t last) {
       if (by_nccl) return nccl_->sum(rank, reinterpret_cast<T*>(values), 2 * count);

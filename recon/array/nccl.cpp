@@ -21,7 +21,7 @@ struct Library {
   int (*init_all)(Communicator*, int, const int*);
   int (*all_reduce)(const void*, void*, std::size_t, int, int, Communicator, CUstream_st*);
   int (*destroy)(Communicator);
-  int (*abort)(Communicator);
+  int (*give_up)(Communicator);
   const char* (*error_text)(int);
 };
 
@@ -41,7 +41,7 @@ const Library* library() {
                        load(handle, "ncclCommInitAll", made->init_all) &&
                        load(handle, "ncclAllReduce", made->all_reduce) &&
                        load(handle, "ncclCommDestroy", made->destroy) &&
-                       load(handle, "ncclCommAbort", made->abort) &&
+                       load(handle, "ncclCommAbort", made->give_up) &&
                        load(handle, "ncclGetErrorString", made->error_text);
     if (!whole) return nullptr;
     return made;
@@ -56,20 +56,16 @@ std::string text_of(int version) {
 
 }  // namespace
 
-void turn_off_multicast() {
-  if (std::getenv("NCCL_NVLS_ENABLE") == nullptr) setenv("NCCL_NVLS_ENABLE", "0", 0);
-}
-
 struct Communicators::Parts {
   std::vector<Device> devices;
   std::vector<Communicator> of_rank;
   // Shared by those that use communicators, alone for who ends them.
   mutable std::shared_timed_mutex mutex;
-  bool aborted = false;
+  bool given_up = false;
 
   void sum(int rank, void* values, std::int64_t count, int type) const {
     const std::shared_lock lock(mutex);
-    if (aborted) throw DeviceError("NCCL", "", "another GPU failed");
+    if (given_up) throw DeviceError("NCCL", "", "another GPU failed");
     const CurrentDevice current(devices[static_cast<std::size_t>(rank)]);
     const int status =
         library()->all_reduce(values, values, static_cast<std::size_t>(count), type, sum_of_values,
@@ -81,7 +77,10 @@ struct Communicators::Parts {
 };
 
 std::unique_ptr<Communicators> Communicators::make(const std::vector<Device>& devices, std::string& why_not) {
-  turn_off_multicast();
+  if (std::getenv("NCCL_NVLS_ENABLE") == nullptr) {
+    why_not = "NCCL_NVLS_ENABLE is not set";
+    return nullptr;
+  }
   const Library* functions = library();
   if (functions == nullptr) {
     why_not = "NCCL (libnccl.so.2) is not installed";
@@ -114,22 +113,22 @@ void Communicators::sum(int rank, double* values, std::int64_t count) const {
   parts_->sum(rank, values, count, float64);
 }
 
-void Communicators::abort() noexcept {
+void Communicators::give_up() noexcept {
   std::unique_lock lock(parts_->mutex, std::defer_lock);
   // A call that waits for a rank that failed never gives the lock back: it is ended without.
   static_cast<void>(lock.try_lock_for(std::chrono::seconds(5)));
-  if (parts_->aborted) return;
-  parts_->aborted = true;
-  for (const Communicator communicator : parts_->of_rank) library()->abort(communicator);
+  if (parts_->given_up) return;
+  parts_->given_up = true;
+  for (const Communicator communicator : parts_->of_rank) library()->give_up(communicator);
 }
 
-bool Communicators::aborted() const {
+bool Communicators::given_up() const {
   const std::shared_lock lock(parts_->mutex);
-  return parts_->aborted;
+  return parts_->given_up;
 }
 
 Communicators::~Communicators() {
-  if (parts_->aborted) return;
+  if (parts_->given_up) return;
   for (const Communicator communicator : parts_->of_rank) library()->destroy(communicator);
 }
 

@@ -10,14 +10,12 @@
 
 namespace fhd::nccl {
 
-/// Sums by the switch (NVLink multicast) hang where a container or a virtual machine has no right to it: NCCL_NVLS_ENABLE
-/// becomes 0 unless the user set it. To be called while no other thread reads the environment; make() does it otherwise.
-void turn_off_multicast();
-
 /// One communicator for each of some GPUs, which differ.
 class Communicators {
  public:
-  /// Null where NCCL is not there or cannot start, and why.
+  /// Null where NCCL is not there or cannot start, and why; and where the environment does not say NCCL_NVLS_ENABLE: sums
+  /// by the switch (NVLink multicast) hang where a container or a virtual machine has no right to it, and only the
+  /// program may turn them off (0).
   static std::unique_ptr<Communicators> make(const std::vector<Device>& devices, std::string& why_not);
   ~Communicators();
   Communicators(const Communicators&) = delete;
@@ -28,8 +26,8 @@ class Communicators {
   void sum(int rank, float* values, std::int64_t count) const;
   void sum(int rank, double* values, std::int64_t count) const;
   /// Ends sums that wait for a rank that will not come; nothing is summed afterwards.
-  void abort() noexcept;
-  bool aborted() const;
+  void give_up() noexcept;
+  bool given_up() const;
   /// "NCCL 2.27.3"
   const std::string& version() const { return version_; }
 

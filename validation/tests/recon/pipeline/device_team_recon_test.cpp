@@ -9,8 +9,9 @@ namespace fhd {
 namespace {
 
 TEST(DeviceTeamRecon, gives_the_image_of_one_device_and_the_same_bits_every_time) {
-  for (const auto& [what, scan, settings] : tests::team_cases()) {
+  for (const auto& [what, scan, all_iterations] : tests::team_cases()) {
     SCOPED_TRACE(what);
+    const auto settings = tests::with_ten_iterations(all_iterations);
     const auto one = reconstruct(scan, settings, {Device::cpu(), 1});
     for (const int ranks : {2, 3}) {
       const DeviceTeam team(std::vector<Device>(static_cast<std::size_t>(ranks), Device::cpu()));
@@ -19,6 +20,14 @@ TEST(DeviceTeamRecon, gives_the_image_of_one_device_and_the_same_bits_every_time
       for (const auto& of_rank : many)
         EXPECT_TRUE(tests::identical(of_rank.image.values, again.front().image.values)) << ranks << " ranks";
     }
+  }
+}
+
+TEST(DeviceTeamRecon, rounds_as_one_device_does) {
+  const DeviceTeam team({Device::cpu(), Device::cpu()});
+  for (const auto& [what, scan, settings] : tests::team_cases()) {
+    SCOPED_TRACE(what);
+    tests::expect_rounding_of_one(team, scan, settings);
   }
 }
 
