@@ -78,9 +78,11 @@ std::string describe(const Report& report) {
 constexpr double small_volume = 1 << 18;  // voxels
 
 /// Whether several GPUs work on one volume after the other, all on each: where there are too few to give each its own.
-bool shares_volumes(const io::ScanSummary& summary, std::size_t volumes, const std::vector<ChosenDevice>& devices) {
+bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, std::size_t volumes,
+                    const std::vector<ChosenDevice>& devices) {
   if (devices.size() == 1) return false;
-  return volumes == 1 || (volumes < devices.size() && summary.geometry.voxel_count() > small_volume);
+  return volumes == 1 || (volumes < devices.size() && summary.geometry.voxel_count() > small_volume &&
+                          !missing_for_group(settings));
 }
 
 int ReconCommand::run() {
@@ -126,7 +128,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
   ScanResults results(scan, summary, selection, command_line());
-  const auto is_by_team = [&] { return shares_volumes(summary, results.volumes().size(), starting.get()); };
+  const auto is_by_team = [&] { return shares_volumes(settings, summary, results.volumes().size(), starting.get()); };
   VolumeReader reader(*file, results.volumes(), [&](const Scan& volume) {
     return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
   });
@@ -136,8 +138,6 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   results.set_devices(devices);
   const auto of_gpus = is_by_team() ? team_of(devices) : nullptr;
-  if (of_gpus && !quiet)
-    fmt::print("team      {} GPUs share samples and coils; sums by {}\n", of_gpus->size(), of_gpus->way_of_sums());
   const auto make_engine = [&](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;

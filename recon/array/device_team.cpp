@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "recon/array/nccl.hpp"
 #include "recon/array/vector_math.hpp"
@@ -64,8 +65,7 @@ class DeviceTeam::Meeting {
   Meeting(std::vector<Device> devices, WayOfSums way) : devices_(std::move(devices)), parts_(devices_.size()) {
     if (devices_.empty() || devices_.size() > most_ranks)
       throw Error("devices of a team", "1 ... " + std::to_string(most_ranks), std::to_string(devices_.size()));
-    if (way == WayOfSums::best && devices_.size() > 1 && devices_.front().is_cuda())
-      nccl_ = nccl::Communicators::make(devices_, why_no_nccl_);
+    may_use_nccl_ = way == WayOfSums::best && devices_.size() > 1 && devices_.front().is_cuda();
   }
 
   const std::vector<Device>& devices() const { return devices_; }
@@ -75,7 +75,9 @@ class DeviceTeam::Meeting {
     return "copies between GPUs" + (why_no_nccl_.empty() ? "" : ", because " + why_no_nccl_);
   }
 
+  /// NCCL starts with the first run: that takes seconds.
   void begin() {
+    if (std::exchange(may_use_nccl_, false)) nccl_ = nccl::Communicators::make(devices_, why_no_nccl_);
     const std::lock_guard lock(mutex_);
     failure_ = nullptr;
     waiting_ = ended_ = 0;
@@ -156,6 +158,7 @@ class DeviceTeam::Meeting {
 
   std::vector<Device> devices_;
   std::vector<Part> parts_;
+  bool may_use_nccl_ = false;  ///< but has not been tried
   std::string why_no_nccl_;
   std::unique_ptr<nccl::Communicators> nccl_;
   mutable std::mutex mutex_;

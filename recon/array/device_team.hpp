@@ -32,7 +32,7 @@ class DeviceTeam {
   /// Throws, when all have ended, what the first of them threw: the others leave at their next sum. Also where one
   /// ends while others wait for it. One run at a time.
   void run(const std::function<void(int rank)>& work) const;
-  /// How arrays on devices are summed: "NCCL 2.27.3", or "copies between GPUs, because NCCL (libnccl.so.2) is not
+  /// How arrays on devices were summed by the last run: "NCCL 2.27.3", or "copies between GPUs, because NCCL (libnccl.so.2) is not
   /// installed".
   std::string way_of_sums() const;
 

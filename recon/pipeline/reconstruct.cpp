@@ -234,11 +234,16 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
 }
 
-std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
-  if (size == 1) return {};
+std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr || method->normal != NormalKind::toeplitz)
     return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
+  return {};
+}
+
+std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
+  if (size == 1) return {};
+  if (const auto missing = missing_for_group(settings)) return missing;
   if (scan.field_map && scan.sample_time_s) return MissingForGroup{"a scan without a field map", "one with it"};
   if (const auto samples = scan.trajectory.sample_count(); samples < size)
     return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};

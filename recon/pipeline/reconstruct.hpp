@@ -75,6 +75,8 @@ struct MissingForGroup {
   std::string expected, found;
 };
 std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size);
+/// The same, as far as settings decide it.
+std::optional<MissingForGroup> missing_for_group(const Settings& settings);
 /// The prepared scan of a series: trajectory, matrix and maps of every volume.
 const Scan& common_scan(const Preparation& preparation);
 /// What was done to find it, with its stages: of the first volume, not of all.
