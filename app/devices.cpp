@@ -103,7 +103,9 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
   return environment;
 }
 
-std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const { return environment_of({*this}); }
+std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
+  return environment_of({*this});
+}
 
 DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferred)
     : chosen_(promise_.get_future().share()) {

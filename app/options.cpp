@@ -243,14 +243,16 @@ ChosenDevice choose_any(int preferred) {
 
 void DeviceOption::add_to(CLI::App& app) {
   app.add_option("--device", device_,
-                 "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or several "
-                 "GPUs, cuda:all or cuda:0,2")
+                 "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or "
+                 "several GPUs, cuda:all or cuda:0,2")
       ->check([](const std::string& text) {
         const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
-        const bool known = std::find(names.begin(), names.end(), text) != names.end() || !gpu_numbers_of(text).empty();
+        const bool known = std::find(names.begin(), names.end(), text) != names.end() ||
+                           !gpu_numbers_of(text).empty();
         const auto hint = did_you_mean(text, names);
         return known ? ""
-                     : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" + text + "'" +
+                     : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" + text +
+                           "'" +
                            (hint.empty() ? "" : "; " + hint);
       })
       ->type_name("DEVICE")

@@ -77,7 +77,7 @@ std::string describe(const Report& report) {
 
 constexpr double small_volume = 1 << 18;  // voxels
 
-/// Whether several GPUs work on one volume after the other, all on each: where there are too few to give each its own.
+/// Whether all GPUs work on each volume, one after the other: where there are too few to give each GPU its own.
 bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, std::size_t volumes,
                     const std::vector<ChosenDevice>& devices) {
   if (devices.size() == 1) return false;
@@ -128,7 +128,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
   ScanResults results(scan, summary, selection, command_line());
-  const auto is_by_team = [&] { return shares_volumes(settings, summary, results.volumes().size(), starting.get()); };
+  const auto is_by_team = [&] {
+    return shares_volumes(settings, summary, results.volumes().size(), starting.get());
+  };
   VolumeReader reader(*file, results.volumes(), [&](const Scan& volume) {
     return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
   });
@@ -166,8 +168,8 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
 }
 
 /// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden
-/// behind the others; on the CPU small volumes gain more from threads of their own than from sharing them. Every device
-/// has as many; all together are at most as many as there are volumes.
+/// behind the others; on the CPU small volumes gain more from threads of their own than from sharing them. Every
+/// device has as many; all together are at most as many as there are volumes.
 int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Execution& execution,
                  const std::vector<ChosenDevice>& devices, bool by_team) {
   if (execution.processes->is_shared() || by_team) return 1;
@@ -192,7 +194,8 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
   const std::size_t total = results.volumes().size();
   const int engines = engine_count(summary, total, execution, devices, by_team);
   // Of a series that several devices share, none takes so many that another has nothing to do.
-  const auto most = devices.size() == 1 || by_team ? total : (total + static_cast<std::size_t>(engines) - 1) / engines;
+  const auto most =
+      devices.size() == 1 || by_team ? total : (total + static_cast<std::size_t>(engines) - 1) / engines;
   std::atomic<std::size_t> started = 0;
   SeriesPrinter printer(total);
   bool planned = quiet || execution.processes->is_shared() || by_team;

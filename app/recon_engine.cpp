@@ -61,8 +61,9 @@ Reconstruction ReconEngine::reconstruct(const Scan& scan, const ProgressCallback
   const int size = team_->size();
   if (const auto missing = missing_for_group(settings_, scan, size)) {
     auto made = (*reconstructor_)(scan, progress);
-    made.report.notes.push_back(fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
-                                            missing->expected, missing->found));
+    made.report.notes.push_back(
+        fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size, missing->expected,
+                    missing->found));
     return made;
   }
   Reconstruction made;

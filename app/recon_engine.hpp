@@ -30,8 +30,8 @@ struct ReconResult {
 class ReconEngine {
  public:
   /// `gridded_image`: whether the gridded image is made too, where the method is not gridded itself. The device
-  /// of `execution` is the one that was chosen. `team`: several devices, `device` the first of them, that share every
-  /// scan that such a group can reconstruct, and the threads; null: there is one.
+  /// of `execution` is the one that was chosen. `team`: several devices, `device` the first of them, that share
+  /// every scan that such a group can reconstruct, and the threads; null: there is one.
   ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
               std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
               std::shared_ptr<const DeviceTeam> team = nullptr);

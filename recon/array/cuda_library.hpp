@@ -8,8 +8,8 @@
 
 namespace fhd::device {
 
-/// The first of these names that is found; null: none. The dynamic linker's own search comes first (the folder of the
-/// program, LD_LIBRARY_PATH, the system's), then where CUDA is commonly installed.
+/// The first of these names that is found; null: none. The dynamic linker's own search comes first (the folder of
+/// the program, LD_LIBRARY_PATH, the system's), then where CUDA is commonly installed.
 inline void* open_cuda_library(const std::vector<std::string>& names) {
   std::vector<std::string> folders{""};
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})

@@ -26,8 +26,8 @@ struct Part {
 
 std::int64_t start_of(std::int64_t count, int rank, int ranks) { return count * rank / ranks; }
 
-/// Elements [first, last) of all ranks become their sum: neighbours in pairs, then pairs of pairs. Nothing here throws:
-/// the others read this rank's memory meanwhile.
+/// Elements [first, last) of all ranks become their sum: neighbours in pairs, then pairs of pairs. Nothing here
+/// throws: the others read this rank's memory meanwhile.
 template <class T>
 void sum_on_host(const std::vector<Part>& parts, std::int64_t first, std::int64_t last) noexcept {
   const std::size_t ranks = parts.size();
@@ -119,8 +119,8 @@ class DeviceTeam::Meeting {
   }
 
  private:
-  /// work(the rank's share of the elements) while all ranks are here: no one's memory goes away, and with NCCL no one
-  /// does anything that waits for its GPU before every GPU has been given the sum.
+  /// work(the rank's share of the elements) while all ranks are here: no one's memory goes away, and with NCCL no
+  /// one does anything that waits for its GPU before every GPU has been given the sum.
   template <class Work>
   void together(int rank, Part part, const Work& work) {
     parts_[static_cast<std::size_t>(rank)] = part;

@@ -1,7 +1,7 @@
 #pragma once
 // Where work runs: a value of its own, beside what is computed. Processes that work on one problem together are
-// implemented where the means of communication are known; a process alone is a group of one. Threads that lead a GPU
-// each are a group, too: device_team.hpp.
+// implemented where the means of communication are known; a process alone is a group of one. Threads that each lead
+// a GPU are a group, too: device_team.hpp.
 #include <cstdint>
 #include <memory>
 
@@ -18,7 +18,7 @@ class ProcessGroup {
   /// values[i] = their sum over the processes, the same bits in all. Host memory.
   virtual void sum(float* values, std::int64_t count) const = 0;
   virtual void sum(double* values, std::int64_t count) const = 0;
-  /// The same of values on `device`, a GPU, in the order of its work: by way of host memory, unless a group knows better.
+  /// The same of values on `device`, a GPU, in the order of its work: through host memory unless overridden.
   virtual void sum_on_device(Complex<float>* values, std::int64_t count, Device device) const {
     sum_through_host(values, count, device);
   }

@@ -46,7 +46,8 @@ struct Together {
 
 void require_processes_can(const Scan& scan, const Context& context) {
   if (const auto missing = missing_for_group(context.settings, scan, context.processes().size()))
-    throw Error("a reconstruction by several processes", missing->expected, missing->found, "run it as one process");
+    throw Error("a reconstruction by several processes", missing->expected, missing->found,
+                "run it as one process");
 }
 
 /// The transform with its kind decided, and said where it was open.

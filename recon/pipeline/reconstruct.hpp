@@ -69,8 +69,8 @@ class Reconstructor {
 /// where lambda is searched for every volume, off-resonance is corrected, coils are combined without maps, or processes
 /// share the samples.
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
-/// What a group of so many processes or devices would need to reconstruct this scan together: they sum images, and what
-/// needs all samples in one place is left to one alone. Empty where nothing is missing.
+/// What a group of so many processes or devices would need to reconstruct this scan together: they sum images, and
+/// what needs all samples in one place is left to one alone. Empty where nothing is missing.
 struct MissingForGroup {
   std::string expected, found;
 };

@@ -39,9 +39,9 @@ inline double difference(const Reconstruction& found, const Reconstruction& expe
                               converted<Complex<double>>(expected.image.values));
 }
 
-/// What differs is the order of sums in single precision, some 1e-7 of the image after 10 iterations. Later ones amplify
-/// rounding, however it comes about: up to 1e-3 in the 3D case, by which single and double precision of one device differ
-/// as well (they are compared by expect_rounding_of_one).
+/// What differs is the order of sums in single precision, some 1e-6 of the image after 10 iterations. Later ones
+/// amplify rounding, however it comes about: up to 1e-3 in the 3D case, by which single and double precision of one
+/// device differ as well: expect_rounding_of_one.
 constexpr double team_tolerance = 1e-5;
 
 inline Settings with_ten_iterations(Settings settings) {
@@ -50,7 +50,7 @@ inline Settings with_ten_iterations(Settings settings) {
   return settings;
 }
 
-/// At the end of its iterations a team is as near to the image in double precision as one device; twice, by chance.
+/// At the end of its iterations a team is as near to the image in double precision as one device, but for chance.
 inline void expect_rounding_of_one(const DeviceTeam& team, const Scan& scan, Settings settings) {
   const Execution alone{team.device(0), 1};
   const auto one = reconstruct(scan, settings, alone);

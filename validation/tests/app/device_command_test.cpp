@@ -46,8 +46,8 @@ TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
 }
 
 TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
-  for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda:alll", "cuda:0,",
-                             "cuda:,1", "cuda:0,0", "cuda:0,all", "''"})
+  for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda:alll",
+                             "cuda:0,", "cuda:,1", "cuda:0,0", "cuda:0,all", "''"})
     EXPECT_EQ(run("recon " + path("scan.h5") + " --device " + device), 2) << device;
 }
 
@@ -55,8 +55,8 @@ TEST_F(DeviceCommand, several_devices_are_for_recon_alone) {
   for (const char* command : {"compare", "plan"}) {
     EXPECT_EQ(run(std::string(command) + " " + path("scan.h5") + " --device cuda:0,1"), 1);
     EXPECT_EQ(text("err"),
-              "fhd: --device cuda:0,1: expected one device, found several, which only 'fhd recon' uses; use --device "
-              "cuda, or cuda:N\n");
+              "fhd: --device cuda:0,1: expected one device, found several, which only 'fhd recon' uses; use "
+              "--device cuda, or cuda:N\n");
   }
 }
 
