@@ -220,17 +220,6 @@ std::shared_ptr<TrajectoryCache> ReconOptions::trajectory_cache() const {
 
 namespace {
 
-constexpr std::string_view numbered = "cuda:";
-
-/// N of "cuda:N"; -1 where there is none.
-int ordinal_of(const std::string& text) {
-  int ordinal = -1;
-  if (!text.starts_with(numbered)) return -1;
-  const char *begin = text.data() + numbered.size(), *end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(begin, end, ordinal);
-  return status == std::errc() && stop == end ? ordinal : -1;
-}
-
 ChosenDevice gpu(Device device) {
   const auto description = device::start(device);
   return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
@@ -254,12 +243,16 @@ ChosenDevice choose_any(int preferred) {
 
 void DeviceOption::add_to(CLI::App& app) {
   app.add_option("--device", device_,
-                 "auto: a GPU where there is one, else the CPU; cpu; cuda; or cuda:N, the GPU of that number")
+                 "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or "
+                 "several GPUs, cuda:all or cuda:0,2")
       ->check([](const std::string& text) {
-        const bool known = text == "auto" || text == "cpu" || text == "cuda" || ordinal_of(text) >= 0;
-        const auto hint = did_you_mean(text, {"auto", "cpu", "cuda"});
+        const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
+        const bool known = std::find(names.begin(), names.end(), text) != names.end() ||
+                           !gpu_numbers_of(text).empty();
+        const auto hint = did_you_mean(text, names);
         return known ? ""
-                     : "expected auto, cpu, cuda or cuda:N, found '" + text + "'" +
+                     : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" + text +
+                           "'" +
                            (hint.empty() ? "" : "; " + hint);
       })
       ->type_name("DEVICE")
@@ -307,6 +300,9 @@ std::size_t DeviceMemory::limit_bytes(std::size_t memory_bytes) const {
 }
 
 ChosenDevice DeviceOption::choose(int preferred) const {
+  if (names_several())
+    throw Error("execution.device = " + device_, "one device", "several, which only 'fhd recon' uses",
+                "use execution.device = cuda, or cuda:N");
   ChosenDevice chosen;
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
@@ -314,7 +310,7 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   } else if (device_ == "auto") {
     chosen = choose_any(preferred);
   } else if (device_ != "cpu") {
-    chosen = gpu(Device::cuda(ordinal_of(device_)));
+    chosen = gpu(Device::cuda(gpu_numbers_of(device_).front()));
   }
   const auto limit = memory_.limit_bytes(chosen.description.memory_bytes);
   if (chosen.device.is_cuda() && limit > 0) {
@@ -339,33 +335,6 @@ std::vector<std::pair<std::string, std::string>> host_environment() {
   if (const int usable = usable_processors(), all = omp_get_num_procs(); usable < all)
     environment.emplace_back("processor quota", fmt::format("the time of {} of {} processors", usable, all));
   return environment;
-}
-
-std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() const {
-  auto environment = host_environment();
-  const auto& d = description;
-  environment.emplace_back("device",
-                           device.is_cpu() ? text : fmt::format("GPU {}: {}", device.number(), d.name));
-  if (device.is_cpu()) return environment;
-  environment.insert(environment.end(),
-                     {{"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
-                      {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
-                      {"CUDA of the driver", device::version_text(d.driver_version)},
-                      {"CUDA runtime", device::version_text(d.runtime_version)}});
-  return environment;
-}
-
-DeviceInBackground::DeviceInBackground(const DeviceOption& option, int preferred) {
-  done_ = std::async(std::launch::async, [this, &option, preferred] {
-    ChosenDevice device;
-    try {
-      device = option.choose(preferred);
-      chosen_.set_value(device);
-    } catch (...) {
-      chosen_.set_exception(std::current_exception());
-    }
-    device::warm_up(device.device);
-  });
 }
 
 void print_fallback(const std::string& reason) { print_error("the GPU failed, the CPU goes on: " + reason); }

@@ -11,6 +11,7 @@
 
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
+#include "recon/array/device_team.hpp"
 #include "recon/array/memory.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/domain/trajectory_cache.hpp"
@@ -65,6 +66,13 @@ struct ChosenDevice {
   /// For the report: those of host_environment, and the device.
   std::vector<std::pair<std::string, std::string>> environment() const;
 };
+/// The same of devices that work side by side: "GPU 0, 1: 2 x NVIDIA H200, ...", and for the report.
+std::string text_of(const std::vector<ChosenDevice>& devices);
+std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices);
+/// To share a scan. Throws Error where they are not of one kind.
+std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devices);
+/// "cuda:0,2" -> {0, 2}; empty where it is nothing of that kind, or a number comes twice.
+std::vector<int> gpu_numbers_of(const std::string& text);
 /// The processor, threads and instruction set in use, and a quota that bounds them: name, value.
 std::vector<std::pair<std::string, std::string>> host_environment();
 
@@ -84,23 +92,30 @@ class DeviceOption {
   void add_to(CLI::App& app);
   /// Starts the GPU asked for. Throws Error when it cannot be had and the user did not leave the choice.
   /// `preferred`: where the user does not name one of several GPUs, the one of this number modulo their
-  /// count.
+  /// count. Throws Error where several are asked for.
   ChosenDevice choose(int preferred = 0) const;
+  /// The same, of one device or of all that are asked for, which start side by side.
+  std::vector<ChosenDevice> choose_all(int preferred = 0) const;
+  /// Whether several may be asked for: cuda:all, cuda:0,2.
+  bool names_several() const;
+  const std::string& text() const { return device_; }
 
  private:
   std::string device_ = "auto";
   DeviceMemory memory_;
 };
 
-/// A device that is started, and its FFTs opened, beside other work.
-class DeviceInBackground {
+/// Devices that are started, and their FFTs opened, beside other work.
+class DevicesInBackground {
  public:
-  DeviceInBackground(const DeviceOption& option, int preferred);
-  /// As DeviceOption::choose; once.
-  ChosenDevice get() { return chosen_.get_future().get(); }
+  /// `option` outlives this.
+  DevicesInBackground(const DeviceOption& option, int preferred);
+  /// As DeviceOption::choose_all. Any thread may ask.
+  const std::vector<ChosenDevice>& get() const { return chosen_.get(); }
 
  private:
-  std::promise<ChosenDevice> chosen_;
+  std::promise<std::vector<ChosenDevice>> promise_;
+  std::shared_future<std::vector<ChosenDevice>> chosen_;
   std::future<void> done_;  ///< its end waits for the thread
 };
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -40,10 +41,12 @@ struct ReconCommand {
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
-  /// Of so many threads; 0: all.
-  using MakeEngine = std::function<std::unique_ptr<ReconEngine>(int threads)>;
+  /// On a device, or all of a team, of so many threads.
+  using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
-                           Device device, const MakeEngine& make_engine, ScanResults& results) const;
+                           const std::vector<ChosenDevice>& devices, bool by_team, const MakeEngine& make_engine,
+                           ScanResults& results) const;
+  void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
                    SeriesPrinter& printer) const;
 };
@@ -72,6 +75,16 @@ std::string describe(const Report& report) {
   return line;
 }
 
+constexpr double small_volume = 1 << 18;  // voxels
+
+/// Whether all GPUs work on each volume, one after the other: where there are too few to give each GPU its own.
+bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, std::size_t volumes,
+                    const std::vector<ChosenDevice>& devices) {
+  if (devices.size() == 1) return false;
+  return volumes == 1 || (volumes < devices.size() && summary.geometry.voxel_count() > small_volume &&
+                          !missing_for_group(settings));
+}
+
 int ReconCommand::run() {
   const auto joined = join_team();
   if (!joined) return reconstruct(nullptr);
@@ -93,6 +106,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   Execution execution;
   of_options([&] { validate(settings); });
   const bool first = !team || team->rank() == 0;
+  if (team && device_option.names_several())
+    throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
+                "leave --device out, and every process takes its own; or run one process");
   if (team) {
     execution.processes = team;
     if (!first) quiet = true;
@@ -105,28 +121,38 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
 
   read_options.precision = settings.precision;
   // A GPU starts, and the checksum is made, while the file is read.
-  DeviceInBackground starting(device_option, team ? team->local_rank() : 0);
+  const DevicesInBackground starting(device_option, team ? team->local_rank() : 0);
   const auto file = io::open_scan(scan, read_options);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
   ScanResults results(scan, summary, selection, command_line());
-  VolumeReader reader(*file, results.volumes(),
-                      [&](const Scan& volume) { return takes_series(settings, execution, volume); });
+  const auto is_by_team = [&] {
+    return shares_volumes(settings, summary, results.volumes().size(), starting.get());
+  };
+  VolumeReader reader(*file, results.volumes(), [&](const Scan& volume) {
+    return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
+  });
 
-  const ChosenDevice device = starting.get();
-  if (!quiet) fmt::print("device    {}\n", device.text);
+  const auto& devices = starting.get();
+  if (!quiet) fmt::print("device    {}\n", text_of(devices));
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
-  results.set_device(device);
-  const auto make_engine = [&](int threads) {
+  results.set_devices(devices);
+  const auto of_gpus = is_by_team() ? team_of(devices) : nullptr;
+  const auto make_engine = [&](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
     return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
-                                         first && !no_gridded_image);
+                                         first && !no_gridded_image, of_gpus);
   };
-  reconstruct_volumes(summary, reader, execution, device.device, make_engine, results);
-  if (!first) return 0;
+  reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results);
+  if (first) finish(checksum, results);
+  return 0;
+}
+
+/// Writes, and says what was written.
+void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults& results) const {
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
   results.set_checksum(checksum.get());
@@ -139,22 +165,25 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
   if (!phase && is_own && std::filesystem::exists(older, status) && !quiet)
     fmt::print("note      {} is of an earlier run; --phase makes it anew\n", older);
-  return 0;
 }
 
-/// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden behind
-/// the other; on the CPU small volumes gain more from threads of their own than from sharing them.
-int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Execution& execution, Device device) {
-  constexpr double small = 1 << 18;  // voxels
-  if (volumes < 4 || execution.processes->is_shared() || summary.geometry.voxel_count() > small) return 1;
-  const int threads = omp_get_max_threads();
-  if (device.is_cuda()) return std::min(3, threads);
-  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), volumes));
+/// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden
+/// behind the others; on the CPU small volumes gain more from threads of their own than from sharing them. Every
+/// device has as many; all together are at most as many as there are volumes.
+int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Execution& execution,
+                 const std::vector<ChosenDevice>& devices, bool by_team) {
+  if (execution.processes->is_shared() || by_team) return 1;
+  const auto of_device = (volumes + devices.size() - 1) / devices.size();
+  const auto threads = static_cast<std::size_t>(omp_get_max_threads());
+  std::size_t engines = 1;  // of a device
+  if (of_device >= 4 && summary.geometry.voxel_count() <= small_volume)
+    engines = devices.front().device.is_cuda() ? std::clamp<std::size_t>(threads / devices.size(), 1, 3) : threads;
+  return static_cast<int>(std::clamp<std::size_t>(engines * devices.size(), 1, std::max<std::size_t>(volumes, 1)));
 }
 
 void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader,
-                                       const Execution& execution, Device device,
-                                       const MakeEngine& make_engine, ScanResults& results) const {
+                                       const Execution& execution, const std::vector<ChosenDevice>& devices,
+                                       bool by_team, const MakeEngine& make_engine, ScanResults& results) const {
   ProgressLine progress(quiet);
   std::mutex mutex;  // of what is printed and collected
   const auto on_fallback = [&](const std::string& reason) {
@@ -163,13 +192,21 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
-  const int engines = engine_count(summary, total, execution, device);
+  const int engines = engine_count(summary, total, execution, devices, by_team);
+  // Of a series that several devices share, none takes so many that another has nothing to do.
+  const auto most =
+      devices.size() == 1 || by_team ? total : (total + static_cast<std::size_t>(engines) - 1) / engines;
+  std::atomic<std::size_t> started = 0;
   SeriesPrinter printer(total);
-  bool planned = quiet || execution.processes->is_shared();
+  bool planned = quiet || execution.processes->is_shared() || by_team;
   run_side_by_side(engines, [&](const auto& goes_on) {
     const ThreadLimit share(std::max(1, omp_get_max_threads() / engines));
-    const auto engine = make_engine(omp_get_max_threads());
-    const auto at_once = [&](SliceSeries& series) { return engine->volumes_at_once(series); };
+    const auto& device = devices[started++ % devices.size()];
+    const CurrentDevice current(device.device);
+    const auto engine = make_engine(device, omp_get_max_threads());
+    const auto at_once = [&](SliceSeries& series) {
+      return std::min(engine->volumes_at_once(series), static_cast<std::int64_t>(most));
+    };
     const auto report_progress = engines == 1 ? progress.callback() : ProgressCallback{};
     while (goes_on()) {
       const auto volumes = reader.next(at_once);

@@ -1,6 +1,7 @@
 #include "app/recon_engine.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,12 +31,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
-                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image)
+                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
+                         std::shared_ptr<const DeviceTeam> team)
     : settings_(settings),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
       gpu_name_(device.description.name),
-      may_fall_back_(device.automatic && device.device.is_cuda()) {
+      may_fall_back_(device.automatic && device.device.is_cuda()),
+      team_(std::move(team)) {
   if (gridded_image) companion_settings_ = companion_settings(settings);
   if (companion_settings_)
     services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
@@ -46,6 +49,33 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
   companion_.reset();
+  if (!team_) return;
+  // The same number each: what rounds otherwise by another number must not.
+  const int all = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
+  const int threads = std::max(1, all / team_->size());
+  for (int rank = 0; rank < team_->size(); ++rank)
+    of_rank_.emplace_back(settings_, Execution{team_->device(rank), threads, team_->group(rank)}, services_);
+}
+
+/// By all devices of a team, where they can share the scan.
+Reconstruction ReconEngine::reconstruct(const Scan& scan, const ProgressCallback& progress) {
+  if (!team_) return (*reconstructor_)(scan, progress);
+  const int size = team_->size();
+  if (const auto missing = missing_for_group(settings_, scan, size)) {
+    auto made = (*reconstructor_)(scan, progress);
+    made.report.notes.push_back(
+        fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size, missing->expected,
+                    missing->found));
+    return made;
+  }
+  Reconstruction made;
+  team_->run([&](int rank) {
+    auto mine = of_rank_[static_cast<std::size_t>(rank)](scan, rank == 0 ? progress : ProgressCallback{});
+    if (rank == 0) made = std::move(mine);
+  });
+  made.report.notes.push_back(
+      fmt::format("{} GPUs share samples and coils; sums by {}", size, team_->way_of_sums()));
+  return made;
 }
 
 /// One process makes it, without a certificate.
@@ -80,7 +110,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   // What only the scan decides, while the GPU works; the CPU does it after its own work.
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
   auto sizes = beside([&scan] { return sizes_of(scan); });
-  result.reconstruction = with_fallback(on_fallback, [&] { return (*reconstructor_)(scan, progress); });
+  result.reconstruction = with_fallback(on_fallback, [&] { return reconstruct(scan, progress); });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
   const auto begin = std::chrono::steady_clock::now();
@@ -204,7 +234,7 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
 /// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
 std::vector<Stage> ReconEngine::predicted_stages(const ScanSizes& sizes) const {
   const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
-  if (!rates || !host) return {};
+  if (!rates || !host || team_) return {};  // nothing is known of a team
   try {
     return predict(sizes, estimate_settings(), *rates, *host).stages;
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for

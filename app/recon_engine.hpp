@@ -12,6 +12,7 @@
 #include "app/volume_reader.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "recon/array/device_team.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
@@ -29,9 +30,11 @@ struct ReconResult {
 class ReconEngine {
  public:
   /// `gridded_image`: whether the gridded image is made too, where the method is not gridded itself. The device
-  /// of `execution` is the one that was chosen.
+  /// of `execution` is the one that was chosen. `team`: several devices, `device` the first of them, that share
+  /// every scan that such a group can reconstruct, and the threads; null: there is one.
   ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
-              std::shared_ptr<TrajectoryCache> cache, bool gridded_image);
+              std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
+              std::shared_ptr<const DeviceTeam> team = nullptr);
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
@@ -46,6 +49,7 @@ class ReconEngine {
  private:
   void make_reconstructors();
   void make_companion(Device device);
+  Reconstruction reconstruct(const Scan& scan, const ProgressCallback& progress);
   /// The result of work(), which a thread of its own does where this one leads a GPU.
   template <class Work>
   auto beside(Work work) const;
@@ -71,6 +75,8 @@ class ReconEngine {
   std::string gpu_name_, fallback_;  ///< why the GPU was given up
   bool may_fall_back_;
   std::optional<Reconstructor> reconstructor_, companion_;
+  std::shared_ptr<const DeviceTeam> team_;
+  std::vector<Reconstructor> of_rank_;  ///< of the team
 };
 
 /// The images of one scan.
@@ -84,6 +90,7 @@ class ScanResults {
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
   void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }
+  void set_devices(const std::vector<ChosenDevice>& devices) { provenance_.environment = environment_of(devices); }
   /// Of volume `number`, in any order.
   void add(std::size_t number, ReconResult made);
   /// Of the volume, once it was added.

@@ -1,6 +1,7 @@
 #pragma once
 // Where work runs: a value of its own, beside what is computed. Processes that work on one problem together are
-// implemented where the means of communication are known; a process alone is a group of one.
+// implemented where the means of communication are known; a process alone is a group of one. Threads that each lead
+// a GPU are a group, too: device_team.hpp.
 #include <cstdint>
 #include <memory>
 
@@ -17,7 +18,24 @@ class ProcessGroup {
   /// values[i] = their sum over the processes, the same bits in all. Host memory.
   virtual void sum(float* values, std::int64_t count) const = 0;
   virtual void sum(double* values, std::int64_t count) const = 0;
+  /// The same of values on `device`, a GPU, in the order of its work: through host memory unless overridden.
+  virtual void sum_on_device(Complex<float>* values, std::int64_t count, Device device) const {
+    sum_through_host(values, count, device);
+  }
+  virtual void sum_on_device(Complex<double>* values, std::int64_t count, Device device) const {
+    sum_through_host(values, count, device);
+  }
   bool is_shared() const { return size() > 1; }
+
+ private:
+  template <class T>
+  void sum_through_host(Complex<T>* values, std::int64_t count, Device device) const {
+    Array<Complex<T>> host(Shape{count});
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(Complex<T>);
+    copy_bytes(host.data(), Device::cpu(), values, device, bytes);
+    sum(reinterpret_cast<T*>(host.data()), 2 * count);
+    copy_bytes(values, device, host.data(), Device::cpu(), bytes);
+  }
 };
 
 class SingleProcess final : public ProcessGroup {
@@ -49,10 +67,7 @@ template <class T>
 void sum_over(const ProcessGroup& group, Array<Complex<T>>& values) {
   if (!group.is_shared()) return;
   if (values.device().is_cpu()) return group.sum(reinterpret_cast<T*>(values.data()), 2 * values.size());
-  Array<Complex<T>> host = values.to(Device::cpu());
-  group.sum(reinterpret_cast<T*>(host.data()), 2 * host.size());
-  copy_bytes(values.data(), values.device(), host.data(), host.device(),
-             static_cast<std::size_t>(host.size()) * sizeof(Complex<T>));
+  group.sum_on_device(values.data(), values.size(), values.device());
 }
 
 /// [row][column] -> [row][columns of the share]

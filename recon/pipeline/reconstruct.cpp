@@ -50,19 +50,10 @@ struct Together {
   std::int64_t most = 1;
 };
 
-/// A group of processes sums images; what needs all samples in one process is left to a single one.
 void require_processes_can(const Scan& scan, const Context& context) {
-  if (!context.processes().is_shared()) return;
-  const char* subject = "a reconstruction by several processes";
-  const char* alone = "run it as one process";
-  const auto* method = least_squares(context.settings);
-  if (method == nullptr || method->normal != NormalKind::toeplitz)
-    throw Error(subject, "settings.method = cg with settings.normal = toeplitz", "another method", alone);
-  if (scan.field_map && scan.sample_time_s)
-    throw Error(subject, "a scan without a field map", "one with it", alone);
-  if (scan.trajectory.sample_count() < context.processes().size())
-    throw Error(subject, "at least one sample for each",
-                std::to_string(scan.trajectory.sample_count()) + " samples", alone);
+  if (const auto missing = missing_for_group(context.settings, scan, context.processes().size()))
+    throw Error("a reconstruction by several processes", missing->expected, missing->found,
+                "run it as one process");
 }
 
 /// The transform with its kind decided, and said where it was open.
@@ -249,6 +240,22 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   const auto decision = decide_coils(
       {coils, coils, reference.sensitivity_maps.has_value(), reference.noise.has_value()}, settings);
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
+}
+
+std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
+  const auto* method = least_squares(settings);
+  if (method == nullptr || method->normal != NormalKind::toeplitz)
+    return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
+  return {};
+}
+
+std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
+  if (size == 1) return {};
+  if (const auto missing = missing_for_group(settings)) return missing;
+  if (scan.field_map && scan.sample_time_s) return MissingForGroup{"a scan without a field map", "one with it"};
+  if (const auto samples = scan.trajectory.sample_count(); samples < size)
+    return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
+  return {};
 }
 
 std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& reference,

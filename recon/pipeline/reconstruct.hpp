@@ -4,6 +4,7 @@
 //     prepare (matrix, coils, samples) -> model (E, E^H E, terms) -> solve -> verify -> finish (crop)
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "recon/array/execution.hpp"
@@ -69,6 +70,14 @@ class Reconstructor {
 /// where lambda is searched for every volume, off-resonance is corrected, coils are combined without maps, or processes
 /// share the samples.
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference);
+/// What a group of so many processes or devices would need to reconstruct this scan together: they sum images, and
+/// what needs all samples in one place is left to one alone. Empty where nothing is missing.
+struct MissingForGroup {
+  std::string expected, found;
+};
+std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size);
+/// The same, as far as settings decide it.
+std::optional<MissingForGroup> missing_for_group(const Settings& settings);
 /// The prepared scan of a series: trajectory, matrix and maps of every volume.
 const Scan& common_scan(const Preparation& preparation);
 /// What was done to find it, with its stages: of the first volume, not of all.

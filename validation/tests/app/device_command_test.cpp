@@ -23,7 +23,8 @@ class DeviceCommand : public fhd::tests::ProgramTest {
 
 TEST_F(DeviceCommand, a_gpu_that_is_not_there_is_one_clear_line_and_no_result) {
   for (const char* command : {"recon", "compare"})
-    for (const char* device : {"cuda", "cuda:0", "cuda:7"}) {
+    for (const char* device : {"cuda", "cuda:0", "cuda:7", "cuda:all", "cuda:0,1"}) {
+      if (std::string(command) == "compare" && std::string(device).size() > 6) continue;  // one device
       EXPECT_EQ(
           run(std::string(command) + " " + path("scan.h5") + " --device " + device + " -o " + path("result")),
           1);
@@ -45,8 +46,18 @@ TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
 }
 
 TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
-  for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "''"})
+  for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda:alll",
+                             "cuda:0,", "cuda:,1", "cuda:0,0", "cuda:0,all", "''"})
     EXPECT_EQ(run("recon " + path("scan.h5") + " --device " + device), 2) << device;
+}
+
+TEST_F(DeviceCommand, several_devices_are_for_recon_alone) {
+  for (const char* command : {"compare", "plan"}) {
+    EXPECT_EQ(run(std::string(command) + " " + path("scan.h5") + " --device cuda:0,1"), 1);
+    EXPECT_EQ(text("err"),
+              "fhd: --device cuda:0,1: expected one device, found several, which only 'fhd recon' uses; use "
+              "--device cuda, or cuda:N\n");
+  }
 }
 
 TEST_F(DeviceCommand, memory_of_a_gpu_has_a_unit_or_is_a_share) {
