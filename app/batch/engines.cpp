@@ -24,11 +24,11 @@ Device device_named(const std::string& name) {
 /// An engine at work, with what it needs of the device's memory.
 class Engines::Place {
  public:
-  Place(Engines& all, std::size_t number, const ScanJob& scan) : all_(all), number_(number) {
+  Place(Engines& all, std::size_t number, const ScanJob& scan, bool alone) : all_(all), number_(number) {
     const auto use = device::memory_use(all.device_);
     const std::size_t available = use.free_bytes + use.used_bytes;
-    all.share_.enter(number, scan.planned_bytes(all.device_, available), available,
-                     [&](std::size_t other) { all.engines_[other].reset(); });
+    const std::size_t bytes = alone ? available : scan.planned_bytes(all.device_, available);
+    all.share_.enter(number, bytes, available, [&](std::size_t other) { all.engines_[other].reset(); });
   }
   ~Place() { all_.share_.leave(number_); }
   Place(const Place&) = delete;
@@ -66,9 +66,21 @@ const ChosenDevice& Engines::chosen_device(const JobSettings& settings) {
 
 void Engines::compute(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
                       const std::string& because) {
+  try {
+    return compute_at_once(number, scan, progress, because, false);
+  } catch (const DeviceError&) {
+    if (engines_.size() == 1 || !are_of_use()) throw;
+  }
+  // Beside others a plan may fall short: once more, with the device to itself.
+  scan.load();
+  compute_at_once(number, scan, progress, because, true);
+}
+
+void Engines::compute_at_once(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
+                              const std::string& because, bool alone) {
   const ChosenDevice& chosen = chosen_device(*scan.settings);
   const CurrentDevice current(device_);
-  const Place place(*this, number, scan);
+  const Place place(*this, number, scan, alone);
   const auto where = device_.is_cuda() ? fmt::format("GPU {}", device_.number()) : std::string("the CPU");
   const auto note = because.empty() ? "" : fmt::format("computed on {}, because {}", where, because);
   auto& engine = engines_[number];

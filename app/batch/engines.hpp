@@ -28,6 +28,8 @@ class Engines {
 
  private:
   class Place;
+  void compute_at_once(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
+                       const std::string& because, bool alone);
   const ChosenDevice& chosen_device(const JobSettings& settings);
 
   const Device device_;

@@ -78,6 +78,7 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
 }
 
 void ScanJob::load() {
+  reader_.reset();  // one at a time has the file
   reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
     return takes_series(settings->settings, {}, scan);
   });

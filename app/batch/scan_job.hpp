@@ -40,7 +40,7 @@ class ScanJob {
   std::uint64_t planned_bytes() const;
   /// The same of the memory of a GPU, of which `available` are to be had; 0 for the CPU.
   std::uint64_t planned_bytes(Device device, std::uint64_t available) const;
-  /// Begins to read the volumes; waits for the first.
+  /// Begins to read the volumes, also once more from the first; waits for it.
   void load();
   /// `note`: for the report of the first volume, unless empty.
   void compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note);

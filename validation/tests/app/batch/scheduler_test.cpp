@@ -40,7 +40,7 @@ class Scheduler : public tests::ProgramTest {
       work.settings_of.push_back(0);
     }
     fs::create_directory(path("results"));
-    const BatchLimits limits{4, std::move(crews), std::uint64_t{1} << 30};
+    const BatchLimits limits{2, std::move(crews), std::uint64_t{1} << 30};
     BatchLog log(work.directory, true, Ranks::of_environment(), work.scans.size());
     BatchLedger ledger(work, log);
     BatchScheduler scheduler(work, limits, ledger, log);
