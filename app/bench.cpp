@@ -2,13 +2,22 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
+#include "app/scan_cost.hpp"
 #include "recon/error.hpp"
+#include "validation/bench/chain_bench.hpp"
 #include "validation/bench/cpu_bench.hpp"
 #include "validation/bench/gpu_bench.hpp"
 #include "validation/bench/kernel_ladder.hpp"
@@ -18,13 +27,15 @@ namespace fhd::app {
 namespace {
 
 struct BenchCommand {
-  std::string what = "cpu";
+  std::string what = "cpu", only, folder;
   bool quick = false;
   DeviceOption device_option;
+  CLI::App* app = nullptr;
 
-  int run() const { return what == "cpu" ? bench_cpu() : bench_kernels(); }
+  int run() const { return what == "cpu" ? bench_cpu() : what == "chain" ? bench_chain() : bench_kernels(); }
   int bench_cpu() const;
   int bench_kernels() const;
+  int bench_chain() const;
 };
 
 void print_environment(const std::vector<std::pair<std::string, std::string>>& environment) {
@@ -105,15 +116,86 @@ int BenchCommand::bench_kernels() const {
   return 0;
 }
 
+/// A folder of its own while the object lives.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const std::string& in) {
+    std::error_code status;
+    const auto place = in.empty() ? std::filesystem::temp_directory_path(status).string() : in;
+    path_ = place + "/fhd-bench-XXXXXX";
+    if (!mkdtemp(path_.data()))
+      throw Error(place, "a folder in which files can be made", std::strerror(errno), "give another with --folder");
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void print_chain_row(const ChainCase& what, const ChainRow& row, double floor_s) {
+  std::string largest;
+  for (const auto& [name, seconds] : row.largest)
+    largest += fmt::format("{}{} {:.3g}", largest.empty() ? "" : ", ", name, seconds);
+  const auto of_device = row.devices == 0 ? std::string(" | ")
+                                          : fmt::format("{:.3g} | {:.0f} %", row.device_s,
+                                                        100 * std::max(0.0, 1 - row.device_s / row.wall_s));
+  fmt::print("| {} | {:.3g} | {:.3g} | {:.3g} | {} | {} | {:.3g} {}/s | {} + {} | {:.2g} |\n", what.name, row.wall_s,
+             row.stages_s, row.outside_s, of_device, largest, row.images_per_s, what.scans > 1 ? "scans" : "frames",
+             memory_text(row.bytes_read), memory_text(row.bytes_written), floor_s);
+  std::fflush(stdout);
+}
+
+int BenchCommand::bench_chain() const {
+  std::vector<ChainCase> cases;
+  for (auto& one : chain_cases(quick))
+    if (one.name.find(only) != std::string::npos) cases.push_back(std::move(one));
+  if (cases.empty()) throw UsageError(Error("--case", "a part of the name of a case", "'" + only + "'"));
+  const ScratchFolder scratch(folder);
+  const auto begin = std::chrono::steady_clock::now();
+  const ChosenDevice device = device_option.choose();
+  const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - begin;
+  const double start_s = device.device.is_cuda() ? starting.count() : 0;
+  const FileRates rates = measure_file_rates(scratch.path());
+  print_environment(device.environment());
+  fmt::print("date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
+             utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
+  if (start_s > 0) fmt::print("start of CUDA: {:.2f} s\n", start_s);
+  fmt::print(
+      "\nSecond runs, in s. Stages: of all threads together, and the time in which none was in one. Device: with work "
+      "given to it. Floor: files at the rates above{}.\n\n"
+      "| case | whole process | stages | outside of stages | device | device idle | largest stages | throughput | "
+      "read + written | floor |\n|---|---|---|---|---|---|---|---|---|---|\n",
+      start_s > 0 ? ", and the start of CUDA" : "");
+  const ChainSettings settings{std::filesystem::read_symlink("/proc/self/exe").string(), scratch.path(),
+                               app->get_option("--device")->as<std::string>()};
+  for (const auto& one : cases) {
+    const ChainRow row = run_chain_case(one, settings);
+    print_chain_row(one, row, start_s + row.bytes_read / rates.read + row.bytes_written / rates.write);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
+  command->app = &app;
   app.add_option("WHAT", command->what,
-                 "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels")
-      ->check(one_of({"cpu", "kernels"}))
+                 "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels; chain: whole runs of "
+                 "recon and batch, and where their time goes")
+      ->check(one_of({"cpu", "kernels", "chain"}))
       ->capture_default_str();
   app.add_flag("--quick", command->quick, "smaller sizes");
+  app.add_option("--case", command->only, "of chain: only the cases whose name contains this")->type_name("TEXT");
+  app.add_option("--folder", command->folder,
+                 "of chain: where scans are made (up to 4 GB) and removed again [the system's temporary folder]")
+      ->type_name("DIR");
   command->device_option.add_to(app);
   return [command] { return command->run(); };
 }

@@ -74,10 +74,9 @@ Ranks Ranks::of_environment() {
 
 std::string Ranks::choose_device(const std::string& asked) {
   if (asked == "cpu") return {};
-  const int gpus = gpu_count();
-  gpu_in_use_ = gpus > 0;
-  if (gpus == 0 || count_ == 1 || (asked != "auto" && asked != "cuda")) return {};
-  return "cuda:" + std::to_string(local_rank_ % gpus);
+  gpus_ = gpu_count();
+  if (gpus_ == 0 || count_ == 1 || (asked != "auto" && asked != "cuda")) return {};
+  return "cuda:" + std::to_string(local_rank_ % gpus_);
 }
 
 MpiTeam::MpiTeam() {

@@ -22,11 +22,11 @@ class Ranks {
   /// The device for this process, given --device: its own GPU, where there are several ranks and a GPU is
   /// wanted; empty where nothing is to be changed.
   std::string choose_device(const std::string& asked);
-  bool gpu_in_use() const { return gpu_in_use_; }
+  /// GPUs of this machine, as choose_device found them; 0 where the CPU was asked for.
+  int gpus() const { return gpus_; }
 
  private:
-  int rank_ = 0, count_ = 1, local_rank_ = 0, here_ = 1;
-  bool gpu_in_use_ = false;
+  int rank_ = 0, count_ = 1, local_rank_ = 0, here_ = 1, gpus_ = 0;
 };
 
 /// A team that ends the others when one fails.

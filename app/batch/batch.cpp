@@ -38,7 +38,7 @@ struct BatchCommand {
   CLI::App* app = nullptr;
 
   int run();
-  BatchLimits limits(const Ranks& ranks, std::size_t scan_count) const;
+  BatchLimits limits(const Ranks& ranks, const BatchWork& work) const;
   bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes, double seconds) const;
 };
 
@@ -71,10 +71,16 @@ int BatchCommand::run() {
   work.accepts_version = accept_version;
   remove_strays(output);
 
-  const BatchLimits limited = limits(ranks, work.scans.size());
+  const BatchLimits limited = limits(ranks, work);
   BatchLog log(output, quiet, ranks, work.scans.size());
-  log.line(fmt::format("{} scans, {} at a time on {} thread{}, results in {}", work.scans.size(),
-                       limited.at_once, limited.threads, limited.threads == 1 ? "" : "s", output));
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.crews.size());
+  log.line(fmt::format("{} scans, {} at a time on {}{}, results in {}", work.scans.size(),
+                       Roster(limited.crews).engine_count(false),
+                       counted(static_cast<std::size_t>(limited.threads), "thread"),
+                       gpus > 0 ? " and " + counted(gpus, "GPU") : "", output));
   for (const auto& note : list.notes) log.line("note      " + note);
 
   std::optional<StopRequests> stop_requests(std::in_place);
@@ -97,15 +103,18 @@ int BatchCommand::run() {
   return summarised && totals(ledger.outcomes()).complete() ? 0 : 1;
 }
 
-BatchLimits BatchCommand::limits(const Ranks& ranks, std::size_t scan_count) const {
+BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) const {
   BatchLimits limits;
   const auto* option = app->get_option("--threads");
   const int given = option->count() > 0 ? option->as<int>() : 0;
   limits.threads = given > 0                  ? bounded_threads(given)
                    : threads_of_environment() ? default_threads()
                                               : std::max(1, usable_processors() / ranks.here());
-  const int wanted = at_once > 0 ? at_once : ranks.gpu_in_use() ? 1 : limits.threads;
-  limits.at_once = std::min(std::max(1, static_cast<int>(scan_count)), wanted);
+  BatchResources resources{work.device, work.gpus, limits.threads, at_once, work.cpu_stands_in};
+  const std::size_t wanted = static_cast<std::size_t>(std::max(at_once > 0 ? at_once : limits.threads, 1));
+  const std::size_t gpus = devices_of(work.device, work.gpus).size();
+  if (work.scans.size() < std::max(wanted, gpus)) resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
+  limits.crews = crews_of(resources);
   limits.memory_bytes = memory_budget(memory_mib, ranks.here());
   return limits;
 }
@@ -113,15 +122,19 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, std::size_t scan_count) con
 /// Writes the summaries and the index page; whether that could be done.
 bool BatchCommand::summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
                              double seconds) const {
-  try {
-    write_summary(output, all, outcomes, seconds, command_line());
-    remove_strays(output);
-    io::write_batch_index(output);
-    return true;
-  } catch (const Error& error) {
-    print_error(error.what());
-    return false;
-  }
+  bool complete = true;
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      print_error(error.what());
+      complete = false;
+    }
+  };
+  attempt([&] { write_summary(output, all, outcomes, seconds, command_line()); });
+  attempt([&] { remove_strays(output); });  // also where a full disk has no room for a summary
+  if (complete) attempt([&] { io::write_batch_index(output); });
+  return complete;
 }
 
 }  // namespace
@@ -140,7 +153,7 @@ Run add_batch(CLI::App& app) {
   app.add_option("--recipe", command->recipe,
                  "TOML or JSON file with options of 'fhd recon' for scans that fit a pattern")
       ->type_name("FILE");
-  app.add_option("--at-once", command->at_once, "scans at a time, at most [as many as threads]")
+  app.add_option("--at-once", command->at_once, "scans at a time, at most [as many as threads; on a GPU up to eight]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")

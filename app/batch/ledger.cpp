@@ -48,8 +48,9 @@ std::vector<Temporary> temporaries(const std::string& directory) {
 std::optional<Claim> Claim::lock(const std::string& directory, const std::string& name, int operation) {
   const auto path = (claims_folder(directory) / name).string();
   while (true) {
-    std::error_code ignored;
-    fs::create_directory(claims_folder(directory), ignored);
+    std::error_code status;
+    fs::create_directory(claims_folder(directory), status);
+    if (status) throw Error(claims_folder(directory).string(), "a folder that can be created", status.message());
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) {
       if (errno == ENOENT) continue;  // another process has just removed the empty folder

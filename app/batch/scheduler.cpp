@@ -17,7 +17,7 @@ std::size_t BatchScheduler::WorkerLoad::count(Stage stage) const {
 
 BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger,
                                BatchLog& log)
-    : work_(work), limits_(limits), ledger_(ledger), log_(log), needs_(work.scans.size()) {
+    : work_(work), limits_(limits), ledger_(ledger), log_(log), needs_(work.scans.size()), roster_(limits.crews) {
   for (std::size_t i = 0; i < work.scans.size(); ++i) open_.push_back(i);
   // Scans with the same settings one after the other: they share what depends on the trajectory.
   std::stable_sort(open_.begin(), open_.end(),
@@ -28,9 +28,14 @@ void BatchScheduler::run() {
   while (true) {
     if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
     if (!stopped_.empty()) return abandon();
-    hand_out();
+    try {
+      hand_out();
+    } catch (const Error& error) {  // no claim can be had: a full disk, a file system without locks
+      stopped_ = error.what();
+      continue;
+    }
     start_planned();
-    if (under_way() == 0 && open_.empty() && of_others_.empty()) return;
+    if (under_way() == 0 && open_.empty() && given_up_.empty() && of_others_.empty()) return;
     wait_for_events();
     log_.show(totals(ledger_.outcomes()), under_way());
   }
@@ -50,32 +55,55 @@ void BatchScheduler::hand_out() {
     looked_ = now;
     open_.swap(of_others_);
   }
-  while (!open_.empty() && StopRequests::caught() == 0) {
-    WorkerLoad* load = free_worker();
-    if (!load) return;
-    const std::size_t scan = open_.front();
-    // A scan that killed a worker gets one for itself.
-    if (needs_[scan].alone && !load->scans.empty()) return;
-    open_.pop_front();
-    const auto turn = ledger_.take(scan);
-    if (turn == BatchLedger::Turn::of_another) of_others_.push_back(scan);
-    if (turn != BatchLedger::Turn::ours) continue;
-    load->alone = needs_[scan].alone;
-    load->scans[scan] = Stage::examined;
-    load->worker.examine(scan);
-  }
+  // Each of those that a device gave up has crews of its own; the others are alike.
+  for (std::size_t i = 0; i < given_up_.size() && StopRequests::caught() == 0;)
+    if (!give(given_up_.begin() + static_cast<std::ptrdiff_t>(i), given_up_)) ++i;
+  while (!open_.empty() && StopRequests::caught() == 0)
+    if (!give(open_.begin(), open_)) return;
 }
 
-/// A worker that can look at one more scan: one that has nothing waiting, the least busy first. Null without.
-BatchScheduler::WorkerLoad* BatchScheduler::free_worker() {
+/// Whether the scan has left `open`: to a worker, or because nothing is left to do.
+bool BatchScheduler::give(std::deque<std::size_t>::iterator next, std::deque<std::size_t>& open) {
+  const std::size_t scan = *next;
+  const bool hopeless = !roster_.anyone_may_take(needs_[scan].gave_up);
+  WorkerLoad* load = hopeless ? nullptr : free_worker(scan);
+  // A scan that killed a worker gets one for itself.
+  if (!hopeless && (!load || (needs_[scan].alone && !load->scans.empty()))) return false;
+  open.erase(next);
+  const auto turn = ledger_.take(scan);
+  if (turn == BatchLedger::Turn::of_another) of_others_.push_back(scan);
+  if (turn != BatchLedger::Turn::ours) return true;
+  if (hopeless) {
+    fail_without_device(scan);
+    return true;
+  }
+  load->alone = needs_[scan].alone;
+  load->scans[scan] = Stage::examined;
+  const bool stands_in = roster_.crews()[load->crew].is_last_resort && needs_[scan].because.empty();
+  load->worker.examine(scan, stands_in ? lost_ : needs_[scan].because);
+  return true;
+}
+
+bool BatchScheduler::WorkerLoad::has_room(const Crew& its) const {
+  return !alone && count(Stage::examined) + count(Stage::planned) < its.most_examined() &&
+         count(Stage::running) < its.most_running() && scans.size() < its.most_scans();
+}
+
+/// A worker that can look at this scan, too: the least busy of those that may. Null without.
+BatchScheduler::WorkerLoad* BatchScheduler::free_worker(std::size_t scan) {
+  const auto& crews = roster_.crews();
+  std::vector<bool> has_worker(crews.size(), false);
   WorkerLoad* best = nullptr;
-  for (auto& load : loads_)
-    if (!load.alone && load.count(Stage::examined) + load.count(Stage::planned) == 0 &&
-        load.count(Stage::running) < 2 && load.scans.size() < 4 &&
+  for (auto& load : loads_) {
+    has_worker[load.crew] = true;
+    if (roster_.may_take(load.crew, needs_[scan].gave_up) && load.has_room(crews[load.crew]) &&
         (!best || load.scans.size() < best->scans.size()))
       best = &load;
-  if ((!best || !best->scans.empty()) && static_cast<int>(loads_.size()) < limits_.at_once)
-    best = &loads_.emplace_back(work_);
+  }
+  if (best && best->scans.empty()) return best;
+  for (std::size_t crew = 0; crew < crews.size(); ++crew)
+    if (!has_worker[crew] && roster_.may_take(crew, needs_[scan].gave_up))
+      return &loads_.emplace_back(work_, crews[crew], crew);
   return best;
 }
 
@@ -87,27 +115,34 @@ std::uint64_t BatchScheduler::bytes_in_use() const {
   return bytes;
 }
 
+/// Small scans take one thread each; of large ones as many share the threads as fit into memory.
+int BatchScheduler::threads_for(std::uint64_t bytes, const Crew& crew) const {
+  const auto fit = static_cast<int>(std::min<std::uint64_t>(limits_.memory_bytes / std::max<std::uint64_t>(bytes, 1),
+                                                            1 << 20));
+  return std::max(1, limits_.threads / std::max(1, std::min(roster_.engine_count(crew.is_last_resort), fit)));
+}
+
 /// Planned scans begin as far as memory reaches.
 void BatchScheduler::start_planned() {
   for (auto& load : loads_)
-    for (auto& [scan, stage] : load.scans) {
-      if (stage != Stage::planned) continue;
+    for (auto next = load.scans.begin(); next != load.scans.end();) {
+      auto& [scan, stage] = *next;
       const std::uint64_t bytes = needs_[scan].bytes;
-      if (bytes > limits_.memory_bytes) {
+      if (stage == Stage::planned && bytes > limits_.memory_bytes) {
         load.worker.forget(scan);
         ledger_.fail(
             scan, fmt::format("{}: expected a scan that fits into memory, found {} MiB planned and {} MiB to "
                               "use; give --memory-mib if there is more, or run it on a larger machine",
                               work_.scans[scan].path, (bytes >> 20) + 1, limits_.memory_bytes >> 20));
-        load.scans.erase(scan);
-        break;  // a worker has at most one that is planned
+        next = load.scans.erase(next);
+        continue;
       }
-      if (bytes_in_use() + bytes > limits_.memory_bytes) return;
-      stage = Stage::running;
-      // Small scans take one thread each; of large ones as many share the threads as fit into memory.
-      const auto fit = static_cast<int>(std::min<std::uint64_t>(limits_.memory_bytes / bytes, 1 << 20));
-      load.worker.reconstruct(scan,
-                              std::max(1, limits_.threads / std::max(1, std::min(limits_.at_once, fit))));
+      if (stage == Stage::planned) {
+        if (bytes_in_use() + bytes > limits_.memory_bytes) return;
+        stage = Stage::running;
+        load.worker.reconstruct(scan, threads_for(bytes, roster_.crews()[load.crew]));
+      }
+      ++next;
     }
 }
 
@@ -120,7 +155,10 @@ void BatchScheduler::wait_for_events() {
   for (auto load = loads_.begin(); load != loads_.end();) {
     for (const auto& event : load->worker.events()) handle(*load, event);
     const auto next = std::next(load);
-    if (!load->worker.alive()) bury(load);
+    if (roster_.is_retired(load->crew) && load->scans.empty())
+      loads_.erase(load);
+    else if (!load->worker.alive())
+      bury(load);
     load = next;
   }
 }
@@ -136,6 +174,8 @@ void BatchScheduler::handle(WorkerLoad& load, const WorkerEvent& event) {
                       event.at("residual"));
   } else if (kind == "computed") {
     load.scans[scan] = Stage::writing;
+  } else if (kind == "refused") {
+    give_up(load, scan, event.at("why"), event.at("lost"));
   } else if (kind == "ended") {
     end(load, scan, event.at("status").get<Outcome::Status>(), event.at("line"));
   }
@@ -150,6 +190,29 @@ void BatchScheduler::end(WorkerLoad& load, std::size_t scan, Outcome::Status sta
   for (const int full : {ENOSPC, EDQUOT})
     if (status == Outcome::Status::failed && line.find(std::strerror(full)) != std::string::npos)
       stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(full));
+}
+
+/// A device could not do it: others may.
+void BatchScheduler::give_up(WorkerLoad& load, std::size_t scan, const std::string& why, bool lost) {
+  const std::string& device = roster_.crews()[load.crew].device;
+  Need& need = needs_[scan];
+  load.scans.erase(scan);
+  if (load.scans.empty()) load.alone = false;
+  need.gave_up.insert(load.crew);
+  need.because = fmt::format("{} failed: {}", device, why);
+  if (lost && !roster_.is_retired(load.crew)) {
+    roster_.retire(load.crew);
+    lost_ = need.because;
+    const bool others = roster_.anyone_may_take({});
+    log_.line(fmt::format("{}: {}", need.because, others ? "its scans go on elsewhere" : "nothing else is left"));
+  }
+  if (!roster_.anyone_may_take(need.gave_up)) return fail_without_device(scan);
+  log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, need.because));
+  given_up_.push_back(scan);
+}
+
+void BatchScheduler::fail_without_device(std::size_t scan) {
+  ledger_.fail(scan, needs_[scan].because.empty() ? lost_ : needs_[scan].because);
 }
 
 /// A worker has died. With one scan under way that scan is the reason; of several each gets a second chance,
@@ -178,6 +241,8 @@ void BatchScheduler::abandon() {
   for (auto& load : loads_) scans.merge(load.scans);
   loads_.clear();
   for (const auto& [scan, stage] : scans) ledger_.abandon(scan);
+  for (std::size_t scan = 0; scan < needs_.size(); ++scan)  // claimed, and waiting for another worker
+    if (!scans.contains(scan) && (needs_[scan].alone || !needs_[scan].gave_up.empty())) ledger_.abandon(scan);
 }
 
 }  // namespace fhd::app

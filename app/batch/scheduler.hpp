@@ -8,9 +8,11 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "app/batch/crews.hpp"
 #include "app/batch/ledger.hpp"
 #include "app/batch/log.hpp"
 #include "app/batch/work.hpp"
@@ -49,7 +51,7 @@ class StopRequests {
 
 struct BatchLimits {
   int threads = 1;                 ///< of all workers together
-  int at_once = 1;                 ///< workers
+  std::vector<Crew> crews;         ///< of each worker
   std::uint64_t memory_bytes = 0;  ///< planned for all scans under way
 };
 
@@ -67,24 +69,32 @@ class BatchScheduler {
   enum class Stage { examined, planned, running, writing };
   /// A worker and the scans that it has.
   struct WorkerLoad {
-    explicit WorkerLoad(const BatchWork& work) : worker(work) {}
+    WorkerLoad(const BatchWork& work, const Crew& of, std::size_t number) : worker(work, of), crew(number) {}
     Worker worker;
+    std::size_t crew;
     std::map<std::size_t, Stage> scans;
     bool alone = false;  ///< has a scan that a worker died of, and gets no other
     std::size_t count(Stage stage) const;
+    bool has_room(const Crew& its) const;
   };
   struct Need {
     std::uint64_t bytes = 0;  ///< planned
     bool alone = false;       ///< a worker that did it died
+    std::set<std::size_t> gave_up;  ///< crews whose device could not do it
+    std::string because;            ///< why the last of them
   };
 
   void hand_out();
-  WorkerLoad* free_worker();
+  bool give(std::deque<std::size_t>::iterator next, std::deque<std::size_t>& open);
+  WorkerLoad* free_worker(std::size_t scan);
+  int threads_for(std::uint64_t bytes, const Crew& crew) const;
   std::uint64_t bytes_in_use() const;
   void start_planned();
   void wait_for_events();
   void handle(WorkerLoad& load, const WorkerEvent& event);
   void end(WorkerLoad& load, std::size_t scan, Outcome::Status status, const std::string& line);
+  void give_up(WorkerLoad& load, std::size_t scan, const std::string& why, bool lost);
+  void fail_without_device(std::size_t scan);
   void bury(std::list<WorkerLoad>::iterator dead);
   void abandon();
   std::size_t under_way() const;
@@ -94,7 +104,10 @@ class BatchScheduler {
   BatchLedger& ledger_;
   BatchLog& log_;
   std::vector<Need> needs_;
-  std::deque<std::size_t> open_, of_others_;  ///< scans that nobody, or another process, has
+  /// Scans that nobody has, that a device gave up, that another process has.
+  std::deque<std::size_t> open_, given_up_, of_others_;
+  Roster roster_;
+  std::string lost_;  ///< how the last device was lost
   std::list<WorkerLoad> loads_;
   Clock::time_point looked_{};
   std::string stopped_;

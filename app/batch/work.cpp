@@ -271,8 +271,11 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
   auto shared = given(app, names.of_batch);
   shared.erase("--threads");  // of the whole batch: shared out over the scans
   shared.erase("--verbose");
-  if (const auto device = ranks.choose_device(app.get_option("--device")->as<std::string>()); !device.empty())
-    shared["--device"] = {device};
+  shared.erase("--device");  // that of each worker
+  const auto asked = app.get_option("--device")->as<std::string>(), own = ranks.choose_device(asked);
+  work.device = own.empty() ? asked : own;
+  work.gpus = ranks.gpus();
+  work.cpu_stands_in = asked == "auto";
   const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, names.of_scans);
   // Every line by itself first: its mistakes are its own.
   for (const auto& entry : entries) try {

@@ -48,6 +48,9 @@ struct BatchWork {
   std::vector<BatchSettings> settings;
   std::vector<std::size_t> settings_of;  ///< of each scan
   bool accepts_version = false;          ///< results of another version of the program are kept
+  std::string device;                    ///< as --device says it; of several processes, that of this one
+  int gpus = 0;                          ///< of this machine, unless the CPU is asked for
+  bool cpu_stands_in = false;            ///< the user left the choice: where devices fail, the CPU goes on
 };
 
 /// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is

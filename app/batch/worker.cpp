@@ -20,9 +20,10 @@
 #include <mutex>
 #include <thread>
 
+#include "app/batch/engines.hpp"
+#include "app/batch/scan_job.hpp"
 #include "app/batch/summary.hpp"
 #include "app/option_names.hpp"
-#include "app/recon_engine.hpp"
 #include "app/timeline.hpp"
 #include "io/hdf5.hpp"
 #include "io/result/manifest.hpp"
@@ -64,106 +65,6 @@ bool holds_only_images(const std::string& path) {
   }
 }
 
-/// Options and what follows from them; made once for all scans that share them.
-struct JobSettings {
-  /// Reads the files that options name.
-  explicit JobSettings(const std::vector<std::string>& arguments)
-      : options(arguments), settings(options.recon.settings()) {
-    options.read_options.precision = settings.precision;
-  }
-  JobOptions options;
-  Settings settings;
-};
-
-/// Reconstructs scans with the same settings on one device; keeps what depends on the trajectory alone.
-struct JobEngine {
-  /// Starts the device that the options ask for.
-  explicit JobEngine(std::shared_ptr<const JobSettings> of)
-      : settings(std::move(of)),
-        device(settings->options.device.choose()),
-        engine(settings->settings, {}, device, settings->options.recon.trajectory_cache(),
-               !settings->options.no_gridded_image) {}
-  std::shared_ptr<const JobSettings> settings;
-  ChosenDevice device;
-  ReconEngine engine;
-};
-
-/// One scan, step by step: what `fhd recon` does, in pieces that can overlap with those of other scans.
-class ScanJob {
- public:
-  /// Opens the scan: reads and checks its headers. Throws Error.
-  ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
-          const std::string& input_checksum)
-      : settings(std::move(of)),
-        file_(io::open_scan(path, settings->options.read_options)),
-        results_(path, file_->summary(), settings->options.selection, command_line) {
-    results_.set_checksum(input_checksum);
-  }
-  /// What it takes of memory at most, in bytes, until it is written.
-  std::uint64_t planned_bytes() const {
-    const auto& summary = file_->summary();
-    ScanSizes sizes = header_sizes(summary);
-    EstimateSettings how{settings->settings};
-    const bool in_double = how.settings.precision == Precision::double_precision;
-    sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
-    const auto companion = companion_settings(how.settings);
-    if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-    how.images = static_cast<std::int64_t>(results_.volumes().size());
-    constexpr double margin = 1.15;  // the plan is right within 15 %
-    return static_cast<std::uint64_t>(
-        std::min(margin * static_cast<double>(estimate(sizes, how).host.peak_bytes()), 9e18));
-  }
-  /// Begins to read the volumes; waits for the first.
-  void load() {
-    reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
-      return takes_series(settings->settings, {}, scan);
-    });
-    reader_->wait_for_first();
-  }
-  void compute(JobEngine& engine, const ProgressCallback& progress) {
-    results_.set_device(engine.device);
-    const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
-    while (true) {
-      const auto volumes = reader_->next(at_once);
-      if (volumes.empty()) break;
-      // That the GPU failed is said by the report of the scan.
-      auto made = engine.engine(volumes, progress, [](const std::string&) {});
-      for (std::size_t i = 0; i < made.size(); ++i) results_.add(volumes[i].number, std::move(made[i]));
-    }
-    reader_.reset();
-    results_.note_positions();
-  }
-  /// Writes PREFIX.* and what the manifest tells of the result.
-  void write(const std::string& prefix, io::Manifest& manifest) {
-    const bool phase = settings->options.phase;
-    results_.require_trust(settings->options.strict);
-    io::check_writable(prefix, results_.inputs(), phase);
-    results_.write(prefix, phase);
-    manifest.images = static_cast<std::int64_t>(results_.volumes().size());
-    for (const auto& report : results_.reports()) {
-      manifest.cache_hits += report.trajectory_hits;
-      manifest.converged = manifest.converged && report.converged;
-      manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
-      for (const auto* found : {&report.suspicions, &report.warnings})
-        for (const auto& sentence : *found)
-          manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
-      if (const auto& c = report.certificate; c && !c->passed)
-        manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
-      if (report.relative_residuals.empty()) continue;
-      manifest.iterations =
-          std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
-      manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
-    }
-  }
-
-  const std::shared_ptr<const JobSettings> settings;
-
- private:
-  std::unique_ptr<io::ScanFile> file_;
-  ScanResults results_;
-  std::unique_ptr<VolumeReader> reader_;
-};
-
 /// From one thread to the next. The process that hands out the scans bounds how many are under way.
 template <class T>
 class Queue {
@@ -195,8 +96,15 @@ struct Job {
   int threads = 1;
   int writing_threads = 1;  ///< those of the processor that a GPU leaves idle
   double seconds = 0;
+  std::string because;  ///< why another device gave it back; empty: it is done for the first time
   io::Manifest manifest;
   std::unique_ptr<ScanJob> work;
+};
+
+/// A device that cannot do a scan, which may be done elsewhere.
+struct Refusal {
+  std::string why;
+  bool is_lost = false;  ///< the device can do nothing more
 };
 
 /// Sends `text` whole; false when the other process is gone.
@@ -224,19 +132,17 @@ std::string encoded(const Message& message) {
 
 class WorkerProcess {
  public:
-  WorkerProcess(const BatchWork& work, int socket) : work_(work), socket_(socket) {}
+  WorkerProcess(const BatchWork& work, const Crew& crew, int socket)
+      : work_(work),
+        crew_(crew),
+        socket_(socket),
+        engines_(crew) {}
 
   void run() {
     trace::take();  // of the process that this one was forked from
-    const auto start = [this](const char* name, void (WorkerProcess::*all)()) {
-      std::thread([this, name, all] {
-        trace::name_thread(name);
-        (this->*all)();
-      }).detach();
-    };
-    start("reading", &WorkerProcess::read_all);
-    start("computing", &WorkerProcess::compute_all);
-    start("writing", &WorkerProcess::write_all);
+    start("reading", crew_.readers, [this](std::size_t) { read_all(); });
+    start("computing", crew_.engines, [this](std::size_t engine) { compute_all(engine); });
+    start("writing", crew_.writers, [this](std::size_t) { write_all(); });
     std::string unread;
     char block[4096];
     while (true) {
@@ -249,15 +155,29 @@ class WorkerProcess {
   }
 
  private:
+  /// work(i) in `count` threads.
+  template <class Work>
+  void start(const std::string& name, int count, const Work& work) {
+    for (int i = 0; i < count; ++i)
+      std::thread([name, count, work, i] {
+        trace::name_thread(count > 1 ? fmt::format("{} {}", name, i + 1) : name);
+        work(static_cast<std::size_t>(i));
+      }).detach();
+  }
+
   void tell(const Message& event) {
     const std::lock_guard lock(telling_);
     if (!send_all(socket_, encoded(event))) _exit(1);
   }
 
+  /// The last of a scan.
+  void tell_last(Message event) {
+    if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
+    tell(event);
+  }
+
   void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}) {
-    Message ended{{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}};
-    if (trace::is_on()) ended["timeline"] = timeline_of(trace::take(), "worker");
-    tell(ended);
+    tell_last({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
   }
 
   /// A span of the timeline: what is done with a scan.
@@ -283,10 +203,15 @@ class WorkerProcess {
     return false;
   }
 
-  void fail(Job& job, std::string line) {
-    const BatchScan& scan = work_.scans[job.scan];
+  static std::string in_one_line(std::string line) {
     std::replace_if(
         line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+    return line;
+  }
+
+  void fail(Job& job, std::string line) {
+    const BatchScan& scan = work_.scans[job.scan];
+    line = in_one_line(std::move(line));
     job.work.reset();
     if (scan.found && holds_only_images(scan.path))
       return tell_end(job.scan, Outcome::Status::images, scan.path + ": holds images, no scan");
@@ -310,19 +235,34 @@ class WorkerProcess {
       const Message command = commands_.pop();
       const std::size_t scan = command.at("scan");
       if (command.at("command") == "examine")
-        examine(scan);
+        examine(scan, command.at("because"));
       else if (command.at("command") == "forget")
-        examined_.erase(scan);
+        take_examined(scan);
       else
         read(scan, command.at("threads"));
     }
   }
 
-  void examine(std::size_t index) {
+  Job take_examined(std::size_t scan) {
+    const std::lock_guard lock(examining_);
+    return std::move(examined_.extract(scan).mapped());
+  }
+
+  std::shared_ptr<const JobSettings> settings_of(std::size_t scan) {
+    const std::size_t number = work_.settings_of[scan];
+    const std::lock_guard lock(examining_);
+    auto& settings = settings_[number];
+    if (!settings) settings = std::make_shared<const JobSettings>(work_.settings[number].arguments, crew_.device);
+    return settings;
+  }
+
+  void examine(std::size_t index, std::string because) {
+    std::call_once(opened_, [this] { std::thread([this] { engines_.open(); }).detach(); });
     const BatchScan& scan = work_.scans[index];
     const BatchSettings& settings = work_.settings[work_.settings_of[index]];
     Job job;
     job.scan = index;
+    job.because = std::move(because);
     job.manifest.scan = absolute_path(scan.path);
     job.manifest.settings = settings.recorded;
     job.manifest.program_version = program_version;
@@ -333,7 +273,7 @@ class WorkerProcess {
           io::Manifest& now = job.manifest;
           require_readable_kind(scan.path);
           now.input = io::stamps_of(scan.path);
-          now.input_checksum = io::checksum_of(scan.path);
+          now.input_checksum = io::checksum_of(scan.path, 1);
           const auto path = io::manifest_path(work_.directory, scan.name);
           auto before = io::read_manifest(path);
           unchanged = before && before->status == io::Manifest::Status::finished &&
@@ -348,20 +288,21 @@ class WorkerProcess {
             io::write_manifest(path, *before);
             return;
           }
-          auto& shared = settings_[work_.settings_of[index]];
-          if (!shared) shared = std::make_shared<const JobSettings>(settings.arguments);
-          job.work = std::make_unique<ScanJob>(scan.path, shared, work_.command_line, now.input_checksum);
+          job.work = std::make_unique<ScanJob>(scan.path, settings_of(index), work_.command_line,
+                                               now.input_checksum);
           bytes = job.work->planned_bytes();
         }))
       return;
     if (unchanged) return tell_end(index, Outcome::Status::unchanged);
-    examined_.emplace(index, std::move(job));
+    {
+      const std::lock_guard lock(examining_);
+      examined_.emplace(index, std::move(job));
+    }
     tell({{"event", "planned"}, {"scan", index}, {"bytes", bytes}});
   }
 
   void read(std::size_t index, int threads) {
-    auto node = examined_.extract(index);
-    Job job = std::move(node.mapped());
+    Job job = take_examined(index);
     job.threads = threads;
     const bool loaded = succeeds(job, [&] {
       const auto reading = span("read", index);
@@ -372,41 +313,49 @@ class WorkerProcess {
 
   // --- Computing
 
-  void compute_all() {
-    // Kept from scan to scan: what depends on the trajectory is used again.
-    std::unique_ptr<JobEngine> engine;
+  void compute_all(std::size_t number) {
     while (true) {
       Job job = loaded_.pop();
-      const std::size_t index = job.scan;
       omp_set_num_threads(job.threads);
-      Clock::time_point told{};
-      const auto progress = [&](const Progress& p) {
-        const auto now = Clock::now();
-        if (p.done != 0 && now - told < std::chrono::milliseconds(200)) return;
-        told = now;
-        tell({{"event", "progress"},
-              {"scan", index},
-              {"stage", p.stage},
-              {"done", p.done},
-              {"total", p.total},
-              {"residual", p.residual}});
-      };
+      std::optional<Refusal> refusal;
       const bool computed = succeeds(job, [&] {
-        const auto computing = span("compute", index);
-        if (!engine || engine->settings != job.work->settings) {
-          engine.reset();
-          engine = std::make_unique<JobEngine>(job.work->settings);
+        try {
+          compute(job, number);
+        } catch (const DeviceError& error) {
+          refusal = {in_one_line(in_words_of_options(error.what())), !engines_.are_of_use()};
         }
-        if (engine->device.device.is_cuda()) job.writing_threads = job.threads;
-        job.work->compute(*engine, progress);
-        if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
-          throw Error(work_.scans[index].path, "a scan that stays as it is",
-                      "one that changed while it was read", "run again");
       });
       if (!computed) continue;
-      tell({{"event", "computed"}, {"scan", index}});
+      if (refusal) {
+        job.work.reset();
+        tell_last({{"event", "refused"}, {"scan", job.scan}, {"why", refusal->why}, {"lost", refusal->is_lost}});
+        continue;
+      }
+      tell({{"event", "computed"}, {"scan", job.scan}});
       computed_.push(std::move(job));
     }
+  }
+
+  void compute(Job& job, std::size_t number) {
+    const std::size_t index = job.scan;
+    Clock::time_point told{};
+    const auto progress = [&](const Progress& p) {
+      const auto now = Clock::now();
+      if (p.done != 0 && now - told < std::chrono::milliseconds(200)) return;
+      told = now;
+      tell({{"event", "progress"},
+            {"scan", index},
+            {"stage", p.stage},
+            {"done", p.done},
+            {"total", p.total},
+            {"residual", p.residual}});
+    };
+    const auto computing = span("compute", index);
+    if (engines_.are_on_gpu()) job.writing_threads = job.threads;
+    engines_.compute(number, *job.work, progress, job.because);
+    if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
+      throw Error(work_.scans[index].path, "a scan that stays as it is", "one that changed while it was read",
+                  "run again");
   }
 
   // --- Writing
@@ -437,17 +386,20 @@ class WorkerProcess {
   }
 
   const BatchWork& work_;
+  const Crew crew_;
   const int socket_;
-  std::mutex telling_;
+  std::mutex telling_, examining_;
   Queue<Message> commands_;
-  std::map<std::size_t, std::shared_ptr<const JobSettings>> settings_;  // of the reading thread
-  std::map<std::size_t, Job> examined_;                                 // of the reading thread
+  std::map<std::size_t, std::shared_ptr<const JobSettings>> settings_;  // under examining_
+  std::map<std::size_t, Job> examined_;                                 // under examining_
   Queue<Job> loaded_, computed_;
+  std::once_flag opened_;
+  Engines engines_;
 };
 
 }  // namespace
 
-Worker::Worker(const BatchWork& work) {
+Worker::Worker(const BatchWork& work, const Crew& crew) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error("fhd batch", "another process", std::strerror(errno));
@@ -466,7 +418,7 @@ Worker::Worker(const BatchWork& work) {
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
-    WorkerProcess(work, ends[1]).run();
+    WorkerProcess(work, crew, ends[1]).run();
   }
   ::close(ends[1]);
   socket_ = ends[0];
@@ -481,7 +433,9 @@ Worker::~Worker() {
 /// One that is dead tells it by `events`.
 void Worker::send(const Message& command) { send_all(socket_, encoded(command)); }
 
-void Worker::examine(std::size_t scan) { send({{"command", "examine"}, {"scan", scan}}); }
+void Worker::examine(std::size_t scan, const std::string& because) {
+  send({{"command", "examine"}, {"scan", scan}, {"because", because}});
+}
 
 void Worker::reconstruct(std::size_t scan, int threads) {
   send({{"command", "reconstruct"}, {"scan", scan}, {"threads", threads}});

@@ -1,0 +1,127 @@
+#include "app/batch/scan_job.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/batch/summary.hpp"
+#include "app/scan_cost.hpp"
+#include "io/result/results.hpp"
+
+namespace fhd::app {
+namespace {
+
+constexpr double plan_margin = 1.15;  // the plan is right within 15 %
+
+std::vector<std::string> on_device(std::vector<std::string> arguments, const std::string& device) {
+  arguments.push_back("--device=" + device);
+  return arguments;
+}
+
+ChosenDevice without_fallback(ChosenDevice device) {
+  device.automatic = false;
+  return device;
+}
+
+}  // namespace
+
+JobSettings::JobSettings(std::vector<std::string> arguments, const std::string& device)
+    : options(on_device(std::move(arguments), device)), settings(options.recon.settings()) {
+  options.read_options.precision = settings.precision;
+}
+
+JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& on)
+    : settings(std::move(of)),
+      device(without_fallback(on)),
+      engine(settings->settings, {}, device, settings->options.recon.trajectory_cache(),
+             !settings->options.no_gridded_image) {}
+
+ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
+                 const std::string& command_line, const std::string& input_checksum)
+    : settings(std::move(of)),
+      file_(io::open_scan(path, settings->options.read_options)),
+      results_(path, file_->summary(), settings->options.selection, command_line) {
+  results_.set_checksum(input_checksum);
+}
+
+ScanSizes ScanJob::sizes() const {
+  const auto& summary = file_->summary();
+  ScanSizes sizes = header_sizes(summary);
+  const bool in_double = settings->settings.precision == Precision::double_precision;
+  sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
+  return sizes;
+}
+
+EstimateSettings ScanJob::estimate_settings() const {
+  EstimateSettings how{settings->settings};
+  how.images = static_cast<std::int64_t>(results_.volumes().size());
+  return how;
+}
+
+std::uint64_t ScanJob::planned_bytes() const {
+  EstimateSettings how = estimate_settings();
+  const auto companion = companion_settings(how.settings);
+  if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
+  return static_cast<std::uint64_t>(
+      std::min(plan_margin * static_cast<double>(estimate(sizes(), how).host.peak_bytes()), 9e18));
+}
+
+std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) const {
+  if (device.is_cpu()) return 0;
+  EstimateSettings how = estimate_settings();
+  how.device = device;
+  const auto companion = companion_settings(how.settings);
+  if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
+  // Volumes of a series that are taken together: see planned_volumes_at_once.
+  const double together = how.images > 1 ? std::min(2e9, static_cast<double>(available) / 8) : 0;
+  return static_cast<std::uint64_t>(std::min(
+      plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
+}
+
+void ScanJob::load() {
+  reader_.reset();  // one at a time has the file
+  reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
+    return takes_series(settings->settings, {}, scan);
+  });
+  reader_->wait_for_first();
+}
+
+void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
+  results_.set_device(engine.device);
+  const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
+  while (true) {
+    const auto volumes = reader_->next(at_once);
+    if (volumes.empty()) break;
+    auto made = engine.engine(volumes, progress, [](const std::string&) {});
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      auto& notes = made[i].reconstruction.report.notes;
+      if (!note.empty() && volumes[i].number == 0) notes.push_back(note);
+      results_.add(volumes[i].number, std::move(made[i]));
+    }
+  }
+  reader_.reset();
+  results_.note_positions();
+}
+
+void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
+  const bool phase = settings->options.phase;
+  results_.require_trust(settings->options.strict);
+  io::check_writable(prefix, results_.inputs(), phase);
+  results_.write(prefix, phase);
+  manifest.images = static_cast<std::int64_t>(results_.volumes().size());
+  for (const auto& report : results_.reports()) {
+    manifest.cache_hits += report.trajectory_hits;
+    manifest.converged = manifest.converged && report.converged;
+    manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
+    for (const auto* found : {&report.suspicions, &report.warnings})
+      for (const auto& sentence : *found)
+        manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
+    if (const auto& c = report.certificate; c && !c->passed)
+      manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
+    if (report.relative_residuals.empty()) continue;
+    manifest.iterations =
+        std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);
+    manifest.residual = std::max(manifest.residual, report.relative_residuals.back());
+  }
+}
+
+}  // namespace fhd::app

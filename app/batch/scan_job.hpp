@@ -1,0 +1,61 @@
+#pragma once
+// One scan of a batch on its way from the file to its results, and the engine that reconstructs it.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/batch/work.hpp"
+#include "app/recon_engine.hpp"
+#include "app/volume_reader.hpp"
+#include "io/result/manifest.hpp"
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::app {
+
+/// Options and what follows from them; made once for all scans that share them.
+struct JobSettings {
+  /// Reads the files that options name. `device` as --device says it.
+  JobSettings(std::vector<std::string> arguments, const std::string& device);
+  JobOptions options;
+  Settings settings;
+};
+
+/// Reconstructs scans with the same settings on one device; keeps what depends on the trajectory alone.
+struct JobEngine {
+  /// A GPU that fails is an error here: what becomes of the scan is decided for the batch as a whole.
+  JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& on);
+  std::shared_ptr<const JobSettings> settings;
+  ChosenDevice device;
+  ReconEngine engine;
+};
+
+/// What `fhd recon` does, in pieces that can overlap with those of other scans.
+class ScanJob {
+ public:
+  /// Opens the scan: reads and checks its headers. Throws Error.
+  ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
+          const std::string& input_checksum);
+  /// What it takes of host memory at most, in bytes, until it is written.
+  std::uint64_t planned_bytes() const;
+  /// The same of the memory of a GPU, of which `available` are to be had; 0 for the CPU.
+  std::uint64_t planned_bytes(Device device, std::uint64_t available) const;
+  /// Begins to read the volumes, also once more from the first; waits for it.
+  void load();
+  /// `note`: for the report of the first volume, unless empty.
+  void compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
+  /// Writes PREFIX.* and what the manifest tells of the result.
+  void write(const std::string& prefix, io::Manifest& manifest);
+
+  const std::shared_ptr<const JobSettings> settings;
+
+ private:
+  EstimateSettings estimate_settings() const;
+  ScanSizes sizes() const;
+
+  std::unique_ptr<io::ScanFile> file_;
+  ScanResults results_;
+  std::unique_ptr<VolumeReader> reader_;
+};
+
+}  // namespace fhd::app

@@ -1,0 +1,96 @@
+// fhd batch on GPUs: the images of single runs, every device, and what becomes of scans that a device cannot do.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "io/result/results.hpp"
+#include "recon/array/device.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GpuBatch : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const auto inventory = device::inventory();
+    if (inventory.devices.empty()) GTEST_SKIP() << inventory.reason;
+    device_count_ = inventory.devices.size();
+    fs::create_directory(path("scans"));
+  }
+  void simulate(int count, const std::string& options = "--matrix 64 --coils 4") {
+    for (int i = 0; i < count; ++i) {
+      const auto name = "scans/s" + std::to_string(i);
+      ASSERT_EQ(run("simulate -o " + name + " " + options + " --seed " + std::to_string(i)), 0) << text("err");
+      fs::remove(path(name + ".truth.h5"));
+      fs::remove(path(name + ".truth.png"));
+    }
+  }
+  nlohmann::json summary() const { return nlohmann::json::parse(text("results/summary.json")); }
+  std::string device_of(const std::string& name) const {
+    return nlohmann::json::parse(text("results/" + name + ".json")).at("environment").at("device");
+  }
+  std::size_t device_count_ = 0;
+};
+
+TEST_F(GpuBatch, makes_the_images_of_single_runs) {
+  simulate(24);
+  ASSERT_EQ(run("batch scans -o results --device cuda:0 --cache off"), 0) << text("err");
+  EXPECT_EQ(summary().at("finished"), 24);
+  for (const std::string name : {"s0", "s11", "s23"}) {
+    ASSERT_EQ(run("recon scans/" + name + ".h5 --device cuda:0 --force -o single"), 0) << text("err");
+    const auto together = io::read_image(path("results/" + name + ".h5")), alone = io::read_image(path("single.h5"));
+    // What depends on the trajectory is kept from scan to scan: the same numbers, summed in another order.
+    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(together.images[0].values),
+                                   converted<Complex<double>>(alone.images[0].values)),
+              1e-5)
+        << name;
+    EXPECT_TRUE(device_of(name).starts_with("GPU 0")) << device_of(name);
+  }
+}
+
+TEST_F(GpuBatch, takes_all_devices_of_the_machine) {
+  if (device_count_ < 2) GTEST_SKIP() << "one GPU";
+  simulate(40);
+  ASSERT_EQ(run("batch scans -o results --device cuda --cache off"), 0) << text("err");
+  std::set<std::string> used;
+  for (int i = 0; i < 40; ++i) used.insert(device_of("s" + std::to_string(i)));
+  EXPECT_EQ(used.size(), device_count_);
+  ASSERT_EQ(run("batch scans -o named --device cuda:1 --cache off"), 0) << text("err");
+  fs::rename(path("results"), path("all"));
+  fs::rename(path("named"), path("results"));
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(device_of("s" + std::to_string(i)).starts_with("GPU 1"));
+}
+
+TEST_F(GpuBatch, what_does_not_fit_goes_on_on_the_cpu_where_the_choice_was_left) {
+  simulate(6);
+  ASSERT_EQ(run("batch scans -o results --device auto --device-memory 1MiB --cache off"), 0) << text("err");
+  EXPECT_EQ(summary().at("finished"), 6);
+  for (const std::string name : {"s0", "s5"}) {
+    EXPECT_TRUE(device_of(name).starts_with("CPU")) << device_of(name);
+    EXPECT_NE(text("results/" + name + ".json").find("computed on the CPU, because cuda:"), std::string::npos);
+  }
+}
+
+TEST_F(GpuBatch, what_does_not_fit_fails_with_the_reason_where_a_gpu_was_asked_for) {
+  simulate(3);
+  EXPECT_EQ(run("batch scans -o results --device cuda --device-memory 1MiB --cache off"), 1);
+  EXPECT_EQ(summary().at("failed"), 3);
+  EXPECT_NE(text("err").find("GPU memory"), std::string::npos) << text("err");
+}
+
+TEST_F(GpuBatch, scans_that_fill_the_device_are_done_one_after_the_other) {
+  simulate(8, "--dimensions 3 --matrix 48 --trajectory radial-3d --coils 8 --readouts 300 --readout-samples 96");
+  ASSERT_EQ(run("batch scans -o results --device cuda:0 --device-memory 64MiB --cache off"), 0) << text("err");
+  EXPECT_EQ(summary().at("finished"), 8) << text("err");
+}
+
+}  // namespace
+}  // namespace fhd::tests
