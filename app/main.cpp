@@ -21,6 +21,7 @@
 #include "app/nearest_word.hpp"
 #include "app/processors.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/series_folder.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -59,6 +60,11 @@ void open_standard_streams() {
     if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR));
 }
 
+/// Where finished volumes outlive the process.
+void print_unfinished() {
+  if (const auto note = io::note_of_unfinished_series(); !note.empty()) print_error(note);
+}
+
 sem_t stop_requested;
 volatile std::sig_atomic_t stop_signal = 0;
 
@@ -87,6 +93,7 @@ void end_cleanly_on_signals() {
     io::remove_unfinished_files();
     const int number = stop_signal;
     print_error(std::string("stopped: ") + strsignal(number));
+    print_unfinished();
     std::signal(number, SIG_DFL);
     std::raise(number);
   }).detach();
@@ -118,6 +125,7 @@ int run(const std::vector<Command>& commands) {
   } catch (const std::exception& error) {
     print_error(std::string("unexpected failure: ") + error.what());
   }
+  print_unfinished();
   return 1;
 }
 
