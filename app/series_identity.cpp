@@ -1,8 +1,5 @@
 #include "app/series_identity.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <set>
@@ -29,13 +26,24 @@ std::string with_content(const std::string& value) {
   return is_file ? value + " " + io::checksum_of(value) : value;
 }
 
+/// "0-39", "0-3,7", "5,1": as the options take them.
+std::string in_ranges(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0, end; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    text += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+    if (end - i > 1) text += "-" + std::to_string(numbers[end - 1]);
+  }
+  return text;
+}
+
 }  // namespace
 
 io::SeriesIdentity identity_of(const CLI::App& app, const io::Provenance& provenance) {
   io::SeriesIdentity identity{{"the scan", provenance.input_checksum},
                               {"fhd", provenance.program_version},
-                              {"--repetitions", fmt::format("{}", fmt::join(provenance.repetitions, ","))},
-                              {"--slices", fmt::format("{}", fmt::join(provenance.slices, ","))}};
+                              {"--repetitions", in_ranges(provenance.repetitions)},
+                              {"--slices", in_ranges(provenance.slices)}};
   for (const auto* option : app.get_options()) {
     if (option->count() == 0 || without_effect().contains(option->get_name())) continue;
     std::string values;

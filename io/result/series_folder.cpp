@@ -332,9 +332,8 @@ void SeriesFolder::remove() {
 
 void SeriesFolder::tell() const {
   if (finished_ == 0) return;
-  const auto rest = finished_ == lines_.size() ? "the same command writes the results"
-                                               : "the same command goes on with the others";
-  set_note(fmt::format("{} of {} images are in {}; {}", finished_, lines_.size(), path_, rest));
+  const auto rest = finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
+  set_note(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));
 }
 
 }  // namespace fhd::io
