@@ -91,6 +91,7 @@ void end_cleanly_on_signals() {
     while (sem_wait(&stop_requested) != 0) {
     }
     io::remove_unfinished_files();
+    io::remove_empty_series_folder();
     const int number = stop_signal;
     print_error(std::string("stopped: ") + strsignal(number));
     print_unfinished();

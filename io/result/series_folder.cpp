@@ -30,11 +30,18 @@ constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw", "gri
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
 std::mutex note_mutex;
-std::string unfinished_note;
+std::string unfinished_note, empty_folder;
 
-void set_note(std::string note) {
+/// What a process that ends now is to say, or which folder to remove.
+void set_end(std::string note, std::string folder = {}) {
   const std::lock_guard lock(note_mutex);
   unfinished_note = std::move(note);
+  empty_folder = std::move(folder);
+}
+
+void remove_folder(const std::string& path) {
+  for (const char* name : names) ::unlink((path + "/" + name).c_str());
+  ::rmdir(path.c_str());  // not empty where somebody put something there
 }
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -112,6 +119,11 @@ std::string note_of_unfinished_series() {
   return unfinished_note;
 }
 
+void remove_empty_series_folder() {
+  const std::lock_guard lock(note_mutex);
+  if (!empty_folder.empty()) remove_folder(empty_folder);
+}
+
 SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
                            std::function<SeriesIdentity()> identity, std::function<std::string()> host,
                            bool anew)
@@ -138,7 +150,10 @@ SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
 SeriesFolder::~SeriesFolder() {
   if (removed_) return;
   ::close(reports_);
-  if (finished_ == 0) remove_files();
+  if (finished_ == 0) {
+    set_end({});
+    remove_folder(path_);
+  }
   ::close(lock_);
 }
 
@@ -317,23 +332,18 @@ DiagnosticImages SeriesFolder::exhibits() const {
   return exhibits;
 }
 
-void SeriesFolder::remove_files() {
-  for (const char* name : names) ::unlink(file(name).c_str());
-  ::rmdir(path_.c_str());  // not empty where somebody put something there
-}
-
 void SeriesFolder::remove() {
-  set_note({});
+  set_end({});
   ::close(reports_);
-  remove_files();
+  remove_folder(path_);
   ::close(lock_);
   removed_ = true;
 }
 
 void SeriesFolder::tell() const {
-  if (finished_ == 0) return;
+  if (finished_ == 0) return set_end({}, path_);
   const auto rest = finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
-  set_note(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));
+  set_end(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));
 }
 
 }  // namespace fhd::io

@@ -76,7 +76,6 @@ class SeriesFolder {
   void open_values(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
   std::string line(std::size_t number) const;
   void write_exhibits(const DiagnosticImages& exhibits);
-  void remove_files();
   void flush_now_and_then();
   void tell() const;
 
@@ -95,5 +94,7 @@ class SeriesFolder {
 /// "119 of 200 images are in OUT.partial; the same command goes on with the others", where this process ends before
 /// its series; else empty. From any thread.
 std::string note_of_unfinished_series();
+/// Removes a folder in which nothing is finished yet, for a process that is about to end. From any thread.
+void remove_empty_series_folder();
 
 }  // namespace fhd::io

@@ -37,11 +37,12 @@ class InterruptedSeries : public ProgramTest {
     const auto lines = text("out.partial/reports.jsonl");
     return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
   }
+  bool has_begun(std::size_t after) const { return fs::exists(path("out.partial/lock")) && finished() >= after; }
   /// Ends a run of `fhd recon scan.h5 -o out` in the middle; its status as wait says, and how long it took to end.
-  std::pair<int, double> interrupt(int signal) const {
+  std::pair<int, double> interrupt(int signal, std::size_t after = 12) const {
     ::signal(SIGINT, SIG_DFL);  // a test in the background may have been told to ignore it
     const pid_t child = start({"recon", path("scan.h5"), "-o", path("out"), "--device", "cpu"});
-    for (int i = 0; i < 10000 && finished() < 12; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int i = 0; i < 10000 && !has_begun(after); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const auto begin = std::chrono::steady_clock::now();
     kill(child, signal);
     int status = 0;
@@ -104,6 +105,14 @@ TEST_F(InterruptedSeries, ends_at_once_on_an_interrupt_and_says_how_to_go_on) {
   ASSERT_GE(finished(), 12u);
   EXPECT_EQ(recon("-o out --force"), 0) << text("err");
   EXPECT_EQ(text("out").find("of an earlier run"), std::string::npos) << "--force begins anew";
+}
+
+TEST_F(InterruptedSeries, leaves_no_folder_before_its_first_image) {
+  ASSERT_EQ(run("simulate -o scan --matrix 160 --coils 8 --no-maps --repetitions 2"), 0) << text("err");
+  const auto [status, seconds] = interrupt(SIGTERM, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it had ended before: the case proves nothing";
+  EXPECT_EQ(text("err_bg"), "fhd: stopped: Terminated\n");
+  EXPECT_FALSE(fs::exists(path("out.partial")));
 }
 
 TEST_F(InterruptedSeries, outlives_a_full_disk) {

@@ -166,7 +166,7 @@ TEST_F(SeriesFolders, give_the_files_that_images_in_memory_give) {
   for (unsigned i = 0; i < count; ++i) {
     add(*folder, i);
     held.images.push_back(random_image(i, false));
-    held_gridded.images.push_back(random_image(100 + i, false));
+    held_gridded.images.push_back({random_image(100 + i, false).values, held.images.back().geometry});
     provenance.reports.push_back(report_of(i));
     stored.images.push_back({{}, folder->geometry(i)});
   }
@@ -180,7 +180,7 @@ TEST_F(SeriesFolders, give_the_files_that_images_in_memory_give) {
   write_results(path("stored"), stored, provenance, companions);
   for (const char* ending : {".h5", ".json", ".png", ".nii.gz", "_phase.nii.gz"}) {
     EXPECT_FALSE(bytes_of(path("held") + ending).empty());
-    EXPECT_EQ(bytes_of(path("held") + ending), bytes_of(path("stored") + ending)) << ending;
+    EXPECT_TRUE(bytes_of(path("held") + ending) == bytes_of(path("stored") + ending)) << ending;
   }
   const auto file = hdf5::File::open(path("stored.h5"));
   const auto table = file.dataset("/report/relative_residuals").read<double>({6, 4});
