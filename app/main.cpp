@@ -21,6 +21,7 @@
 #include "app/nearest_word.hpp"
 #include "app/processors.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/series_folder.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -60,6 +61,11 @@ void open_standard_streams() {
     if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR));
 }
 
+/// Where finished volumes outlive the process.
+void print_unfinished() {
+  if (const auto note = io::note_of_unfinished_series(); !note.empty()) print_error(note);
+}
+
 sem_t stop_requested;
 volatile std::sig_atomic_t stop_signal = 0;
 
@@ -86,8 +92,10 @@ void end_cleanly_on_signals() {
     while (sem_wait(&stop_requested) != 0) {
     }
     io::remove_unfinished_files();
+    io::remove_empty_series_folder();
     const int number = stop_signal;
     print_error(std::string("stopped: ") + strsignal(number));
+    print_unfinished();
     std::signal(number, SIG_DFL);
     std::raise(number);
   }).detach();
@@ -119,6 +127,7 @@ int run(const std::vector<Command>& commands) {
   } catch (const std::exception& error) {
     print_error(std::string("unexpected failure: ") + error.what());
   }
+  print_unfinished();
   return 1;
 }
 

@@ -18,6 +18,7 @@
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
+#include "app/series_identity.hpp"
 #include "app/series_printer.hpp"
 #include "app/side_by_side.hpp"
 #include "app/volume_reader.hpp"
@@ -31,6 +32,7 @@ namespace fhd::app {
 namespace {
 
 struct ReconCommand {
+  const CLI::App* app;
   std::string scan;
   VolumeSelection selection;
   std::optional<std::string> output;
@@ -45,8 +47,10 @@ struct ReconCommand {
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
                            const std::vector<ChosenDevice>& devices, bool by_team, const MakeEngine& make_engine,
-                           ScanResults& results) const;
+                           ScanResults& results, SeriesPrinter& printer) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
+  void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
+                      SeriesPrinter& printer) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
                    SeriesPrinter& printer) const;
 };
@@ -128,12 +132,18 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
   ScanResults results(scan, summary, selection, command_line());
+  SeriesPrinter printer(results.volumes().size());
+  // The processes of a team would all have to know which volumes are left.
+  if (!team && results.volumes().size() > 1) keep_in_folder(results, checksum, printer);
   const auto is_by_team = [&] {
     return shares_volumes(settings, summary, results.volumes().size(), starting.get());
   };
-  VolumeReader reader(*file, results.volumes(), [&](const Scan& volume) {
-    return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
-  });
+  VolumeReader reader(
+      *file, results.volumes(),
+      [&](const Scan& volume) {
+        return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
+      },
+      [&](std::size_t number) { return results.holds(number); });
 
   const auto& devices = starting.get();
   if (!quiet) fmt::print("device    {}\n", text_of(devices));
@@ -146,7 +156,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
                                          first && !no_gridded_image, of_gpus);
   };
-  reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results);
+  reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
   if (first) finish(checksum, results);
   return 0;
 }
@@ -167,6 +177,21 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
     fmt::print("note      {} is of an earlier run; --phase makes it anew\n", older);
 }
 
+void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
+                                  SeriesPrinter& printer) const {
+  const auto identity = [&results, &checksum, this] {
+    results.set_checksum(checksum.get());
+    return identity_of(*app, results.provenance());
+  };
+  const auto host = [&results] { return results.host(); };
+  const auto total = results.volumes().size();
+  const auto folder = std::make_shared<io::SeriesFolder>(*output, total, identity, host, force);
+  if (const auto there = folder->finished_count(); there > 0 && !quiet)
+    fmt::print("note      {} of {} images are in {} from an earlier run{}\n", there, total, folder->path(),
+               there < total ? "; the others follow" : "");
+  results.keep_in(folder, [&](const Report& report) { printer.count_earlier(report); });
+}
+
 /// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden
 /// behind the others; on the CPU small volumes gain more from threads of their own than from sharing them. Every
 /// device has as many; all together are at most as many as there are volumes.
@@ -183,7 +208,8 @@ int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Exec
 
 void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader,
                                        const Execution& execution, const std::vector<ChosenDevice>& devices,
-                                       bool by_team, const MakeEngine& make_engine, ScanResults& results) const {
+                                       bool by_team, const MakeEngine& make_engine, ScanResults& results,
+                                       SeriesPrinter& printer) const {
   ProgressLine progress(quiet);
   std::mutex mutex;  // of what is printed and collected
   const auto on_fallback = [&](const std::string& reason) {
@@ -192,14 +218,15 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
     print_fallback(reason);
   };
   const std::size_t total = results.volumes().size();
+  const std::size_t left = total - printer.earlier();
+  // As many threads for each as without an earlier run: the images are the same to the last bit.
   const int engines = engine_count(summary, total, execution, devices, by_team);
   // Of a series that several devices share, none takes so many that another has nothing to do.
   const auto most =
       devices.size() == 1 || by_team ? total : (total + static_cast<std::size_t>(engines) - 1) / engines;
   std::atomic<std::size_t> started = 0;
-  SeriesPrinter printer(total);
   bool planned = quiet || execution.processes->is_shared() || by_team;
-  run_side_by_side(engines, [&](const auto& goes_on) {
+  if (left > 0) run_side_by_side(static_cast<int>(std::min<std::size_t>(engines, left)), [&](const auto& goes_on) {
     const ThreadLimit share(std::max(1, omp_get_max_threads() / engines));
     const auto& device = devices[started++ % devices.size()];
     const CurrentDevice current(device.device);
@@ -220,15 +247,16 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
                                                             static_cast<std::int64_t>(total)));
           planned = true;
         }
+        const Report report = made[i].reconstruction.report;
         results.add(volumes[i].number, std::move(made[i]));
-        print_image(results.report(volumes[i].number), volumes[i].number, results, printer);
+        print_image(report, volumes[i].number, results, printer);
       }
       if (total > 1) progress.set_context(printer.context());
       if (engines > 1) progress.show(printer.context());
     }
   });
   progress.clear();
-  if (!quiet) printer.print_summary(results.reports());
+  if (!quiet) printer.print_summary();
 }
 
 /// `index` in the order of the results.
@@ -271,6 +299,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
 
 Run add_recon(CLI::App& app) {
   const auto command = std::make_shared<ReconCommand>();
+  command->app = &app;
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();
   app.add_option("-o,--output", command->output,

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <nlohmann/json.hpp>
 
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "io/result/nifti.hpp"
+#include "io/result/report_json.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/surroundings.hpp"
@@ -298,8 +300,38 @@ std::vector<std::string> ScanResults::inputs() const {
   return paths;
 }
 
+void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
+                          const std::function<void(const Report&)>& on_earlier) {
+  folder_ = std::move(folder);
+  provenance_.reports.clear();
+  if (folder_->finished_count() > 0)
+    earlier_run_ = fmt::format("{} of {} images: {}", folder_->finished_count(), volumes_.size(),
+                               folder_->earlier_host());
+  for (std::size_t i = 0; i < volumes_.size(); ++i) {
+    if (!folder_->holds(i)) continue;
+    series_.images[i].geometry = folder_->geometry(i);
+    const auto report = io::summary_of_report(nlohmann::ordered_json::parse(folder_->report(i)));
+    note_doubt(i, report);
+    on_earlier(report);
+  }
+}
+
+/// --strict tells the first.
+void ScanResults::note_doubt(std::size_t number, const Report& report) {
+  if (doubt_ && doubt_->first < number) return;
+  for (const auto* found : {&report.warnings, &report.suspicions})
+    if (!found->empty()) doubt_ = {number, found->front()};
+}
+
 void ScanResults::add(std::size_t number, ReconResult made) {
   Reconstruction& result = made.reconstruction;
+  note_doubt(number, result.report);
+  if (folder_) {
+    folder_->add(number, result.image, made.gridded ? &*made.gridded : nullptr, result.diagnostic_images,
+                 result.report);
+    series_.images[number].geometry = result.image.geometry;
+    return;
+  }
   if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
   if (made.gridded) {
     gridded_.images.resize(volumes_.size());
@@ -311,7 +343,7 @@ void ScanResults::add(std::size_t number, ReconResult made) {
 
 std::string ScanResults::note_positions() {
   if (io::lie_on_affine(series_)) return {};
-  auto& notes = provenance_.reports.front().notes;
+  auto& notes = folder_ ? further_notes_ : provenance_.reports.front().notes;
   notes.push_back(
       "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
       "distance");
@@ -324,18 +356,44 @@ std::string ScanResults::name_of(std::size_t number) const {
 }
 
 void ScanResults::require_trust(bool strict) const {
-  if (!strict) return;
-  for (const auto& report : provenance_.reports)
-    for (const auto* found : {&report.suspicions, &report.warnings})
-      if (!found->empty())
-        throw Error(path(), "a scan without doubts (--strict)", found->front(),
-                    "nothing was written; without --strict the image is written, with the warning");
+  if (strict && doubt_)
+    throw Error(path(), "a scan without doubts (--strict)", doubt_->second,
+                "nothing was written; without --strict the image is written, with the warning");
 }
+
+namespace {
+
+/// Gridded images are of the same places.
+io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::RawImages> stored) {
+  for (auto& image : series.images)
+    for (int axis = 0; axis < 3; ++axis)
+      image.geometry.matrix_size[axis] = static_cast<int>(stored->shape()[2 - axis]);
+  series.stored = std::move(stored);
+  return series;
+}
+
+/// The report of the first image also tells what was found at the end.
+std::string with_notes(std::string report, std::size_t number, const std::vector<std::string>& notes) {
+  if (number > 0 || notes.empty()) return report;
+  auto json = nlohmann::ordered_json::parse(report);
+  for (const auto& note : notes) json["notes"].push_back(note);
+  return json.dump();
+}
+
+}  // namespace
 
 void ScanResults::write(const std::string& prefix, bool with_phase) {
   companions_.with_phase = with_phase;
+  if (folder_) {
+    series_.stored = folder_->images();
+    companions_.diagnostic_images = folder_->exhibits();
+    if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
+    if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
+    provenance_.stored_report = [this](std::size_t i) { return with_notes(folder_->report(i), i, further_notes_); };
+  }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);
+  if (folder_) folder_->remove();
 }
 
 std::string certificate_line(const Certificate& c) {

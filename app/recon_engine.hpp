@@ -3,14 +3,17 @@
 // and their images as they come, with what is told of them.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/options.hpp"
 #include "app/scan_cost.hpp"
 #include "app/volume_reader.hpp"
 #include "io/result/results.hpp"
+#include "io/result/series_folder.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device_team.hpp"
 #include "recon/pipeline/estimate.hpp"
@@ -89,16 +92,22 @@ class ScanResults {
   void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(); }
-  void set_devices(const std::vector<ChosenDevice>& devices) { provenance_.environment = environment_of(devices); }
+  void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(), host_ = device.text; }
+  void set_devices(const std::vector<ChosenDevice>& devices) {
+    provenance_.environment = environment_of(devices), host_ = text_of(devices);
+  }
+  const std::string& host() const { return host_; }
+  /// Volumes are kept in a folder, from now on, instead of in memory; `on_earlier` hears of the report of each that it
+  /// holds from an earlier run, as far as a summary needs it.
+  void keep_in(std::shared_ptr<io::SeriesFolder> folder, const std::function<void(const Report&)>& on_earlier);
+  /// Whether an earlier run has left the volume.
+  bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
   /// Of volume `number`, in any order.
   void add(std::size_t number, ReconResult made);
-  /// Of the volume, once it was added.
-  const Report& report(std::size_t number) const { return provenance_.reports[number]; }
   const std::string& path() const { return provenance_.input_path; }
   /// The scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
-  /// Of all volumes.
+  /// Of all volumes, where they are in memory.
   const std::vector<Report>& reports() const { return provenance_.reports; }
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
   /// returned; empty where nothing is.
@@ -109,12 +118,19 @@ class ScanResults {
   void write(const std::string& prefix, bool with_phase);
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
   std::string name_of(std::size_t number) const;
+  const io::Provenance& provenance() const { return provenance_; }
 
  private:
+  void note_doubt(std::size_t number, const Report& report);
+
   std::vector<VolumeNumber> volumes_;
   io::ImageSeries series_, gridded_;
   io::CompanionResults companions_;
   io::Provenance provenance_;
+  std::shared_ptr<io::SeriesFolder> folder_;
+  std::string host_, earlier_run_;
+  std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
+  std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
 };
 
 /// "certificate: F 3e-07, ..., asked 3e-05" in one line.

@@ -9,8 +9,25 @@
 namespace fhd::app {
 
 void SeriesPrinter::count(const Report& report) {
+  add(report);
+}
+
+void SeriesPrinter::count_earlier(const Report& report) {
+  add(report);
+  ++earlier_;
+  begin_ = Clock::now();
+}
+
+void SeriesPrinter::add(const Report& report) {
   ++done_;
   if (!report.suspicions.empty()) ++suspicious_;
+  const auto iterations = std::max<std::size_t>(report.relative_residuals.size(), 1) - 1;
+  least_ = std::min(least_, iterations), most_ = std::max(most_, iterations);
+  stopped_ += !report.converged;
+  residual_ = std::max(residual_, report.data_residual);
+  if (!report.certificate) return;
+  error_ = std::max(error_, report.certificate->error());
+  failed_ += !report.certificate->passed;
 }
 
 bool SeriesPrinter::says_suspicion(const std::string& sentence) {
@@ -22,32 +39,23 @@ bool SeriesPrinter::says_suspicion(const std::string& sentence) {
 }
 
 std::string SeriesPrinter::context() const {
-  const double rate = static_cast<double>(done_) / std::max(seconds(), 1e-9);
+  const double rate = static_cast<double>(done_ - earlier_) / std::max(seconds(), 1e-9);
   const auto next = std::min(done_ + 1, total_);
-  if (done_ == 0) return fmt::format("image {} of {}", next, total_);
+  if (done_ == earlier_) return fmt::format("image {} of {}", next, total_);
   return fmt::format("image {} of {}, {:.3g} images/s, {} left", next, total_, rate,
                      clock_text(static_cast<double>(total_ - done_) / rate));
 }
 
-void SeriesPrinter::print_summary(const std::vector<Report>& reports) const {
-  if (says_each()) return;
-  std::size_t least = SIZE_MAX, most = 0, stopped = 0, failed = 0;
-  double residual = 0, error = 0;
-  for (const auto& report : reports) {
-    const auto iterations = std::max<std::size_t>(report.relative_residuals.size(), 1) - 1;
-    least = std::min(least, iterations), most = std::max(most, iterations);
-    stopped += !report.converged;
-    residual = std::max(residual, report.data_residual);
-    if (!report.certificate) continue;
-    error = std::max(error, report.certificate->error());
-    failed += !report.certificate->passed;
-  }
-  fmt::print("images    {}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}\n",
-             reports.size(), seconds(), static_cast<double>(reports.size()) / seconds(), least, most,
-             stopped == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped), residual);
-  fmt::print("accuracy  error at most {:.1e}{}\n", error,
-             failed == 0 ? "" : fmt::format(", {} images less accurate than asked", failed));
-  if (suspicious_ > 0) fmt::print("verdict   {} of {} images are suspicious\n", suspicious_, reports.size());
+void SeriesPrinter::print_summary() const {
+  if (says_each() || done_ == 0) return;
+  const auto now = done_ - earlier_;
+  const auto from_earlier = earlier_ == 0 ? "" : fmt::format(" ({} of an earlier run)", earlier_);
+  fmt::print("images    {}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}\n",
+             done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
+             stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_);
+  fmt::print("accuracy  error at most {:.1e}{}\n", error_,
+             failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_));
+  if (suspicious_ > 0) fmt::print("verdict   {} of {} images are suspicious\n", suspicious_, done_);
 }
 
 }  // namespace fhd::app

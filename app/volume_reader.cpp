@@ -55,8 +55,10 @@ std::shared_ptr<const Preparation> SliceSeries::preparation(
 }
 
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
-                           std::function<bool(const Scan&)> takes_series)
-    : file_(file), volumes_(std::move(volumes)), takes_series_(std::move(takes_series)) {
+                           std::function<bool(const Scan&)> takes_series,
+                           std::function<bool(std::size_t number)> is_done)
+    : file_(file), volumes_(std::move(volumes)), takes_series_(std::move(takes_series)), done_(volumes_.size()) {
+  for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
   thread_ = std::thread([this] {
     trace::name_thread("reader");
     try {
@@ -149,10 +151,12 @@ void VolumeReader::read_all() {
 }
 
 void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
+  if (std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) { return done_[number]; })) return;
   std::map<std::size_t, Scan> known;
   const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
   for (const std::size_t number : numbers) {
     auto node = known.extract(number);
+    if (done_[number]) continue;
     ReadVolume volume{number, node ? std::move(node.mapped()) : read(number)};
     if (series && series->holds(volume.scan)) {
       volume.series = series;

@@ -55,9 +55,11 @@ struct ReadVolume {
 class VolumeReader {
  public:
   /// `volumes` in the order of the results; `takes_series`: whether a scan is reconstructed with others like it.
-  /// `file` is left alone by others until the reader is gone.
+  /// `file` is left alone by others until the reader is gone. `is_done`: which volumes nobody needs; what the series is
+  /// of stays the same.
   VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
-               std::function<bool(const Scan&)> takes_series);
+               std::function<bool(const Scan&)> takes_series,
+               std::function<bool(std::size_t number)> is_done = {});
   ~VolumeReader();
   VolumeReader(const VolumeReader&) = delete;
   VolumeReader& operator=(const VolumeReader&) = delete;
@@ -78,6 +80,7 @@ class VolumeReader {
   io::ScanFile& file_;
   std::vector<VolumeNumber> volumes_;
   std::function<bool(const Scan&)> takes_series_;
+  std::vector<bool> done_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ReadVolume> queue_;

@@ -1,12 +1,15 @@
 #include "io/hdf5.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -123,9 +126,12 @@ Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& sub
 
 namespace {
 
-/// Text of a fixed-length or variable-length string attribute or dataset; `read` is H5Aread or H5Dread.
+constexpr std::size_t longest_text = 1 << 24;
+
+/// Text of a fixed-length or variable-length string attribute or dataset, of `longest` bytes at most; `read` is H5Aread
+/// or H5Dread.
 template <class Read>
-std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, Read read) {
+std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, std::size_t longest, Read read) {
   const Handle type(type_id, H5Tclose, subject, "a readable type");
   const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
   if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
@@ -139,9 +145,8 @@ std::string read_string(hid_t type_id, hid_t space_id, const std::string& subjec
     if (text) H5free_memory(text);
     return result;
   }
-  constexpr std::size_t longest = 1 << 24;
   const std::size_t size = H5Tget_size(type.get());
-  if (size > longest) throw Error(subject, "text below 16 MiB", std::to_string(size) + " bytes");
+  if (size > longest) throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", size));
   std::string text(size + 1, '\0');
   const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
   check(read(memory.get(), text.data()), subject, "readable text");
@@ -309,16 +314,40 @@ File File::open(const std::string& path) {
   return {path, {H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, path, "a complete HDF5 file"}};
 }
 
-File File::create(const std::string& path, const std::string& reported_path) {
+namespace {
+
+/// Throws Error where the disk, a quota or a limit has no room for the file.
+void reserve(const std::string& path, std::uint64_t bytes, const std::string& reported_path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_by_errno(reported_path, "a file that can be written");
+  errno = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  if (error != 0) fail_by_errno(reported_path, "a file that can be written to its end");
+}
+
+}  // namespace
+
+File File::create(const std::string& path, const std::string& reported_path, std::uint64_t expected_bytes) {
   be_silent();
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, reported_path, "a file that can be created");
+  constexpr auto expected = "a file that can be created";
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, reported_path, expected);
   constexpr std::size_t increment = std::size_t{4} << 20;
+  const bool on_disk = expected_bytes > increment;
   constexpr hbool_t write_on_close = 0;
-  check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path,
-        "a file that can be created");
+  if (!on_disk) check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path, expected);
+  // Attributes of more than 64 KiB, of many repetitions, need the format of HDF5 1.8.
+  if (on_disk)
+    check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), reported_path, expected);
   File file(reported_path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose,
-                            reported_path, "a file that can be created"});
+                            reported_path, expected});
   file.destination_ = path;
+  if (on_disk) {
+    constexpr std::uint64_t metadata = std::uint64_t{4} << 20;
+    file.reserved_bytes_ = expected_bytes + metadata;
+    reserve(path, file.reserved_bytes_, reported_path);
+  }
   return file;
 }
 
@@ -390,6 +419,28 @@ void File::write(const std::string& name, std::string_view text) {
   write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
 }
 
+// HDF5 writes a text as a whole: one on its way to the disk gets its place, and is copied there by `close`.
+void File::write_text_of(const std::string& name, const std::string& text_path) {
+  const auto where = subject(name);
+  std::error_code status;
+  const auto bytes = std::filesystem::file_size(text_path, status);
+  if (status) throw Error(text_path, "a file", status.message());
+  if (reserved_bytes_ == 0) {
+    std::ifstream text(text_path, std::ios::binary);
+    return write(name, std::string(std::istreambuf_iterator<char>(text), {}));
+  }
+  const auto type = text_type(std::max<std::size_t>(bytes, 1), H5T_CSET_UTF8, where);
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
+  const Handle now(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, where, "a dataset that can be created");
+  check(H5Pset_alloc_time(now.get(), H5D_ALLOC_TIME_EARLY), where, "a dataset that can be created");
+  check(H5Pset_fill_time(now.get(), H5D_FILL_TIME_NEVER), where, "a dataset that can be created");
+  const auto dataset = create_dataset(name, type.get(), space.get(), now.get());
+  const auto offset = H5Dget_offset(dataset.get());
+  if (offset == HADDR_UNDEF) throw Error(where, "a place in the file", "none");
+  texts_.push_back({text_path, offset, bytes});
+}
+
 template <class T>
 void File::write_block(const std::string& name, const Array<T>& block, const Extents& leading) {
   const auto where = subject(name);
@@ -404,7 +455,11 @@ void File::write_block(const std::string& name, const Array<T>& block, const Ext
 std::string File::read_text(const std::string& name) const {
   const auto where = subject(name);
   const Handle dataset = open_dataset(name);
-  return read_string(H5Dget_type(dataset.get()), H5Dget_space(dataset.get()), where,
+  // The report of a long series is long: as long as what is stored.
+  const auto stored = static_cast<std::size_t>(H5Dget_storage_size(dataset.get()));
+  constexpr std::size_t longest_report = std::size_t{1} << 30;
+  const auto longest = std::max(longest_text, std::min(stored, longest_report));
+  return read_string(H5Dget_type(dataset.get()), H5Dget_space(dataset.get()), where, longest,
                      [&](hid_t memory, void* text) {
                        return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
                      });
@@ -417,7 +472,7 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
 std::string File::text_attribute(const std::string& object, const std::string& name) const {
   const auto where = subject_of(*this, object, name);
   const auto attribute = open_attribute(*this, object, name);
-  return read_string(H5Aget_type(attribute.get()), H5Aget_space(attribute.get()), where,
+  return read_string(H5Aget_type(attribute.get()), H5Aget_space(attribute.get()), where, longest_text,
                      [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
 }
 
@@ -453,8 +508,47 @@ void File::write_attribute(const std::string& object, const std::string& name,
   write_attribute_values(*this, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, space, numbers.data());
 }
 
+namespace {
+
+/// Copies a text to its place in a file.
+void copy_text(const std::string& from, int to, std::uint64_t offset, std::uint64_t bytes,
+               const std::string& reported_path) {
+  std::ifstream text(from, std::ios::binary);
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (bytes > 0) {
+    const auto count = std::min<std::uint64_t>(bytes, piece.size());
+    if (!text.read(piece.data(), static_cast<std::streamsize>(count)))
+      throw Error(reported_path, "a report that can be read", "one cut off");
+    write_at(to, piece.data(), count, offset, reported_path);
+    offset += count;
+    bytes -= count;
+  }
+}
+
+}  // namespace
+
+void File::close_on_disk() {
+  hsize_t used = 0;
+  check(H5Fget_filesize(id(), &used), path_, "a file that can be completed");
+  file_.close(path_);
+  const int descriptor = ::open(destination_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_by_errno(path_, "a file that can be written");
+  try {
+    for (const auto& text : texts_) copy_text(text.path, descriptor, text.offset, text.bytes, path_);
+    // HDF5 leaves what was reserved beyond its end.
+    const auto size = std::filesystem::file_size(destination_);
+    if (size > used && ftruncate(descriptor, static_cast<off_t>(used)) != 0)
+      fail_by_errno(path_, "a file that can be completed");
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  if (::close(descriptor) != 0) fail_by_errno(path_, "a file that can be written to its end");
+}
+
 void File::close() {
   check(H5Fflush(id(), H5F_SCOPE_LOCAL), path_, "a file that can be completed");
+  if (reserved_bytes_ > 0) return close_on_disk();
   const auto size = H5Fget_file_image(id(), nullptr, 0);
   if (size < 0) check(-1, path_, "a file that can be completed");
   std::vector<char> image(static_cast<std::size_t>(size));

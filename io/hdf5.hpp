@@ -97,8 +97,10 @@ class File {
   /// Opens for reading. Throws Error with one clear line for a file that is absent, not HDF5, or truncated.
   static File open(const std::string& path);
   /// Starts a file that `close` writes to `path`, replacing what is there; messages call it `reported_path`.
-  /// Until then it is in memory: HDF5 1.10 cannot recover from a write that fails, and crashes at exit.
-  static File create(const std::string& path, const std::string& reported_path);
+  /// Until then it is in memory: HDF5 1.10 cannot recover from a write that fails, and crashes at exit. A file of
+  /// which more than 4 MiB are expected, `expected_bytes` at most, is written to disk as it comes instead, where room
+  /// for all of it is reserved first: HDF5 meets no full disk.
+  static File create(const std::string& path, const std::string& reported_path, std::uint64_t expected_bytes = 0);
 
   const std::string& path() const { return path_; }
   hid_t id() const { return file_.get(); }
@@ -117,6 +119,8 @@ class File {
   template <class T>
   void write(const std::string& name, const T* values, const Extents& extents);
   void write(const std::string& name, std::string_view text);
+  /// The text of a file, which stays as it is until `close`.
+  void write_text_of(const std::string& name, const std::string& text_path);
   /// A dataset to be filled block by block with `write_block`.
   template <class T>
   void create(const std::string& name, const Extents& extents);
@@ -138,9 +142,16 @@ class File {
   void close();
 
  private:
+  void close_on_disk();
   File(std::string path, Handle file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
-  std::string destination_;  ///< where `close` writes
+  std::string destination_;         ///< where `close` writes
+  std::uint64_t reserved_bytes_ = 0;  ///< > 0: it is on disk
+  struct Text {
+    std::string path;
+    std::uint64_t offset, bytes;
+  };
+  std::vector<Text> texts_;  ///< to be copied by `close`
   Handle file_;
 };
 

@@ -42,13 +42,6 @@ void start(const std::string& temporary) {
   unfinished.insert(temporary);
 }
 
-[[noreturn]] void fail(const std::string& path, std::string_view expected) {
-  const int error = errno;
-  throw Error(
-      path, expected, std::strerror(error),
-      error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
-}
-
 class FileDescriptor {
  public:
   FileDescriptor(const std::string& path, int flags)
@@ -66,12 +59,37 @@ class FileDescriptor {
 
 void flush_to_disk(const std::string& path, const std::string& reported_path) {
   FileDescriptor file(path, O_RDONLY);
-  if (file.get() < 0) fail(reported_path, "a file that can be written");
+  if (file.get() < 0) fail_by_errno(reported_path, "a file that can be written");
   // Some file systems cannot fsync (EINVAL); there the rename is still atomic.
-  if (fsync(file.get()) != 0 && errno != EINVAL) fail(reported_path, "a file that can be written to its end");
+  if (fsync(file.get()) != 0 && errno != EINVAL) fail_by_errno(reported_path, "a file that can be written to its end");
 }
 
 }  // namespace
+
+void fail_by_errno(const std::string& path, std::string_view expected) {
+  const int error = errno;
+  throw Error(
+      path, expected, std::strerror(error),
+      error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
+}
+
+void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
+              const std::string& reported_path) {
+  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
+    const auto written = ::pwrite(descriptor, next, count, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_by_errno(reported_path, "a file that can be written to its end");
+    next += written;
+    offset += static_cast<std::uint64_t>(written);
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void flush_descriptor(int descriptor, const std::string& reported_path) {
+  // Some file systems cannot fsync (EINVAL).
+  if (fdatasync(descriptor) != 0 && errno != EINVAL)
+    fail_by_errno(reported_path, "a file that can be written to its end");
+}
 
 void require_writable_folder(const std::string& path) {
   const auto folder = folder_of(path);
@@ -82,7 +100,7 @@ void require_writable_folder(const std::string& path) {
   const std::lock_guard lock(unfinished_mutex);
   {
     const FileDescriptor file(probe, O_WRONLY | O_CREAT | O_EXCL);
-    if (file.get() < 0) fail(path, "a folder '" + folder + "' that can be written");
+    if (file.get() < 0) fail_by_errno(path, "a folder '" + folder + "' that can be written");
   }
   ::unlink(probe.c_str());
 }
@@ -108,7 +126,7 @@ AtomicFile AtomicFile::directory(std::string path) {
   start(result.temporary_);
   if (!fs::create_directory(result.temporary_, status)) {
     errno = status.value();
-    fail(result.path_, "a directory that can be created");
+    fail_by_errno(result.path_, "a directory that can be created");
   }
   return result;
 }
@@ -141,7 +159,7 @@ void commit_all(std::vector<AtomicFile>& files) {
     const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
     for (auto& file : files) {
       if (::rename(file.temporary_.c_str(), file.path_.c_str()) != 0)
-        fail(file.path_, "a file that can be replaced");
+        fail_by_errno(file.path_, "a file that can be replaced");
       unfinished.erase(file.temporary_);
       file.temporary_.clear();
     }
@@ -195,7 +213,7 @@ std::optional<std::string> final_name_of_temporary(const std::string& name) {
 OutputFile::OutputFile(const std::string& path, const std::string& reported_path)
     : reported_path_(reported_path),
       descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) fail(reported_path_, "a file that can be created");
+  if (descriptor_ < 0) fail_by_errno(reported_path_, "a file that can be created");
 }
 
 OutputFile::~OutputFile() {
@@ -206,7 +224,7 @@ void OutputFile::write(const void* bytes, std::size_t count) {
   for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
     const auto written = ::write(descriptor_, next, count);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail(reported_path_, "a file that can be written to its end");
+    if (written <= 0) fail_by_errno(reported_path_, "a file that can be written to its end");
     next += written;
     count -= static_cast<std::size_t>(written);
   }
@@ -214,7 +232,7 @@ void OutputFile::write(const void* bytes, std::size_t count) {
 
 void OutputFile::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0)
-    fail(reported_path_, "a file that can be written to its end");
+    fail_by_errno(reported_path_, "a file that can be written to its end");
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t count,

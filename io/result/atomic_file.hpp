@@ -2,8 +2,10 @@
 // Files that appear whole or not at all: written under a temporary name in the same folder, flushed to disk,
 // renamed.
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fhd::io {
@@ -68,6 +70,14 @@ void write_bytes(const std::string& path, const void* bytes, std::size_t count,
 
 /// Writes one file, whole or not at all. Throws Error.
 void write_atomically(const std::string& path, const void* bytes, std::size_t count);
+
+/// Throws Error with what errno says of `path`; of a full disk or quota with what to do.
+[[noreturn]] void fail_by_errno(const std::string& path, std::string_view expected);
+/// Writes `count` bytes from `offset` on; messages call the file `reported_path`. Throws Error.
+void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
+              const std::string& reported_path);
+/// The values of an open file to the disk. Throws Error.
+void flush_descriptor(int descriptor, const std::string& reported_path);
 
 /// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
 void require_regular_file(const std::string& path);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "recon/error.hpp"
 
@@ -20,17 +21,24 @@ float number_of(Complex<float> value, NiftiPart part) {
   return part == NiftiPart::phase ? std::atan2(value.im, value.re) : abs(value);
 }
 
+std::int64_t voxels_of_image(const ImageSeries& series) {
+  return series.images.front().geometry.image_shape().size();
+}
+
 /// Puts the magnitudes or phases number `first` on, counted through all images, into `bytes`.
 void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
                   std::span<std::uint8_t> bytes) {
-  const auto per_image = series.images.front().values.size();
+  const auto per_image = voxels_of_image(series);
+  std::vector<Complex<float>> values;
   auto left = static_cast<std::int64_t>(bytes.size() / sizeof(float));
   for (auto* to = bytes.data(); left > 0;) {
     const auto begin = first % per_image, count = std::min(left, per_image - begin);
-    const auto* values = series.images[static_cast<std::size_t>(first / per_image)].values.data() + begin;
-    for (std::int64_t i = 0; i < count; ++i, to += sizeof(float)) {
-      const float number = number_of(values[i], part);
+    values.resize(static_cast<std::size_t>(count));
+    series.copy_values(static_cast<std::size_t>(first / per_image), begin, values);
+    for (const auto value : values) {
+      const float number = number_of(value, part);
       std::memcpy(to, &number, sizeof(number));
+      to += sizeof(number);
     }
     first += count;
     left -= count;
@@ -130,9 +138,8 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
   const auto header = header_of(series, reported_path, label, part);
   static_assert(sizeof(header) <= header_bytes);
   std::memcpy(head.data(), &header, sizeof(header));
-  const auto byte_count = header_bytes + series.images.size() *
-                                             static_cast<std::uint64_t>(series.images.front().values.size()) *
-                                             sizeof(float);
+  const auto byte_count =
+      header_bytes + series.images.size() * static_cast<std::uint64_t>(voxels_of_image(series)) * sizeof(float);
   const auto content = [&](std::uint64_t offset, std::span<std::uint8_t> bytes) {
     if (offset == 0) {
       std::copy(head.begin(), head.end(), bytes.begin());

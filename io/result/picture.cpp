@@ -155,7 +155,8 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale)
   return image;
 }
 
-GrayImage montage(const std::vector<Image>& images) {
+GrayImage montage(const std::vector<Image>& images,
+                  const std::function<std::shared_ptr<const Image>(std::size_t)>& read) {
   constexpr std::int64_t most_panels = 64;
   std::int64_t slice_count = 0;
   for (const auto& image : images) slice_count += image.geometry.matrix_size[2];
@@ -166,15 +167,19 @@ GrayImage montage(const std::vector<Image>& images) {
   std::vector<std::array<int, 2>> sizes;
   std::vector<float> shown;
   std::int64_t slice = 0;
-  for (const auto& image : images) {
+  for (std::size_t number = 0; number < images.size(); ++number) {
+    const auto& image = images[number];
+    std::shared_ptr<const Image> held;
     const int width = image.geometry.matrix_size[0], height = image.geometry.matrix_size[1];
     for (int z = 0; z < image.geometry.matrix_size[2]; ++z, ++slice) {
       const auto next = static_cast<std::int64_t>(slices.size());
       if (next == panel_count || slice != next * slice_count / panel_count) continue;
+      if (read && !held) held = read(number);
+      const auto& values = held ? held->values : image.values;
       std::vector<float> magnitude(static_cast<std::size_t>(width) * height);
       for (std::size_t i = 0; i < magnitude.size(); ++i)
         magnitude[i] =
-            abs(image.values[static_cast<std::int64_t>(magnitude.size()) * z + static_cast<std::int64_t>(i)]);
+            abs(values[static_cast<std::int64_t>(magnitude.size()) * z + static_cast<std::int64_t>(i)]);
       shown.insert(shown.end(), magnitude.begin(), magnitude.end());
       slices.push_back(std::move(magnitude));
       sizes.push_back({width, height});

@@ -1,6 +1,8 @@
 #pragma once
 // Gray pictures for people: made of magnitudes, enlarged, put together, written on; as PNG files, 8 bits a pixel.
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +47,10 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale 
 
 /// A montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
 /// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
-/// axial scan). Small slices are enlarged to about 256 pixels.
-GrayImage montage(const std::vector<Image>& images);
+/// axial scan). Small slices are enlarged to about 256 pixels. `read`: gives images that are shown, where `images`
+/// hold no values.
+GrayImage montage(const std::vector<Image>& images,
+                  const std::function<std::shared_ptr<const Image>(std::size_t)>& read = {});
 
 /// A picture as the bytes of a file; messages call it `reported_path`. Throws Error.
 std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& reported_path);

@@ -80,36 +80,6 @@ Json verdict_to_json(const Verdict& v) {
           {"seconds", v.seconds}};
 }
 
-Json report_to_json(const Report& report) {
-  Json json{{"settings", settings_json(report.settings)},
-            {"stages", stages_to_json(report.stages)},
-            {"seconds", report.seconds},
-            {"notes", report.notes},
-            {"suspicions", report.suspicions},
-            {"warnings", report.warnings},
-            {"converged", report.converged},
-            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
-            {"relative_residuals", report.relative_residuals},
-            {"data_residual", report.data_residual},
-            {"largest_eigenvalue", report.largest_eigenvalue},
-            {"lambda", report.lambda}};
-  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
-  if (!report.device_memory.empty())
-    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
-                             {"peak_bytes", report.device_peak_bytes}};
-  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
-  if (report.verdict) json["verdict"] = verdict_to_json(*report.verdict);
-  if (!report.lambda_curve.empty()) {
-    Json curve = Json::array();
-    for (const auto& point : report.lambda_curve)
-      curve.push_back(
-          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
-    json["lambda_curve"] = curve;
-    json["noise_residual"] = report.noise_residual;
-  }
-  return json;
-}
-
 /// How the scan file counts an image, where it does. `repetition`, `slice`: among those of the results.
 void add_counters(Json& image, const Provenance& provenance, std::size_t repetition, std::size_t slice) {
   Json counters = Json::object();
@@ -149,10 +119,96 @@ std::vector<int> chosen_numbers(const std::vector<std::int64_t>& chosen, std::in
   return result;
 }
 
-std::string report_json(const ImageSeries& series, const Provenance& provenance) {
+Json report_to_json(const Report& report) {
+  Json json{{"settings", settings_json(report.settings)},
+            {"stages", stages_to_json(report.stages)},
+            {"seconds", report.seconds},
+            {"notes", report.notes},
+            {"suspicions", report.suspicions},
+            {"warnings", report.warnings},
+            {"converged", report.converged},
+            {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
+            {"relative_residuals", report.relative_residuals},
+            {"data_residual", report.data_residual},
+            {"largest_eigenvalue", report.largest_eigenvalue},
+            {"lambda", report.lambda}};
+  if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
+  if (!report.device_memory.empty())
+    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
+                             {"peak_bytes", report.device_peak_bytes}};
+  if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
+  if (report.verdict) json["verdict"] = verdict_to_json(*report.verdict);
+  if (!report.lambda_curve.empty()) {
+    Json curve = Json::array();
+    for (const auto& point : report.lambda_curve)
+      curve.push_back(
+          {{"lambda", point.lambda}, {"data_residual", point.data_residual}, {"penalty", point.penalty}});
+    json["lambda_curve"] = curve;
+    json["noise_residual"] = report.noise_residual;
+  }
+  return json;
+}
+
+Json report_of_image(const Provenance& provenance, std::size_t index) {
+  if (provenance.stored_report) return Json::parse(provenance.stored_report(index));
+  return index < provenance.reports.size() ? report_to_json(provenance.reports[index]) : Json::object();
+}
+
+namespace {
+
+/// json[name] where it is there and of the type of `value`, else `value`.
+template <class T>
+void take(const Json& json, const char* name, T& value) {
+  if (!json.is_object() || !json.contains(name)) return;
+  try {
+    value = json[name].get<T>();
+  } catch (const Json::exception&) {
+  }
+}
+
+std::string text_of(const Json& json, int indent) {
+  // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Report summary_of_report(const Json& json) {
+  Report report;
+  take(json, "seconds", report.seconds);
+  take(json, "notes", report.notes);
+  take(json, "suspicions", report.suspicions);
+  take(json, "warnings", report.warnings);
+  take(json, "converged", report.converged);
+  take(json, "relative_residuals", report.relative_residuals);
+  take(json, "data_residual", report.data_residual);
+  if (!json.is_object() || !json.contains("certificate") || !json["certificate"].is_object()) return report;
+  auto& certificate = report.certificate.emplace();
+  const Json& stored = json["certificate"];
+  take(stored, "passed", certificate.passed);
+  take(stored, "requested", certificate.requested);
+  take(stored, "forward_error", certificate.forward_error);
+  take(stored, "adjoint_error", certificate.adjoint_error);
+  take(stored, "normal_error", certificate.normal_error);
+  take(stored, "true_residual", certificate.true_residual);
+  return report;
+}
+
+void write_report_json(const ImageSeries& series, const Provenance& provenance,
+                       const std::function<void(std::string_view)>& write,
+                       const std::function<void(std::size_t, const Json&)>& on_report) {
+  const Json head{{"program", "fhd"},
+                  {"schema_version", 2},
+                  {"version", provenance.program_version},
+                  {"command_line", provenance.command_line},
+                  {"started_at", provenance.started_at},
+                  {"input", input_to_json(provenance)},
+                  {"environment", pairs_to_json(provenance.environment)}};
+  auto text = text_of(head, 2);
+  text.resize(text.size() - 2);  // its end: a new line and a brace
+  write(text + ",\n  \"images\": [");
   const auto repetitions = chosen_numbers(provenance.repetitions, series.repetition_count),
              slices = chosen_numbers(provenance.slices, series.slice_count);
-  Json images = Json::array();
   for (std::size_t i = 0; i < series.images.size(); ++i) {
     const auto& geometry = series.images[i].geometry;
     const auto slice_count = static_cast<std::size_t>(series.slice_count);
@@ -162,19 +218,14 @@ std::string report_json(const ImageSeries& series, const Provenance& provenance)
                {"fov_mm", geometry.fov_mm},
                {"position_mm", geometry.position_mm}};
     add_counters(image, provenance, i / slice_count, i % slice_count);
-    if (i < provenance.reports.size()) image.update(report_to_json(provenance.reports[i]));
-    images.push_back(std::move(image));
+    const Json report = report_of_image(provenance, i);
+    if (on_report) on_report(i, report);
+    image.update(report);
+    text = i == 0 ? "\n    " : ",\n    ";
+    for (const char c : text_of(image, 2)) text += c == '\n' ? std::string("\n    ") : std::string(1, c);
+    write(text);
   }
-  const Json json{{"program", "fhd"},
-                  {"schema_version", 2},
-                  {"version", provenance.program_version},
-                  {"command_line", provenance.command_line},
-                  {"started_at", provenance.started_at},
-                  {"input", input_to_json(provenance)},
-                  {"environment", pairs_to_json(provenance.environment)},
-                  {"images", images}};
-  // Paths may hold bytes that are no UTF-8: they are replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  write("\n  ]\n}\n");
 }
 
 }  // namespace fhd::io

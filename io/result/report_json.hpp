@@ -1,7 +1,9 @@
 #pragma once
 // The text of OUT.json, as README.md describes it.
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,8 +11,18 @@
 
 namespace fhd::io {
 
-/// Ends with a new line.
-std::string report_json(const ImageSeries& series, const Provenance& provenance);
+/// Writes the text piece by piece, one image at a time; it ends with a new line. Throws what `write` throws.
+/// `on_report` hears of the report of every image.
+void write_report_json(const ImageSeries& series, const Provenance& provenance,
+                       const std::function<void(std::string_view)>& write,
+                       const std::function<void(std::size_t, const nlohmann::ordered_json&)>& on_report = {});
+/// What the text says of one image beside its place.
+nlohmann::ordered_json report_to_json(const Report& report);
+/// That of image `index`: of `reports`, or stored; empty where there is none.
+nlohmann::ordered_json report_of_image(const Provenance& provenance, std::size_t index);
+/// What a summary of many images tells of one: convergence, certificate, suspicions, warnings, settings. What is absent
+/// or of another type stays as in an empty report.
+Report summary_of_report(const nlohmann::ordered_json& json);
 /// {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.
 nlohmann::ordered_json settings_json(const std::vector<std::pair<std::string, std::string>>& settings);
 /// The numbers of `count` chosen volumes in their scan: `chosen`, or 0, 1, ... where that is empty.

@@ -10,14 +10,20 @@
 //   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
-//   /report/R_S/relative_residuals   of /image[R][S], per iteration
+//   /report/relative_residuals   [image][iteration], images in the order of OUT.json; NaN behind the last iteration
 //   attributes of /report        program_version, command_line, input_path, input_checksum, started_at
+//
+// Values and reports that are stored (ImageSeries::stored, Provenance::stored_report) pass through memory one image at a
+// time. For that OUT.json is written first, and /report/json is copied from it; a large OUT.h5 is on disk from its
+// beginning (hdf5::File::create).
 #include "io/result/results.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "io/blocks.hpp"
 #include "io/hdf5.hpp"
@@ -39,10 +45,27 @@ void require_series(const ImageSeries& series, const std::string& subject) {
     throw Error(subject, std::to_string(expected) + " images [repetition][slice]",
                 std::to_string(series.images.size()));
   for (const auto& image : series.images) {
+    if (series.stored) {
+      const auto shape = image.geometry.image_shape();
+      if (!(shape == series.stored->shape())) throw Error(subject, series.stored->shape().text(), shape.text());
+      continue;
+    }
     require_shape(image.values, image.geometry.image_shape(), subject);
     require_shape(image.values, series.images.front().values.shape(), subject);
     if (!image.in_double.empty()) require_shape(image.in_double, image.values.shape(), subject);
   }
+}
+
+bool is_in_double(const ImageSeries& series) {
+  if (series.stored) return series.stored->in_double();
+  return std::all_of(series.images.begin(), series.images.end(),
+                     [](const Image& image) { return !image.in_double.empty(); });
+}
+
+/// Of the values in a file.
+std::uint64_t bytes_of(const ImageSeries& series) {
+  const auto voxels = static_cast<std::uint64_t>(series.images.front().geometry.image_shape().size());
+  return series.images.size() * voxels * (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
@@ -52,12 +75,11 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
     for (std::size_t i = 0; i < series.images.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
-      file.write_block(name, series.images[i].*values,
+      file.write_block(name, (*series.image(i)).*values,
                        {index / series.slice_count, index % series.slice_count});
     }
   };
-  if (std::all_of(series.images.begin(), series.images.end(),
-                  [](const Image& image) { return !image.in_double.empty(); }))
+  if (is_in_double(series))
     write_values(&Image::in_double);
   else
     write_values(&Image::values);
@@ -98,25 +120,26 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnosti
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
 }
 
-void write_report(hdf5::File& file, const std::string& json, const Provenance& provenance,
-                  std::int64_t slice_count) {
+/// relative_residuals of every image.
+using Residuals = std::vector<std::vector<double>>;
+
+void write_report(hdf5::File& file, const std::string& json_path, const Provenance& provenance,
+                  const Residuals& residuals) {
   file.create_group("/report");
-  file.write("/report/json", json);
+  file.write_text_of("/report/json", json_path);
   file.write_attribute("/report", "program_version", provenance.program_version);
   file.write_attribute("/report", "command_line", provenance.command_line);
   file.write_attribute("/report", "input_path", provenance.input_path);
   file.write_attribute("/report", "input_checksum", provenance.input_checksum);
   file.write_attribute("/report", "started_at", provenance.started_at);
-  for (std::size_t i = 0; i < provenance.reports.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    const auto& residuals = provenance.reports[i].relative_residuals;
-    if (residuals.empty()) continue;
-    const auto group =
-        "/report/" + std::to_string(index / slice_count) + "_" + std::to_string(index % slice_count);
-    file.create_group(group);
-    file.write(group + "/relative_residuals", residuals.data(),
-               {static_cast<std::int64_t>(residuals.size())});
-  }
+  std::size_t most = 0;
+  for (const auto& of_image : residuals) most = std::max(most, of_image.size());
+  if (most == 0) return;
+  std::vector<double> table(residuals.size() * most, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < residuals.size(); ++i)
+    std::copy(residuals[i].begin(), residuals[i].end(), table.begin() + static_cast<std::ptrdiff_t>(i * most));
+  file.write("/report/relative_residuals", table.data(),
+             {static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
 }
 
 }  // namespace
@@ -131,14 +154,28 @@ std::string made_by(const Provenance& provenance) {
       {"adjoint", "adjoint"},
       {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
-  if (provenance.reports.empty()) return text;
-  for (const auto& [name, value] : provenance.reports.front().settings)
-    for (const auto& [method, words] : methods)
-      if (name == "method" && value == method) text += std::string(" ") + words;
+  const auto report = report_of_image(provenance, 0);
+  const auto settings = report.find("settings");
+  if (settings == report.end() || !settings->contains("method")) return text;
+  for (const auto& [method, words] : methods)
+    if ((*settings)["method"] == method) text += std::string(" ") + words;
   return text;
 }
 
 }  // namespace
+
+std::shared_ptr<const Image> ImageSeries::image(std::size_t index) const {
+  if (!stored) return {std::shared_ptr<const void>{}, &images[index]};
+  const auto made = std::make_shared<Image>();
+  made->geometry = images[index].geometry;
+  stored->read(index, *made);
+  return made;
+}
+
+void ImageSeries::copy_values(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const {
+  if (stored) return stored->read(index, first, values);
+  std::copy_n(images[index].values.data() + first, values.size(), values.begin());
+}
 
 std::string without_result_ending(std::string name) {
   for (const std::string_view ending : result_endings)
@@ -177,13 +214,40 @@ void check_writable(const std::string& prefix, const std::vector<std::string>& i
 namespace {
 
 void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
-              const CompanionResults& companions, const std::string& json) {
-  auto file = hdf5::File::create(to.temporary(), to.path());
+              const CompanionResults& companions, const std::string& json_path, const Residuals& residuals) {
+  std::error_code status;
+  const std::uint64_t text_bytes = fs::file_size(json_path, status);
+  std::uint64_t bytes = bytes_of(series) + 2 * text_bytes + 64 * series.images.size();  // residuals: as text or less
+  if (companions.gridded) bytes += bytes_of(*companions.gridded);
+  const auto& [maps, spread] = companions.diagnostic_images;
+  bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
+           static_cast<std::uint64_t>(spread.size()) * sizeof(float);
+  auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
   write_diagnostic_images(file, companions.diagnostic_images);
-  write_report(file, json, provenance, series.slice_count);
+  write_report(file, json_path, provenance, residuals);
   file.close();
+}
+
+/// OUT.json; the residuals of all images.
+Residuals write_json(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance) {
+  Residuals residuals(series.images.size());
+  OutputFile file(to.temporary(), to.path());
+  std::string waiting;
+  constexpr std::size_t enough = std::size_t{1} << 18;
+  const auto write = [&](std::string_view text) {
+    waiting += text;
+    if (waiting.size() < enough) return;
+    file.write(waiting.data(), waiting.size());
+    waiting.clear();
+  };
+  write_report_json(series, provenance, write, [&](std::size_t i, const nlohmann::ordered_json& report) {
+    residuals[i] = summary_of_report(report).relative_residuals;
+  });
+  file.write(waiting.data(), waiting.size());
+  file.close();
+  return residuals;
 }
 
 }  // namespace
@@ -192,36 +256,42 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions) {
   require_series(series, prefix);
-  const auto json = report_json(series, provenance);
   const NiftiLabel label{made_by(provenance), provenance.repetition_time_s};
   auto compression = companions.compression;
   compression.threads = threads_or_all(compression.threads);
   std::vector<AtomicFile> files;
   for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
-  const auto nifti = [&](const AtomicFile& to, NiftiPart part) {
+  AtomicFile &h5 = files[0], &json = files[3];
+  const auto nifti = [&](AtomicFile& to, NiftiPart part) {
+    const trace::Span span("write NIfTI", "write");
     write_nifti(to.temporary(), series, to.path(), label, part, compression);
+    to.flush();
   };
-  std::vector<std::function<void(const AtomicFile&)>> writers{
-      [&](const AtomicFile& to) { write_h5(to, series, provenance, companions, json); },
-      [&](const AtomicFile& to) { nifti(to, NiftiPart::magnitude); },
-      [&](const AtomicFile& to) { write_png(to.temporary(), montage(series.images), to.path()); },
-      [&](const AtomicFile& to) { write_bytes(to.temporary(), json.data(), json.size(), to.path()); },
-      [&](const AtomicFile& to) { nifti(to, NiftiPart::phase); }};
-  const auto write = [&](std::size_t i) {
-    const auto ending = fs::path(files[i].path()).extension().string();
-    {
-      const trace::Span span("write " + ending, "write");
-      writers[i](files[i]);
-    }
-    const trace::Span span("flush " + ending, "write");
-    files[i].flush();
+  const auto read = [&](std::size_t i) { return series.image(i); };
+  const auto picture = [&](AtomicFile& to) {
+    const trace::Span span("write PNG", "write");
+    write_png(to.temporary(), montage(series.images, read), to.path());
+    to.flush();
   };
   std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < files.size(); ++i)
+  const auto beside = [&](auto work) {
     others.push_back(std::async(compression.threads > 1 ? std::launch::async | std::launch::deferred
                                                         : std::launch::deferred,
-                                write, i));
-  write(0);
+                                work));
+  };
+  beside([&] { nifti(files[1], NiftiPart::magnitude); });
+  beside([&] { picture(files[2]); });
+  if (companions.with_phase) beside([&] { nifti(files[4], NiftiPart::phase); });
+  const auto residuals = write_json(json, series, provenance);
+  json.flush();
+  {
+    const trace::Span span("write HDF5", "write");
+    write_h5(h5, series, provenance, companions, json.temporary(), residuals);
+  }
+  {
+    const trace::Span span("flush HDF5", "write");
+    h5.flush();
+  }
   for (auto& other : others) other.get();
   commit_all(files);
 }

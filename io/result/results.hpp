@@ -2,7 +2,10 @@
 // Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
 // it is written under a temporary name in the same folder, flushed to disk, and renamed.
 #include <array>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "io/checksum.hpp"
 #include "io/gzip.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/raw_images.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
@@ -20,6 +24,13 @@ namespace fhd::io {
 struct ImageSeries {
   std::int64_t repetition_count = 1, slice_count = 1;
   std::vector<Image> images;
+  /// Where it is there, it holds the values of all images, which then are empty themselves.
+  std::shared_ptr<const RawImages> stored{};
+
+  /// With its values; what is stored is read anew. Throws Error.
+  std::shared_ptr<const Image> image(std::size_t index) const;
+  /// Those from voxel `first` on, in single precision. Throws Error.
+  void copy_values(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
 };
 
 /// A piece of the scan that came from a file of its own.
@@ -40,6 +51,8 @@ struct Provenance {
   std::vector<int> slice_counters{};
   double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
   std::vector<InputPiece> pieces{};
+  /// In place of `reports`: that of an image as JSON text. Throws Error.
+  std::function<std::string(std::size_t)> stored_report{};
 };
 
 /// What else OUT.h5 holds: each may be empty.

@@ -1,0 +1,56 @@
+#include "app/series_identity.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <set>
+
+#include "io/checksum.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// Options that leave the images as they are: where results go, what is said, how fast; and those told otherwise.
+const std::set<std::string>& without_effect() {
+  static const std::set<std::string> names{
+      "SCAN",     "--help",    "--output",        "--force",             "--strict", "--phase", "--quiet",
+      "--verbose", "--device", "--device-memory", "--device-memory-mib", "--threads", "--cache", "--trace",
+      "--slices", "--repetitions"};
+  return names;
+}
+
+/// A file, or a BART pair by its bare name, also by its content.
+std::string with_content(const std::string& value) {
+  std::error_code status;
+  const bool is_file = std::filesystem::is_regular_file(value, status) ||
+                       std::filesystem::is_regular_file(value + ".cfl", status);
+  return is_file ? value + " " + io::checksum_of(value) : value;
+}
+
+/// "0-39", "0-3,7", "5,1": as the options take them.
+std::string in_ranges(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0, end; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    text += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+    if (end - i > 1) text += "-" + std::to_string(numbers[end - 1]);
+  }
+  return text;
+}
+
+}  // namespace
+
+io::SeriesIdentity identity_of(const CLI::App& app, const io::Provenance& provenance) {
+  io::SeriesIdentity identity{{"the scan", provenance.input_checksum},
+                              {"fhd", provenance.program_version},
+                              {"--repetitions", in_ranges(provenance.repetitions)},
+                              {"--slices", in_ranges(provenance.slices)}};
+  for (const auto* option : app.get_options()) {
+    if (option->count() == 0 || without_effect().contains(option->get_name())) continue;
+    std::string values;
+    for (const auto& value : option->results()) values += (values.empty() ? "" : " ") + with_content(value);
+    identity.emplace_back(option->get_name(), values);
+  }
+  return identity;
+}
+
+}  // namespace fhd::app

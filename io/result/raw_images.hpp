@@ -1,0 +1,46 @@
+#pragma once
+// The values of many images of one shape in one file, each at its place: memory for a series of any length.
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "recon/domain/scan.hpp"
+
+namespace fhd::io {
+
+/// Threads may read and write different images at once.
+class RawImages {
+ public:
+  /// Opens `path`, or begins it. `shape` of every image, [z][y][x]; `in_double`: whether its values are in double
+  /// precision. Throws Error.
+  RawImages(std::string path, const Shape& shape, bool in_double);
+  ~RawImages();
+  RawImages(const RawImages&) = delete;
+  RawImages& operator=(const RawImages&) = delete;
+
+  const Shape& shape() const { return shape_; }
+  bool in_double() const { return in_double_; }
+  /// Puts the values of an image at its place, from 0 on; their CRC-32. Throws Error, on a full disk too.
+  std::uint32_t write(std::size_t index, const Image& image);
+  /// Whether the values at a place are there and have this CRC-32.
+  bool holds(std::size_t index, std::uint32_t crc) const;
+  /// `values` and, where they are in double precision, `in_double` of `image`. Throws Error.
+  void read(std::size_t index, Image& image) const;
+  /// Those from voxel `first` on, in single precision. Throws Error.
+  void read(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
+  /// To the disk. Throws Error.
+  void flush();
+
+ private:
+  std::uint64_t value_bytes() const { return in_double_ ? sizeof(Complex<double>) : sizeof(Complex<float>); }
+  std::uint64_t image_bytes() const { return static_cast<std::uint64_t>(shape_.size()) * value_bytes(); }
+  bool try_read(void* to, std::uint64_t bytes, std::uint64_t offset) const;
+  void read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) const;
+
+  std::string path_;
+  Shape shape_;
+  bool in_double_;
+  int descriptor_;
+};
+
+}  // namespace fhd::io
