@@ -124,7 +124,8 @@ class ScratchFolder {
     const auto place = in.empty() ? std::filesystem::temp_directory_path(status).string() : in;
     path_ = place + "/fhd-bench-XXXXXX";
     if (!mkdtemp(path_.data()))
-      throw Error(place, "a folder in which files can be made", std::strerror(errno), "give another with --folder");
+      throw Error(place, "a folder in which files can be made", std::strerror(errno),
+                  "give another with --folder");
   }
   ~ScratchFolder() {
     std::error_code ignored;
@@ -145,9 +146,10 @@ void print_chain_row(const ChainCase& what, const ChainRow& row, double floor_s)
   const auto of_device = row.devices == 0 ? std::string(" | ")
                                           : fmt::format("{:.3g} | {:.0f} %", row.device_s,
                                                         100 * std::max(0.0, 1 - row.device_s / row.wall_s));
-  fmt::print("| {} | {:.3g} | {:.3g} | {:.3g} | {} | {} | {:.3g} {}/s | {} + {} | {:.2g} |\n", what.name, row.wall_s,
-             row.stages_s, row.outside_s, of_device, largest, row.images_per_s, what.scans > 1 ? "scans" : "frames",
-             memory_text(row.bytes_read), memory_text(row.bytes_written), floor_s);
+  fmt::print("| {} | {:.3g} | {:.3g} | {:.3g} | {} | {} | {:.3g} {}/s | {} + {} | {:.2g} |\n", what.name,
+             row.wall_s, row.stages_s, row.outside_s, of_device, largest, row.images_per_s,
+             what.scans > 1 ? "scans" : "frames", memory_text(row.bytes_read), memory_text(row.bytes_written),
+             floor_s);
   std::fflush(stdout);
 }
 
@@ -163,13 +165,16 @@ int BenchCommand::bench_chain() const {
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
   const FileRates rates = measure_file_rates(scratch.path());
   print_environment(device.environment());
-  fmt::print("date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
-             utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
+  fmt::print(
+      "date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
+      utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
   if (start_s > 0) fmt::print("start of CUDA: {:.2f} s\n", start_s);
   fmt::print(
-      "\nSecond runs, in s. Stages: of all threads together, and the time in which none was in one. Device: with work "
+      "\nSecond runs, in s. Stages: of all threads together, and the time in which none was in one. Device: "
+      "with work "
       "given to it. Floor: files at the rates above{}.\n\n"
-      "| case | whole process | stages | outside of stages | device | device idle | largest stages | throughput | "
+      "| case | whole process | stages | outside of stages | device | device idle | largest stages | "
+      "throughput | "
       "read + written | floor |\n|---|---|---|---|---|---|---|---|---|---|\n",
       start_s > 0 ? ", and the start of CUDA" : "");
   const ChainSettings settings{std::filesystem::read_symlink("/proc/self/exe").string(), scratch.path(),
@@ -187,14 +192,17 @@ Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
   command->app = &app;
   app.add_option("WHAT", command->what,
-                 "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels; chain: whole runs of "
+                 "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels; chain: "
+                 "whole runs of "
                  "recon and batch, and where their time goes")
       ->check(one_of({"cpu", "kernels", "chain"}))
       ->capture_default_str();
   app.add_flag("--quick", command->quick, "smaller sizes");
-  app.add_option("--case", command->only, "of chain: only the cases whose name contains this")->type_name("TEXT");
-  app.add_option("--folder", command->folder,
-                 "of chain: where scans are made (up to 4 GB) and removed again [the system's temporary folder]")
+  app.add_option("--case", command->only, "of chain: only the cases whose name contains this")
+      ->type_name("TEXT");
+  app.add_option(
+         "--folder", command->folder,
+         "of chain: where scans are made (up to 4 GB) and removed again [the system's temporary folder]")
       ->type_name("DIR");
   command->device_option.add_to(app);
   return [command] { return command->run(); };

@@ -14,8 +14,10 @@ namespace fhd::app {
 
 using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 
-/// The command line of this process, quoted so that a shell reads it back. Defined in main.cpp.
+/// The command line of this process, quoted so that a shell reads it back: command_line.cpp.
 const std::string& command_line();
+/// Once, before any command runs.
+void set_command_line(int argc, const char* const* argv);
 
 /// What the user typed is wrong: exit status 2.
 struct UsageError : Error {

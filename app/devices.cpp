@@ -39,7 +39,8 @@ std::vector<int> gpu_numbers_of(const std::string& text) {
   while (true) {
     int number = -1;
     const auto [stop, status] = std::from_chars(at, end, number);
-    if (status != std::errc() || number < 0 || std::find(numbers.begin(), numbers.end(), number) != numbers.end())
+    if (status != std::errc() || number < 0 ||
+        std::find(numbers.begin(), numbers.end(), number) != numbers.end())
       return {};
     numbers.push_back(number);
     if (stop == end) return numbers;
@@ -94,12 +95,13 @@ std::vector<std::pair<std::string, std::string>> environment_of(const std::vecto
     return environment;
   }
   const auto& d = first.description;
-  environment.insert(environment.end(),
-                     {{"device", of_each_gpu(devices, [](const ChosenDevice& c) { return c.description.name; })},
-                      {"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
-                      {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
-                      {"CUDA of the driver", device::version_text(d.driver_version)},
-                      {"CUDA runtime", device::version_text(d.runtime_version)}});
+  environment.insert(
+      environment.end(),
+      {{"device", of_each_gpu(devices, [](const ChosenDevice& c) { return c.description.name; })},
+       {"GPU memory", fmt::format("{} MiB", d.memory_bytes >> 20)},
+       {"GPU compute capability", fmt::format("{}.{}", d.compute_major, d.compute_minor)},
+       {"CUDA of the driver", device::version_text(d.driver_version)},
+       {"CUDA runtime", device::version_text(d.runtime_version)}});
   return environment;
 }
 

@@ -43,18 +43,6 @@ struct Command {
   Run run;
 };
 
-std::string typed;  // set once, before any command runs
-
-std::string quoted(const std::string& word) {
-  if (!word.empty() &&
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:%@") ==
-          std::string::npos)
-    return word;
-  std::string result = "'";
-  for (char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 /// A closed standard stream would give its number to the next file, and messages would go into that file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -103,8 +91,6 @@ void end_cleanly_on_signals() {
 
 }  // namespace
 
-const std::string& command_line() { return typed; }
-
 /// Runs the command that was asked for: its exit status.
 int run(const std::vector<Command>& commands) {
   try {
@@ -136,7 +122,7 @@ int run(const std::vector<Command>& commands) {
 int main(int argc, char** argv) {
   fhd::app::open_standard_streams();
   fhd::app::end_cleanly_on_signals();
-  for (int i = 0; i < argc; ++i) fhd::app::typed += (i > 0 ? " " : "") + fhd::app::quoted(argv[i]);
+  fhd::app::set_command_line(argc, argv);
 
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans"};
   app.set_version_flag("--version", fhd::program_version);
@@ -167,7 +153,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int status = fhd::app::run(commands);
-  if (fhd::device::any_started()) {  // CUDA takes 0.1 s to give back what the end of a process gives back anyway
+  if (fhd::device::
+          any_started()) {  // CUDA takes 0.1 s to give back what the end of a process gives back anyway
     std::fflush(nullptr);
     _exit(status);
   }

@@ -52,10 +52,7 @@ void ReconOptions::add_to(CLI::App& app) {
   app_ = &app;
   const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
                           const char* help) {
-    app.add_option(flag, value, help)
-        ->check(one_of(values))
-        ->capture_default_str()
-        ->group("Reconstruction");
+    app.add_option(flag, value, help)->check(one_of(values))->capture_default_str()->group("Reconstruction");
   };
   const auto number = [&](const char* flag, auto& value, const char* help) {
     return app.add_option(flag, value, help)->capture_default_str()->group("Reconstruction");
@@ -242,18 +239,18 @@ ChosenDevice choose_any(int preferred) {
 }  // namespace
 
 void DeviceOption::add_to(CLI::App& app) {
-  app.add_option("--device", device_,
-                 "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or "
-                 "several GPUs, cuda:all or cuda:0,2")
+  app.add_option(
+         "--device", device_,
+         "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or "
+         "several GPUs, cuda:all or cuda:0,2")
       ->check([](const std::string& text) {
         const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
-        const bool known = std::find(names.begin(), names.end(), text) != names.end() ||
-                           !gpu_numbers_of(text).empty();
+        const bool known =
+            std::find(names.begin(), names.end(), text) != names.end() || !gpu_numbers_of(text).empty();
         const auto hint = did_you_mean(text, names);
         return known ? ""
-                     : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" + text +
-                           "'" +
-                           (hint.empty() ? "" : "; " + hint);
+                     : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" +
+                           text + "'" + (hint.empty() ? "" : "; " + hint);
       })
       ->type_name("DEVICE")
       ->capture_default_str();

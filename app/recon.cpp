@@ -21,11 +21,12 @@
 #include "app/series_identity.hpp"
 #include "app/series_printer.hpp"
 #include "app/side_by_side.hpp"
-#include "app/volume_reader.hpp"
 #include "app/timeline.hpp"
+#include "app/volume_reader.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/thread_limit.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
@@ -46,8 +47,8 @@ struct ReconCommand {
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
-                           const std::vector<ChosenDevice>& devices, bool by_team, const MakeEngine& make_engine,
-                           ScanResults& results, SeriesPrinter& printer) const;
+                           const std::vector<ChosenDevice>& devices, bool by_team,
+                           const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
                       SeriesPrinter& printer) const;
@@ -79,14 +80,13 @@ std::string describe(const Report& report) {
   return line;
 }
 
-constexpr double small_volume = 1 << 18;  // voxels
-
 /// Whether all GPUs work on each volume, one after the other: where there are too few to give each GPU its own.
 bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, std::size_t volumes,
                     const std::vector<ChosenDevice>& devices) {
   if (devices.size() == 1) return false;
-  return volumes == 1 || (volumes < devices.size() && summary.geometry.voxel_count() > small_volume &&
-                          !missing_for_group(settings));
+  return volumes == 1 ||
+         (volumes < devices.size() && summary.geometry.voxel_count() > voxels_of_small_volume &&
+          !missing_for_group(settings));
 }
 
 int ReconCommand::run() {
@@ -192,18 +192,18 @@ void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBack
   results.keep_in(folder, [&](const Report& report) { printer.count_earlier(report); });
 }
 
-/// Engines that work side by side, with a share of the threads each: on a GPU, what one does on the host is hidden
-/// behind the others; on the CPU small volumes gain more from threads of their own than from sharing them. Every
-/// device has as many; all together are at most as many as there are volumes.
+/// Engines that work side by side (volumes_side_by_side), as many on every device; all together at most as many as there
+/// are volumes.
 int engine_count(const io::ScanSummary& summary, std::size_t volumes, const Execution& execution,
                  const std::vector<ChosenDevice>& devices, bool by_team) {
   if (execution.processes->is_shared() || by_team) return 1;
-  const auto of_device = (volumes + devices.size() - 1) / devices.size();
-  const auto threads = static_cast<std::size_t>(omp_get_max_threads());
-  std::size_t engines = 1;  // of a device
-  if (of_device >= 4 && summary.geometry.voxel_count() <= small_volume)
-    engines = devices.front().device.is_cuda() ? std::clamp<std::size_t>(threads / devices.size(), 1, 3) : threads;
-  return static_cast<int>(std::clamp<std::size_t>(engines * devices.size(), 1, std::max<std::size_t>(volumes, 1)));
+  const auto device_count = static_cast<std::int64_t>(devices.size()),
+             all = static_cast<std::int64_t>(volumes);
+  const auto engines =
+      volumes_side_by_side(devices.front().device, (all + device_count - 1) / device_count,
+                           summary.geometry.voxel_count(), omp_get_max_threads() / device_count);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(engines * device_count, 1, std::max<std::int64_t>(all, 1)));
 }
 
 void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader,
@@ -226,35 +226,36 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
       devices.size() == 1 || by_team ? total : (total + static_cast<std::size_t>(engines) - 1) / engines;
   std::atomic<std::size_t> started = 0;
   bool planned = quiet || execution.processes->is_shared() || by_team;
-  if (left > 0) run_side_by_side(static_cast<int>(std::min<std::size_t>(engines, left)), [&](const auto& goes_on) {
-    const ThreadLimit share(std::max(1, omp_get_max_threads() / engines));
-    const auto& device = devices[started++ % devices.size()];
-    const CurrentDevice current(device.device);
-    const auto engine = make_engine(device, omp_get_max_threads());
-    const auto at_once = [&](SliceSeries& series) {
-      return std::min(engine->volumes_at_once(series), static_cast<std::int64_t>(most));
-    };
-    const auto report_progress = engines == 1 ? progress.callback() : ProgressCallback{};
-    while (goes_on()) {
-      const auto volumes = reader.next(at_once);
-      if (volumes.empty()) break;
-      auto made = (*engine)(volumes, report_progress, on_fallback);
-      const std::lock_guard lock(mutex);
-      progress.clear();
-      for (std::size_t i = 0; i < made.size(); ++i) {
-        if (!planned && made[i].sizes) {
-          fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, summary.readout_length,
-                                                            static_cast<std::int64_t>(total)));
-          planned = true;
+  if (left > 0)
+    run_side_by_side(static_cast<int>(std::min<std::size_t>(engines, left)), [&](const auto& goes_on) {
+      const ThreadLimit share(std::max(1, omp_get_max_threads() / engines));
+      const auto& device = devices[started++ % devices.size()];
+      const CurrentDevice current(device.device);
+      const auto engine = make_engine(device, omp_get_max_threads());
+      const auto at_once = [&](SliceSeries& series) {
+        return std::min(engine->volumes_at_once(series), static_cast<std::int64_t>(most));
+      };
+      const auto report_progress = engines == 1 ? progress.callback() : ProgressCallback{};
+      while (goes_on()) {
+        const auto volumes = reader.next(at_once);
+        if (volumes.empty()) break;
+        auto made = (*engine)(volumes, report_progress, on_fallback);
+        const std::lock_guard lock(mutex);
+        progress.clear();
+        for (std::size_t i = 0; i < made.size(); ++i) {
+          if (!planned && made[i].sizes) {
+            fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, summary.readout_length,
+                                                              static_cast<std::int64_t>(total)));
+            planned = true;
+          }
+          const Report report = made[i].reconstruction.report;
+          results.add(volumes[i].number, std::move(made[i]));
+          print_image(report, volumes[i].number, results, printer);
         }
-        const Report report = made[i].reconstruction.report;
-        results.add(volumes[i].number, std::move(made[i]));
-        print_image(report, volumes[i].number, results, printer);
+        if (total > 1) progress.set_context(printer.context());
+        if (engines > 1) progress.show(printer.context());
       }
-      if (total > 1) progress.set_context(printer.context());
-      if (engines > 1) progress.show(printer.context());
-    }
-  });
+    });
   progress.clear();
   if (!quiet) printer.print_summary();
 }

@@ -66,8 +66,8 @@ Reconstruction ReconEngine::reconstruct(const Scan& scan, const ProgressCallback
   if (const auto missing = missing_for_group(settings_, scan, size)) {
     auto made = (*reconstructor_)(scan, progress);
     made.report.notes.push_back(
-        fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size, missing->expected,
-                    missing->found));
+        fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
+                    missing->expected, missing->found));
     return made;
   }
   Reconstruction made;
@@ -88,11 +88,17 @@ void ReconEngine::make_companion(Device device) {
 
 template <class Work>
 auto ReconEngine::beside(Work work) const {
-  return std::async(execution_.device.is_cuda() ? std::launch::async : std::launch::deferred, std::move(work));
+  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
+  return std::async(execution_.device.is_cuda() ? std::launch::async : std::launch::deferred,
+                    [threads, work = std::move(work)] {
+                      const ThreadLimit limit(threads);
+                      return work();
+                    });
 }
 
 template <class Work>
-auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& on_fallback, const Work& work) {
+auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& on_fallback,
+                                const Work& work) {
   try {
     return work();
   } catch (const DeviceError& error) {
@@ -131,9 +137,9 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   return result;
 }
 
-std::vector<ReconResult> ReconEngine::operator()(
-    const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
-    const std::function<void(const std::string&)>& on_fallback) {
+std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& volumes,
+                                                 const ProgressCallback& progress,
+                                                 const std::function<void(const std::string&)>& on_fallback) {
   if (volumes.front().series) return series_results(volumes, progress, on_fallback);
   std::vector<ReconResult> results;
   for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
@@ -166,7 +172,7 @@ std::vector<ReconResult> ReconEngine::series_results(
   std::vector<ReconResult> results(made.size());
   if (is_first)
     results.front().sizes =
-        on_larger_matrix(sizes_of(*scans.front()), common_scan(*preparation).geometry.matrix_size);
+        on_larger_matrix(sizes_of(series.reference()), common_scan(*preparation).geometry.matrix_size);
   for (std::size_t v = 0; v < made.size(); ++v) {
     Report& report = made[v].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -278,9 +284,7 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
   series_.slice_count = static_cast<std::int64_t>(slices.size());
   gridded_ = series_;  // without images yet
-  provenance_ = {
-      program_version, std::move(command_line), path, {}, utc_now(), {}, {}, repetitions,
-      slices};
+  provenance_ = {program_version, std::move(command_line), path, {}, utc_now(), {}, {}, repetitions, slices};
   if (!summary.repetition_counters.empty())
     for (const auto i : repetitions)
       provenance_.repetition_counters.push_back(summary.repetition_counters[static_cast<std::size_t>(i)]);
@@ -389,7 +393,9 @@ void ScanResults::write(const std::string& prefix, bool with_phase) {
     companions_.diagnostic_images = folder_->exhibits();
     if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
     if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
-    provenance_.stored_report = [this](std::size_t i) { return with_notes(folder_->report(i), i, further_notes_); };
+    provenance_.stored_report = [this](std::size_t i) {
+      return with_notes(folder_->report(i), i, further_notes_);
+    };
   }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);

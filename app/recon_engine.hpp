@@ -24,8 +24,9 @@ namespace fhd::app {
 /// A volume, and what is beside it.
 struct ReconResult {
   Reconstruction reconstruction;
-  std::optional<Image> gridded;    ///< the conventional image of the same scan
-  std::optional<ScanSizes> sizes;  ///< on the matrix on which it was reconstructed; of a series, of its first volume
+  std::optional<Image> gridded;  ///< the conventional image of the same scan
+  std::optional<ScanSizes>
+      sizes;  ///< on the matrix on which it was reconstructed; of a series, of its first volume
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
@@ -42,7 +43,8 @@ class ReconEngine {
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
   /// Volumes of one series, or one by itself, as VolumeReader::next gives them.
-  std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
+  std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes,
+                                      const ProgressCallback& progress,
                                       const std::function<void(const std::string&)>& on_fallback);
   /// How many volumes of a series are taken together.
   std::int64_t volumes_at_once(SliceSeries& series);
@@ -92,14 +94,17 @@ class ScanResults {
   void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  void set_device(const ChosenDevice& device) { provenance_.environment = device.environment(), host_ = device.text; }
+  void set_device(const ChosenDevice& device) {
+    provenance_.environment = device.environment(), host_ = device.text;
+  }
   void set_devices(const std::vector<ChosenDevice>& devices) {
     provenance_.environment = environment_of(devices), host_ = text_of(devices);
   }
   const std::string& host() const { return host_; }
   /// Volumes are kept in a folder, from now on, instead of in memory; `on_earlier` hears of the report of each that it
   /// holds from an earlier run, as far as a summary needs it.
-  void keep_in(std::shared_ptr<io::SeriesFolder> folder, const std::function<void(const Report&)>& on_earlier);
+  void keep_in(std::shared_ptr<io::SeriesFolder> folder,
+               const std::function<void(const Report&)>& on_earlier);
   /// Whether an earlier run has left the volume.
   bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
   /// Of volume `number`, in any order.

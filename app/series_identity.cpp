@@ -11,10 +11,22 @@ namespace {
 
 /// Options that leave the images as they are: where results go, what is said, how fast; and those told otherwise.
 const std::set<std::string>& without_effect() {
-  static const std::set<std::string> names{
-      "SCAN",     "--help",    "--output",        "--force",             "--strict", "--phase", "--quiet",
-      "--verbose", "--device", "--device-memory", "--device-memory-mib", "--threads", "--cache", "--trace",
-      "--slices", "--repetitions"};
+  static const std::set<std::string> names{"SCAN",
+                                           "--help",
+                                           "--output",
+                                           "--force",
+                                           "--strict",
+                                           "--phase",
+                                           "--quiet",
+                                           "--verbose",
+                                           "--device",
+                                           "--device-memory",
+                                           "--device-memory-mib",
+                                           "--threads",
+                                           "--cache",
+                                           "--trace",
+                                           "--slices",
+                                           "--repetitions"};
   return names;
 }
 

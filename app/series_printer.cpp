@@ -8,9 +8,7 @@
 
 namespace fhd::app {
 
-void SeriesPrinter::count(const Report& report) {
-  add(report);
-}
+void SeriesPrinter::count(const Report& report) { add(report); }
 
 void SeriesPrinter::count_earlier(const Report& report) {
   add(report);
@@ -50,9 +48,10 @@ void SeriesPrinter::print_summary() const {
   if (says_each() || done_ == 0) return;
   const auto now = done_ - earlier_;
   const auto from_earlier = earlier_ == 0 ? "" : fmt::format(" ({} of an earlier run)", earlier_);
-  fmt::print("images    {}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}\n",
-             done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
-             stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_);
+  fmt::print(
+      "images    {}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}\n",
+      done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
+      stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_);
   fmt::print("accuracy  error at most {:.1e}{}\n", error_,
              failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_));
   if (suspicious_ > 0) fmt::print("verdict   {} of {} images are suspicious\n", suspicious_, done_);

@@ -27,9 +27,11 @@ bool have_equal_maps(const Scan& a, const Scan& b) {
 }
 
 bool are_alike(const Scan& a, const Scan& b) {
-  return a.geometry.matrix_size == b.geometry.matrix_size && a.kspace.values.shape() == b.kspace.values.shape() &&
+  return a.geometry.matrix_size == b.geometry.matrix_size &&
+         a.kspace.values.shape() == b.kspace.values.shape() &&
          a.kspace.in_double.empty() == b.kspace.in_double.empty() && equal(a.trajectory.k, b.trajectory.k) &&
-         a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map && have_equal_maps(a, b);
+         a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map &&
+         have_equal_maps(a, b);
 }
 
 template <class T>
@@ -57,7 +59,10 @@ std::shared_ptr<const Preparation> SliceSeries::preparation(
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                            std::function<bool(const Scan&)> takes_series,
                            std::function<bool(std::size_t number)> is_done)
-    : file_(file), volumes_(std::move(volumes)), takes_series_(std::move(takes_series)), done_(volumes_.size()) {
+    : file_(file),
+      volumes_(std::move(volumes)),
+      takes_series_(std::move(takes_series)),
+      done_(volumes_.size()) {
   for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
   thread_ = std::thread([this] {
     trace::name_thread("reader");
@@ -113,7 +118,8 @@ std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(Slic
   wanted_ = std::max(wanted_, 2 * most);
   changed_.notify_all();
   const auto of_series = [&] {
-    const auto end = std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
+    const auto end =
+        std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
     return std::pair(static_cast<std::size_t>(end - queue_.begin()), end != queue_.end());
   };
   wait_for([&] {

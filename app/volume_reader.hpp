@@ -73,7 +73,8 @@ class VolumeReader {
  private:
   void read_all();
   void read_slice(const std::vector<std::size_t>& numbers);
-  std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers, std::map<std::size_t, Scan>& known);
+  std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers,
+                                         std::map<std::size_t, Scan>& known);
   Scan read(std::size_t number);
   bool push(ReadVolume volume);
 

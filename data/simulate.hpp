@@ -17,14 +17,14 @@ struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
   double object_scale = 1;        ///< of the phantom, 0.1 ... 2: above 1.08 the head exceeds the FOV along y
   TrajectorySettings trajectory;  ///< with the matrix and the FOV
-  int coil_count = 8;                              ///< 1 ... 32
+  int coil_count = 8;             ///< 1 ... 32
   /// Mean over the object (ideal image above 1 % of its largest value) of |rho| RSS(r) / sigma. RSS is the
   /// root sum of squares of the sensitivities; sigma is the standard deviation of the real part (and of the
   /// imaginary part) of the noise in one coil's image of a fully sampled Cartesian scan, one average, with
   /// this noise per sample. It is the signal-to-noise ratio of that scan's optimally combined image. Without
   /// a value: no noise.
   std::optional<double> snr = 30;
-  std::uint64_t seed = 1;  ///< of the noise
+  std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
 };

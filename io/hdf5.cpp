@@ -131,7 +131,8 @@ constexpr std::size_t longest_text = 1 << 24;
 /// Text of a fixed-length or variable-length string attribute or dataset, of `longest` bytes at most; `read` is H5Aread
 /// or H5Dread.
 template <class Read>
-std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, std::size_t longest, Read read) {
+std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, std::size_t longest,
+                        Read read) {
   const Handle type(type_id, H5Tclose, subject, "a readable type");
   const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
   if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
@@ -146,7 +147,8 @@ std::string read_string(hid_t type_id, hid_t space_id, const std::string& subjec
     return result;
   }
   const std::size_t size = H5Tget_size(type.get());
-  if (size > longest) throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", size));
+  if (size > longest)
+    throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", size));
   std::string text(size + 1, '\0');
   const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
   check(read(memory.get(), text.data()), subject, "readable text");

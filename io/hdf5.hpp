@@ -100,7 +100,8 @@ class File {
   /// Until then it is in memory: HDF5 1.10 cannot recover from a write that fails, and crashes at exit. A file of
   /// which more than 4 MiB are expected, `expected_bytes` at most, is written to disk as it comes instead, where room
   /// for all of it is reserved first: HDF5 meets no full disk.
-  static File create(const std::string& path, const std::string& reported_path, std::uint64_t expected_bytes = 0);
+  static File create(const std::string& path, const std::string& reported_path,
+                     std::uint64_t expected_bytes = 0);
 
   const std::string& path() const { return path_; }
   hid_t id() const { return file_.get(); }
@@ -145,7 +146,7 @@ class File {
   void close_on_disk();
   File(std::string path, Handle file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
-  std::string destination_;         ///< where `close` writes
+  std::string destination_;           ///< where `close` writes
   std::uint64_t reserved_bytes_ = 0;  ///< > 0: it is on disk
   struct Text {
     std::string path;

@@ -39,7 +39,8 @@ struct BatchCommand {
 
   int run();
   BatchLimits limits(const Ranks& ranks, const BatchWork& work) const;
-  bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes, double seconds) const;
+  bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
+                 double seconds) const;
 };
 
 /// Bytes that may be used: `limit_mib`, else four fifths of what is free now, shared with the ranks of this
@@ -113,7 +114,8 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) cons
   BatchResources resources{work.device, work.gpus, limits.threads, at_once, work.cpu_stands_in};
   const std::size_t wanted = static_cast<std::size_t>(std::max(at_once > 0 ? at_once : limits.threads, 1));
   const std::size_t gpus = devices_of(work.device, work.gpus).size();
-  if (work.scans.size() < std::max(wanted, gpus)) resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
+  if (work.scans.size() < std::max(wanted, gpus))
+    resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
   limits.crews = crews_of(resources);
   limits.memory_bytes = memory_budget(memory_mib, ranks.here());
   return limits;
@@ -153,7 +155,8 @@ Run add_batch(CLI::App& app) {
   app.add_option("--recipe", command->recipe,
                  "TOML or JSON file with options of 'fhd recon' for scans that fit a pattern")
       ->type_name("FILE");
-  app.add_option("--at-once", command->at_once, "scans at a time, at most [as many as threads; on a GPU up to eight]")
+  app.add_option("--at-once", command->at_once,
+                 "scans at a time, at most [as many as threads; on a GPU up to eight]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")

@@ -37,7 +37,8 @@ std::vector<Crew> crews_of(const BatchResources& resources) {
   std::vector<Crew> crews;
   for (const auto& device : devices) crews.push_back({device, files, engines, files});
   if (resources.has_last_resort)
-    crews.insert(crews.end(), static_cast<std::size_t>(std::min(at_once, threads)), Crew{"cpu", 1, 1, 1, true});
+    crews.insert(crews.end(), static_cast<std::size_t>(std::min(at_once, threads)),
+                 Crew{"cpu", 1, 1, 1, true});
   return crews;
 }
 

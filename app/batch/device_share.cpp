@@ -17,7 +17,8 @@ void DeviceShare::enter(std::size_t engine, std::size_t bytes, std::size_t avail
   const std::lock_guard turn(turn_);
   std::unique_lock lock(mutex_);
   left_.wait(lock, [&] {
-    const bool alone = std::none_of(engines_.begin(), engines_.end(), [](const Place& p) { return p.at_work; });
+    const bool alone =
+        std::none_of(engines_.begin(), engines_.end(), [](const Place& p) { return p.at_work; });
     return alone || bytes_of_others(engine, true) <= available - bytes;
   });
   const std::size_t at_work = bytes_of_others(engine, true), at_rest = bytes_of_others(engine, false);

@@ -21,7 +21,8 @@ class Engines {
   void open() const noexcept;
   /// Reconstructs by engine `number`, of one thread at a time, as soon as the device has room for the scan. `because`:
   /// why another device gave it back, else empty. Throws DeviceError where the device is to blame.
-  void compute(std::size_t number, ScanJob& scan, const ProgressCallback& progress, const std::string& because);
+  void compute(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
+               const std::string& because);
   /// Whether the device takes further work: an error of a kernel stays with the process.
   bool are_of_use();
   bool are_on_gpu() const { return device_.is_cuda(); }
@@ -34,7 +35,8 @@ class Engines {
 
   const Device device_;
   DeviceShare share_;
-  std::vector<std::unique_ptr<JobEngine>> engines_;  ///< kept from scan to scan, with what they know of the trajectory
+  std::vector<std::unique_ptr<JobEngine>>
+      engines_;  ///< kept from scan to scan, with what they know of the trajectory
   std::mutex choosing_;
   std::optional<ChosenDevice> chosen_;
 };

@@ -25,7 +25,8 @@ fs::path claims_folder(const std::string& directory) { return fs::path(directory
 
 /// The NAME of a result file NAME.h5, NAME.manifest.json, ...
 std::string name_of(const std::string& file) {
-  for (const char* ending : {".manifest.json", io::phase_ending, ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
+  for (const char* ending :
+       {".manifest.json", io::phase_ending, ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
     if (file.ends_with(ending)) return file.substr(0, file.size() - std::strlen(ending));
   return file;
 }
@@ -50,7 +51,8 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
   while (true) {
     std::error_code status;
     fs::create_directory(claims_folder(directory), status);
-    if (status) throw Error(claims_folder(directory).string(), "a folder that can be created", status.message());
+    if (status)
+      throw Error(claims_folder(directory).string(), "a folder that can be created", status.message());
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) {
       if (errno == ENOENT) continue;  // another process has just removed the empty folder

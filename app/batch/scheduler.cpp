@@ -17,7 +17,12 @@ std::size_t BatchScheduler::WorkerLoad::count(Stage stage) const {
 
 BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger,
                                BatchLog& log)
-    : work_(work), limits_(limits), ledger_(ledger), log_(log), needs_(work.scans.size()), roster_(limits.crews) {
+    : work_(work),
+      limits_(limits),
+      ledger_(ledger),
+      log_(log),
+      needs_(work.scans.size()),
+      roster_(limits.crews) {
   for (std::size_t i = 0; i < work.scans.size(); ++i) open_.push_back(i);
   // Scans with the same settings one after the other: they share what depends on the trajectory.
   std::stable_sort(open_.begin(), open_.end(),
@@ -117,8 +122,8 @@ std::uint64_t BatchScheduler::bytes_in_use() const {
 
 /// Small scans take one thread each; of large ones as many share the threads as fit into memory.
 int BatchScheduler::threads_for(std::uint64_t bytes, const Crew& crew) const {
-  const auto fit = static_cast<int>(std::min<std::uint64_t>(limits_.memory_bytes / std::max<std::uint64_t>(bytes, 1),
-                                                            1 << 20));
+  const auto fit = static_cast<int>(
+      std::min<std::uint64_t>(limits_.memory_bytes / std::max<std::uint64_t>(bytes, 1), 1 << 20));
   return std::max(1, limits_.threads / std::max(1, std::min(roster_.engine_count(crew.is_last_resort), fit)));
 }
 
@@ -204,7 +209,8 @@ void BatchScheduler::give_up(WorkerLoad& load, std::size_t scan, const std::stri
     roster_.retire(load.crew);
     lost_ = need.because;
     const bool others = roster_.anyone_may_take({});
-    log_.line(fmt::format("{}: {}", need.because, others ? "its scans go on elsewhere" : "nothing else is left"));
+    log_.line(
+        fmt::format("{}: {}", need.because, others ? "its scans go on elsewhere" : "nothing else is left"));
   }
   if (!roster_.anyone_may_take(need.gave_up)) return fail_without_device(scan);
   log_.line(fmt::format("{}: given back, because {}", work_.scans[scan].name, need.because));

@@ -78,8 +78,8 @@ class BatchScheduler {
     bool has_room(const Crew& its) const;
   };
   struct Need {
-    std::uint64_t bytes = 0;  ///< planned
-    bool alone = false;       ///< a worker that did it died
+    std::uint64_t bytes = 0;        ///< planned
+    bool alone = false;             ///< a worker that did it died
     std::set<std::size_t> gave_up;  ///< crews whose device could not do it
     std::string because;            ///< why the last of them
   };

@@ -133,10 +133,7 @@ std::string encoded(const Message& message) {
 class WorkerProcess {
  public:
   WorkerProcess(const BatchWork& work, const Crew& crew, int socket)
-      : work_(work),
-        crew_(crew),
-        socket_(socket),
-        engines_(crew) {}
+      : work_(work), crew_(crew), socket_(socket), engines_(crew) {}
 
   void run() {
     trace::take();  // of the process that this one was forked from
@@ -252,7 +249,8 @@ class WorkerProcess {
     const std::size_t number = work_.settings_of[scan];
     const std::lock_guard lock(examining_);
     auto& settings = settings_[number];
-    if (!settings) settings = std::make_shared<const JobSettings>(work_.settings[number].arguments, crew_.device);
+    if (!settings)
+      settings = std::make_shared<const JobSettings>(work_.settings[number].arguments, crew_.device);
     return settings;
   }
 
@@ -328,7 +326,8 @@ class WorkerProcess {
       if (!computed) continue;
       if (refusal) {
         job.work.reset();
-        tell_last({{"event", "refused"}, {"scan", job.scan}, {"why", refusal->why}, {"lost", refusal->is_lost}});
+        tell_last(
+            {{"event", "refused"}, {"scan", job.scan}, {"why", refusal->why}, {"lost", refusal->is_lost}});
         continue;
       }
       tell({{"event", "computed"}, {"scan", job.scan}});

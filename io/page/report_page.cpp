@@ -58,7 +58,8 @@ std::vector<RepetitionCounters> counters_of(const Json& images, const ImageSerie
       return {};
     const auto& told = images[i]["counters"];
     const auto counter = [&](const char* name) {
-      return told.is_object() && told.contains(name) && told[name].is_number_integer() ? told[name].get<int>() : 0;
+      return told.is_object() && told.contains(name) && told[name].is_number_integer() ? told[name].get<int>()
+                                                                                       : 0;
     };
     all.push_back({counter("repetition"), counter("contrast"), counter("phase"), counter("set")});
   }
@@ -73,10 +74,10 @@ struct Selection {
     std::int64_t z;
   };
   std::int64_t width = 0, height = 0, stride = 1;
-  std::vector<Plane> planes;              ///< all slices of one repetition after the other
+  std::vector<Plane> planes;             ///< all slices of one repetition after the other
   std::vector<std::string> repetitions;  ///< those shown, as the scan counts them, with their names
   std::vector<std::string> slices;       ///< those shown: of the scan, of the volume, or both
-  std::string reduced;                    ///< what is left out, in words
+  std::string reduced;                   ///< what is left out, in words
 
   /// `images`: what the report says of each.
   Selection(const ImageSeries& series, const Json& images, std::size_t most_voxels) {
@@ -376,8 +377,7 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
   const ImageSeries series = read_image(path);
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
-  Json result{{"title", title},
-              {"subtitle", subtitle_of(series, report.contains("images"))}};
+  Json result{{"title", title}, {"subtitle", subtitle_of(series, report.contains("images"))}};
   add_images(result, file, series,
              {series, report.contains("images") ? report["images"] : Json(), most_voxels});
   add_report(result, report);
@@ -392,7 +392,8 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
 /// Text between the tags of a page.
 std::string escaped(const std::string& text) {
   std::string html;
-  for (const char c : text) html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  for (const char c : text)
+    html += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
   return html;
 }
 
@@ -440,7 +441,8 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
   Json list = Json::array();
   const auto names = names_of(results);
   for (std::size_t i = 0; i < results.size(); ++i)
-    list.push_back(result_json(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+    list.push_back(
+        result_json(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
   constexpr std::size_t most_names = 3;
   const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
   std::string title = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
@@ -512,8 +514,7 @@ std::string write_batch(const std::string& folder, bool make_pages, std::size_t 
     thumbnail_bytes += link_files(scan, folder, make_pages, thumbnail_bytes <= most_bytes);
     scans.push_back(std::move(scan));
   }
-  const auto first_whole = std::stable_partition(scans.begin(), scans.end(),
-                                                 is_failed);
+  const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
   const auto failed = first_whole - scans.begin();
   const auto path = (fs::path(folder) / "index.html").string();
   const auto page = [&] {

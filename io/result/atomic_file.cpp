@@ -61,7 +61,8 @@ void flush_to_disk(const std::string& path, const std::string& reported_path) {
   FileDescriptor file(path, O_RDONLY);
   if (file.get() < 0) fail_by_errno(reported_path, "a file that can be written");
   // Some file systems cannot fsync (EINVAL); there the rename is still atomic.
-  if (fsync(file.get()) != 0 && errno != EINVAL) fail_by_errno(reported_path, "a file that can be written to its end");
+  if (fsync(file.get()) != 0 && errno != EINVAL)
+    fail_by_errno(reported_path, "a file that can be written to its end");
 }
 
 }  // namespace

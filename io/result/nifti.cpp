@@ -138,8 +138,9 @@ void write_nifti(const std::string& path, const ImageSeries& series, const std::
   const auto header = header_of(series, reported_path, label, part);
   static_assert(sizeof(header) <= header_bytes);
   std::memcpy(head.data(), &header, sizeof(header));
-  const auto byte_count =
-      header_bytes + series.images.size() * static_cast<std::uint64_t>(voxels_of_image(series)) * sizeof(float);
+  const auto byte_count = header_bytes + series.images.size() *
+                                             static_cast<std::uint64_t>(voxels_of_image(series)) *
+                                             sizeof(float);
   const auto content = [&](std::uint64_t offset, std::span<std::uint8_t> bytes) {
     if (offset == 0) {
       std::copy(head.begin(), head.end(), bytes.begin());

@@ -18,8 +18,9 @@ bool lie_on_affine(const ImageSeries& series);
 
 /// What the header of a file says of itself.
 struct NiftiLabel {
-  std::string description;       ///< `descrip`; its first 79 bytes count
-  double repetition_time_s = 0;  ///< pixdim[4], of several repetitions; 0: not known, no unit of time is stated
+  std::string description;  ///< `descrip`; its first 79 bytes count
+  double repetition_time_s =
+      0;  ///< pixdim[4], of several repetitions; 0: not known, no unit of time is stated
 };
 enum class NiftiPart { magnitude, phase };
 

@@ -61,7 +61,8 @@ void RawImages::read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) 
 
 bool RawImages::holds(std::size_t index, std::uint32_t crc) const {
   std::vector<char> bytes(image_bytes());
-  return try_read(bytes.data(), bytes.size(), index * image_bytes()) && crc_of(bytes.data(), bytes.size()) == crc;
+  return try_read(bytes.data(), bytes.size(), index * image_bytes()) &&
+         crc_of(bytes.data(), bytes.size()) == crc;
 }
 
 void RawImages::read(std::size_t index, Image& image) const {

@@ -47,7 +47,8 @@ void require_series(const ImageSeries& series, const std::string& subject) {
   for (const auto& image : series.images) {
     if (series.stored) {
       const auto shape = image.geometry.image_shape();
-      if (!(shape == series.stored->shape())) throw Error(subject, series.stored->shape().text(), shape.text());
+      if (!(shape == series.stored->shape()))
+        throw Error(subject, series.stored->shape().text(), shape.text());
       continue;
     }
     require_shape(image.values, image.geometry.image_shape(), subject);
@@ -65,7 +66,8 @@ bool is_in_double(const ImageSeries& series) {
 /// Of the values in a file.
 std::uint64_t bytes_of(const ImageSeries& series) {
   const auto voxels = static_cast<std::uint64_t>(series.images.front().geometry.image_shape().size());
-  return series.images.size() * voxels * (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
+  return series.images.size() * voxels *
+         (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
 void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
@@ -137,7 +139,8 @@ void write_report(hdf5::File& file, const std::string& json_path, const Provenan
   if (most == 0) return;
   std::vector<double> table(residuals.size() * most, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < residuals.size(); ++i)
-    std::copy(residuals[i].begin(), residuals[i].end(), table.begin() + static_cast<std::ptrdiff_t>(i * most));
+    std::copy(residuals[i].begin(), residuals[i].end(),
+              table.begin() + static_cast<std::ptrdiff_t>(i * most));
   file.write("/report/relative_residuals", table.data(),
              {static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
 }
@@ -148,11 +151,10 @@ namespace {
 
 /// "fhd 0.1.0 least squares", for headers with room for a line.
 std::string made_by(const Provenance& provenance) {
-  constexpr std::pair<const char*, const char*> methods[]{
-      {"cg", "least squares"},
-      {"gridded", "density-compensated gridding"},
-      {"adjoint", "adjoint"},
-      {"fft", "FFT"}};
+  constexpr std::pair<const char*, const char*> methods[]{{"cg", "least squares"},
+                                                          {"gridded", "density-compensated gridding"},
+                                                          {"adjoint", "adjoint"},
+                                                          {"fft", "FFT"}};
   std::string text = "fhd " + provenance.program_version;
   const auto report = report_of_image(provenance, 0);
   const auto settings = report.find("settings");
@@ -217,7 +219,8 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
               const CompanionResults& companions, const std::string& json_path, const Residuals& residuals) {
   std::error_code status;
   const std::uint64_t text_bytes = fs::file_size(json_path, status);
-  std::uint64_t bytes = bytes_of(series) + 2 * text_bytes + 64 * series.images.size();  // residuals: as text or less
+  std::uint64_t bytes =
+      bytes_of(series) + 2 * text_bytes + 64 * series.images.size();  // residuals: as text or less
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
   const auto& [maps, spread] = companions.diagnostic_images;
   bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
@@ -275,9 +278,8 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   };
   std::vector<std::future<void>> others;
   const auto beside = [&](auto work) {
-    others.push_back(std::async(compression.threads > 1 ? std::launch::async | std::launch::deferred
-                                                        : std::launch::deferred,
-                                work));
+    others.push_back(std::async(
+        compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred, work));
   };
   beside([&] { nifti(files[1], NiftiPart::magnitude); });
   beside([&] { picture(files[2]); });

@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// In the order in which they are removed: without the first, the others are worth nothing.
-constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw", "gridded.raw", "exhibits.raw", "lock"};
+constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw",
+                              "gridded.raw", "exhibits.raw",  "lock"};
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
 std::mutex note_mutex;
@@ -108,7 +109,8 @@ void require_same(const std::string& path, const Json& there, const SeriesIdenti
     if (old != own) refuse(name, old, own);
   }
   for (const auto& [name, old] : there.items())
-    if (std::none_of(asked.begin(), asked.end(), [&, key = name](const auto& own) { return own.first == key; }))
+    if (std::none_of(asked.begin(), asked.end(),
+                     [&, key = name](const auto& own) { return own.first == key; }))
       refuse(name, text(old), "");
 }
 
@@ -138,7 +140,8 @@ SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
     reports_ = ::open(file("reports.jsonl").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (reports_ < 0) fail_by_errno(file("reports.jsonl"), "a file that can be written");
     // What is cut off.
-    if (ftruncate(reports_, end_of_reports_) != 0) fail_by_errno(file("reports.jsonl"), "a file that can be written");
+    if (ftruncate(reports_, end_of_reports_) != 0)
+      fail_by_errno(file("reports.jsonl"), "a file that can be written");
   } catch (...) {
     if (reports_ >= 0) ::close(reports_);
     ::close(lock_);
@@ -183,7 +186,8 @@ bool SeriesFolder::lock() {
     throw Error(path_, "a folder that no other run writes to", "one that another fhd is working on",
                 "wait for its end, or -o NAME writes beside it");
   }
-  struct stat mine {}, there {};
+  struct stat mine {
+  }, there{};
   if (fstat(lock_, &mine) == 0 && stat(file("lock").c_str(), &there) == 0 && mine.st_ino == there.st_ino)
     return true;
   ::close(lock_);
@@ -266,7 +270,8 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
   }
   json["report"] = report_to_json(report);
   const auto text = dumped(json) + "\n";
-  write_at(reports_, text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_), file("reports.jsonl"));
+  write_at(reports_, text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_),
+           file("reports.jsonl"));
   if (!holds(number)) ++finished_;
   lines_[number] = {end_of_reports_, static_cast<std::uint32_t>(text.size())};
   end_of_reports_ += static_cast<std::int64_t>(text.size());
@@ -300,7 +305,9 @@ std::string SeriesFolder::line(std::size_t number) const {
   return text;
 }
 
-std::string SeriesFolder::report(std::size_t number) const { return dumped(Json::parse(line(number)).at("report")); }
+std::string SeriesFolder::report(std::size_t number) const {
+  return dumped(Json::parse(line(number)).at("report"));
+}
 
 Geometry SeriesFolder::geometry(std::size_t number) const {
   return geometry_in(Json::parse(line(number)).at("geometry"));
@@ -320,11 +327,13 @@ DiagnosticImages SeriesFolder::exhibits() const {
     if (!values || shape.size() != axes) return;
     std::vector<std::int64_t> n;
     for (const auto& extent : shape)
-      n.push_back(extent.is_number_integer() ? std::clamp<std::int64_t>(extent.get<std::int64_t>(), 0, 1 << 16) : 0);
+      n.push_back(
+          extent.is_number_integer() ? std::clamp<std::int64_t>(extent.get<std::int64_t>(), 0, 1 << 16) : 0);
     const Shape known = axes == 3 ? Shape{n[0], n[1], n[2]} : Shape{n[0], n[1]};
     if (known.size() > there / static_cast<std::int64_t>(sizeof(T))) return;
     Array<T> found(known);
-    if (values.read(reinterpret_cast<char*>(found.data()), static_cast<std::streamsize>(known.size() * sizeof(T))))
+    if (values.read(reinterpret_cast<char*>(found.data()),
+                    static_cast<std::streamsize>(known.size() * sizeof(T))))
       into = std::move(found);
   };
   read("sensitivity_maps", 3, exhibits.sensitivity_maps);
@@ -342,7 +351,8 @@ void SeriesFolder::remove() {
 
 void SeriesFolder::tell() const {
   if (finished_ == 0) return set_end({}, path_);
-  const auto rest = finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
+  const auto rest =
+      finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
   set_end(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));
 }
 

@@ -62,9 +62,11 @@ void sum_by_copies(const std::vector<Part>& parts, const std::vector<Device>& de
 /// What the ranks share.
 class DeviceTeam::Meeting {
  public:
-  Meeting(std::vector<Device> devices, WayOfSums way) : devices_(std::move(devices)), parts_(devices_.size()) {
+  Meeting(std::vector<Device> devices, WayOfSums way)
+      : devices_(std::move(devices)), parts_(devices_.size()) {
     if (devices_.empty() || devices_.size() > most_ranks)
-      throw Error("devices of a team", "1 ... " + std::to_string(most_ranks), std::to_string(devices_.size()));
+      throw Error("devices of a team", "1 ... " + std::to_string(most_ranks),
+                  std::to_string(devices_.size()));
     may_use_nccl_ = way == WayOfSums::best && devices_.size() > 1 && devices_.front().is_cuda();
   }
 
@@ -103,9 +105,8 @@ class DeviceTeam::Meeting {
 
   template <class T>
   void sum(int rank, T* values, std::int64_t count) {
-    together(rank, {values, count}, [&](std::int64_t first, std::int64_t last) {
-      sum_on_host<T>(parts_, first, last);
-    });
+    together(rank, {values, count},
+             [&](std::int64_t first, std::int64_t last) { sum_on_host<T>(parts_, first, last); });
   }
   template <class T>
   void sum_on_device(int rank, Complex<T>* values, std::int64_t count) {

@@ -26,15 +26,16 @@ struct OpenBlas {
                      const int* lda, int* info);
 
   using Hetrd = void(const char* triangle, const int* n, Complex<float>* a, const int* lda, float* diagonal,
-                     float* beside, Complex<float>* factors, Complex<float>* work, const int* lwork, int* info);
+                     float* beside, Complex<float>* factors, Complex<float>* work, const int* lwork,
+                     int* info);
   using Sterf = void(const int* n, double* diagonal, double* beside, int* info);
   using Stemr = void(const char* job, const char* range, const int* n, double* diagonal, double* beside,
                      const double* least, const double* most, const int* first, const int* last, int* found,
                      double* w, double* z, const int* ldz, const int* columns, int* support, int* accurately,
                      double* work, const int* lwork, int* iwork, const int* liwork, int* info);
-  using Unmtr = void(const char* side, const char* triangle, const char* transposed, const int* m, const int* n,
-                     const Complex<float>* a, const int* lda, const Complex<float>* factors, Complex<float>* c,
-                     const int* ldc, Complex<float>* work, const int* lwork, int* info);
+  using Unmtr = void(const char* side, const char* triangle, const char* transposed, const int* m,
+                     const int* n, const Complex<float>* a, const int* lda, const Complex<float>* factors,
+                     Complex<float>* c, const int* ldc, Complex<float>* work, const int* lwork, int* info);
 
   void* library = open();
   decltype(&openblas_set_num_threads) set_num_threads =
@@ -118,7 +119,8 @@ void require_success(int info, const char* routine) {
 }
 
 /// Of a real symmetric tridiagonal matrix: the vectors of the `count` largest eigenvalues, ascending columns [n].
-std::vector<double> tridiagonal_eigenvectors(std::vector<double> diagonal, std::vector<double> beside, int count) {
+std::vector<double> tridiagonal_eigenvectors(std::vector<double> diagonal, std::vector<double> beside,
+                                             int count) {
   const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n,
             integer_size = 10 * n;
   std::vector<double> values(diagonal.size()), work(static_cast<std::size_t>(work_size)),
@@ -277,8 +279,8 @@ HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
   return eigen;
 }
 
-HermitianEigen<float> leading_eigenvectors(
-    Array<Complex<float>> square, const std::function<std::int64_t(const Array<float>&)>& count_of) {
+HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
+                                           const std::function<std::int64_t(const Array<float>&)>& count_of) {
   require_square(square);
   require_finite(square);
   const int n = blas_size(square.extent(0));
@@ -308,8 +310,8 @@ HermitianEigen<float> leading_eigenvectors(
   if (count == 0) return eigen;
   const auto of_tridiagonal = tridiagonal_eigenvectors(d, e, count);
   for (std::int64_t i = 0; i < eigen.vectors.size(); ++i)  // largest first
-    eigen.vectors.data()[i] = static_cast<float>(
-        of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)]);
+    eigen.vectors.data()[i] =
+        static_cast<float>(of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)]);
   openblas().cunmtr("L", "U", "N", &n, &count, matrix.data(), &n, factors.data(), eigen.vectors.data(), &n,
                     work.data(), &work_size, &info);
   require_success(info, "cunmtr");

@@ -37,12 +37,11 @@ const Library* library() {
     void* handle = device::open_cuda_library({"libnccl.so.2"});
     if (handle == nullptr) return nullptr;
     auto made = std::make_unique<Library>();
-    const bool whole = load(handle, "ncclGetVersion", made->get_version) &&
-                       load(handle, "ncclCommInitAll", made->init_all) &&
-                       load(handle, "ncclAllReduce", made->all_reduce) &&
-                       load(handle, "ncclCommDestroy", made->destroy) &&
-                       load(handle, "ncclCommAbort", made->give_up) &&
-                       load(handle, "ncclGetErrorString", made->error_text);
+    const bool whole =
+        load(handle, "ncclGetVersion", made->get_version) &&
+        load(handle, "ncclCommInitAll", made->init_all) && load(handle, "ncclAllReduce", made->all_reduce) &&
+        load(handle, "ncclCommDestroy", made->destroy) && load(handle, "ncclCommAbort", made->give_up) &&
+        load(handle, "ncclGetErrorString", made->error_text);
     if (!whole) return nullptr;
     return made;
   }();
@@ -67,9 +66,8 @@ struct Communicators::Parts {
     const std::shared_lock lock(mutex);
     if (given_up) throw DeviceError("NCCL", "", "another GPU failed");
     const CurrentDevice current(devices[static_cast<std::size_t>(rank)]);
-    const int status =
-        library()->all_reduce(values, values, static_cast<std::size_t>(count), type, sum_of_values,
-                              of_rank[static_cast<std::size_t>(rank)], nullptr);
+    const int status = library()->all_reduce(values, values, static_cast<std::size_t>(count), type,
+                                             sum_of_values, of_rank[static_cast<std::size_t>(rank)], nullptr);
     if (status != success)
       throw DeviceError("NCCL: summing over GPUs", "", library()->error_text(status),
                         "run again; if it stays, use one GPU and report it");

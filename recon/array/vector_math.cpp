@@ -134,17 +134,17 @@ double norm_l2(const Array<Complex<T>>& a) {
   return std::sqrt(real_dot(a, a));
 }
 
-#define FHD_INSTANTIATE(T)                                                                                \
-  template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t,  \
-                       std::int64_t);                                                                     \
-  template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);             \
-  template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);          \
-  template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                           \
-  template void scale<T>(Array<Complex<T>>&, T);                                                          \
-  template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                    \
-  template void copy_range<T>(const Array<Complex<T>>&, std::int64_t, Array<Complex<T>>&, std::int64_t,   \
-                              std::int64_t);                                                              \
-  template double real_dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);                        \
+#define FHD_INSTANTIATE(T)                                                                               \
+  template void dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<double>&, std::int64_t, \
+                       std::int64_t);                                                                    \
+  template void add_scaled<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);            \
+  template void scale_and_add<T>(Array<Complex<T>>&, const Quotient&, const Array<Complex<T>>&);         \
+  template void add_scaled<T>(Array<Complex<T>>&, T, const Array<Complex<T>>&);                          \
+  template void scale<T>(Array<Complex<T>>&, T);                                                         \
+  template void copy<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                                   \
+  template void copy_range<T>(const Array<Complex<T>>&, std::int64_t, Array<Complex<T>>&, std::int64_t,  \
+                              std::int64_t);                                                             \
+  template double real_dot<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);                       \
   template double norm_l2<T>(const Array<Complex<T>>&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -15,7 +15,7 @@ struct Quotient {
   std::int64_t numerator;
   const Array<double>& denominators;
   std::int64_t denominator;
-  double factor = 1;       ///< multiplies the quotient
+  double factor = 1;  ///< multiplies the quotient
   /// Numerators of at most this count as 0; of a stack in a third array on the device, from its start.
   double negligible = -1;
   const Array<double>* negligible_of_each = nullptr;

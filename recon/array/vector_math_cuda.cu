@@ -15,7 +15,8 @@ constexpr int block_size = 256;
 /// the additions follows from it, and so depends on the size alone.
 int dot_blocks_for(std::int64_t size) {
   constexpr std::int64_t elements_of_block = 4 * block_size, most = 528;
-  return static_cast<int>(std::clamp((size + elements_of_block - 1) / elements_of_block, std::int64_t{1}, most));
+  return static_cast<int>(
+      std::clamp((size + elements_of_block - 1) / elements_of_block, std::int64_t{1}, most));
 }
 
 /// The sum of `value` over a block in thread 0: always in the same order.

@@ -105,8 +105,10 @@ void normalize(Array<Complex<float>>& kspace) {
   const std::int64_t samples = kspace.extent(1);
   float largest = 0;
   std::int64_t first_not_finite = kspace.size();
-#pragma omp parallel for schedule(static) reduction(max : largest) reduction(min : first_not_finite) \
-    if (kspace.size() >= worth_threads_to_look)
+#pragma omp parallel for schedule(static) reduction(max        \
+                                                    : largest) \
+    reduction(min                                              \
+              : first_not_finite) if (kspace.size() >= worth_threads_to_look)
   for (std::int64_t i = 0; i < kspace.size(); ++i) {
     const auto d = kspace.data()[i];
     if (!std::isfinite(d.re) || !std::isfinite(d.im)) first_not_finite = std::min(first_not_finite, i);
@@ -124,7 +126,8 @@ void normalize(Array<Complex<float>>& kspace) {
 
 /// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each
 /// thread has coils and an operator of its own; a GPU takes one coil after the other.
-Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal, Array<Complex<float>> right_hand_side) {
+Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal,
+                                         Array<Complex<float>> right_hand_side) {
   constexpr double lambda = 1e-3, tolerance = 1e-3;
   constexpr int iterations = 12, looks_of_gpu = 4;
   const Device device = right_hand_side.device();
@@ -162,7 +165,8 @@ struct WeightedSystem {
   }
 };
 /// On `device`. The samples are weighted in place.
-WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>& matrix_size, Device device) {
+WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>& matrix_size,
+                               Device device) {
   const std::int64_t coils = central.kspace.extent(0), samples = central.trajectory.sample_count();
   const Array<double> density = density_compensation(central.trajectory, matrix_size, device);
 #pragma omp parallel for schedule(static)
@@ -176,8 +180,8 @@ WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>
   WeightedSystem system{Array<Complex<float>>(transform->images_shape(coils), device), {}};
   if (device.is_cuda()) central.kspace = central.kspace.to(device);
   transform->adjoint(central.kspace, system.right_hand_side);
-  system.point_spread =
-      point_spread_gridded<float>(central.trajectory, matrix_size, &density, calibration_accuracy, device, kernel);
+  system.point_spread = point_spread_gridded<float>(central.trajectory, matrix_size, &density,
+                                                    calibration_accuracy, device, kernel);
   return system;
 }
 
@@ -211,8 +215,9 @@ CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<
     for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
       bool is_inside = true;
       for (int axis = 0; axis < 3; ++axis)
-        is_inside = is_inside && (matrix_size[axis] == 1 ||
-                                  std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+        is_inside =
+            is_inside && (matrix_size[axis] == 1 ||
+                          std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
       if (is_inside) of_part[i].push_back(m);
     }
   std::vector<std::int64_t> inside;

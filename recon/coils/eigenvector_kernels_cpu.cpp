@@ -98,8 +98,7 @@ HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vec
         eigenvalue[l] = quotient[l];
         factor[l] = square[l] > 0 ? 1 / std::sqrt(square[l]) : 0;
         const bool counts = wanted[l] != 0 && frobenius[l] >= row.least * row.least;
-        done = done &&
-               !(counts && square[l] - quotient[l] * quotient[l] > eigenvector_tolerance * square[l]);
+        done = done && !(counts && square[l] - quotient[l] * quotient[l] > eigenvector_tolerance * square[l]);
       }
       for (int c = 0; c < coils; ++c)
         for (int l = 0; l < lanes; ++l) {

@@ -18,7 +18,7 @@ struct Row {
   std::int64_t padded_voxels;  ///< a multiple of `lanes`
   const float *cosine, *sine;  ///< exp(-i 2 pi (t - terms/2) r_x), [term][padded voxel]
   const std::uint8_t* wanted;  ///< [padded voxel]; what is found elsewhere may be anything
-  float least;                 ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
+  float least;  ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
 };
 
 /// The largest eigenvalue of every voxel, [padded voxel], and its unit eigenvector, [coil][padded voxel], of

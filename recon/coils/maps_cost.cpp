@@ -51,8 +51,9 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                held = inside * (32 + element * coils) + (voxels * (2 * coils + 1) + q) * element,
                solver =
                    sampled ? threads * vectors : 4 * coils + joint_vectors * (1 + unknowns_of_a_coil * coils),
-               gridding = std::max<double>(density.bytes, transform.bytes() + transform.scratch_bytes(coil_count) +
-                                                              transform.point_spread_scratch_bytes()),
+               gridding =
+                   std::max<double>(density.bytes, transform.bytes() + transform.scratch_bytes(coil_count) +
+                                                       transform.point_spread_scratch_bytes()),
                solving = (solver_device.is_cuda() ? vectors : solver) * voxels * element +
                          (solver_device.is_cuda() ? 1 : threads) * (toeplitz.bytes + toeplitz.scratch_bytes);
   cost.scratch_bytes = whole_bytes(
@@ -93,10 +94,10 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
     cost.device_work += Work(WorkUnit::fft_3d, voxels * pairs * 8 * (terms + 20)) +
                         Work(WorkUnit::transferred_byte, voxels * coils * element);
     const int of_axis = static_cast<int>(terms), of_z = volume ? of_axis : 1;
-    cost.device_bytes = std::max(cost.device_bytes,
-                                 whole_bytes(eigenvector_device_bytes(
-                                     coil_count, {of_axis, of_axis, of_z},
-                                     {matrix_size[0], matrix_size[1], volume ? matrix_size[2] : 1})));
+    cost.device_bytes = std::max(
+        cost.device_bytes,
+        whole_bytes(eigenvector_device_bytes(coil_count, {of_axis, of_axis, of_z},
+                                             {matrix_size[0], matrix_size[1], volume ? matrix_size[2] : 1})));
   }
   return cost;
 }

@@ -94,8 +94,9 @@ Mask signal_mask(const CalibrationRegion& region, double share, std::array<int, 
   constexpr std::int64_t worth_threads = 1 << 17;
 #pragma omp parallel for schedule(static) if (mask.size() >= worth_threads)
   for (std::int64_t row = 0; row < std::int64_t{matrix_size[2]} * matrix_size[1]; ++row) {
-    const std::uint8_t* from = background.data() + row_major({0, nearest[1][row % matrix_size[1]],
-                                                              nearest[2][row / matrix_size[1]]}, n);
+    const std::uint8_t* from =
+        background.data() +
+        row_major({0, nearest[1][row % matrix_size[1]], nearest[2][row / matrix_size[1]]}, n);
     std::uint8_t* to = mask.data() + row * matrix_size[0];
     for (int x = 0; x < matrix_size[0]; ++x) to[x] = !from[nearest[0][x]];
   }

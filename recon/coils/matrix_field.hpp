@@ -43,18 +43,18 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
 
 /// Where eigenvectors are wanted, and which.
 struct EigenvectorRequest {
-  std::array<int, 3> matrix_size;              ///< of the field: voxels along x and y, and planes
-  const Array<std::uint8_t>& mask;             ///< [z][y][x], host memory: 0 where none is wanted
+  std::array<int, 3> matrix_size;                ///< of the field: voxels along x and y, and planes
+  const Array<std::uint8_t>& mask;               ///< [z][y][x], host memory: 0 where none is wanted
   const std::vector<Complex<float>>& reference;  ///< [coil]
-  float least;                                 ///< eigenvalue whose vector is wanted
+  float least;                                   ///< eigenvalue whose vector is wanted
 };
 
 /// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real
 /// and not negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its
 /// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and where the eigenvalue is
 /// below `least`. Made on `device`, and the same on each but for rounding.
-void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request, std::int64_t first_plane,
-                           Device device, Array<Complex<float>>& vectors);
+void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
+                           std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
 /// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.
 double eigenvector_device_bytes(std::int64_t coils, const std::array<int, 3>& terms,
                                 const std::array<int, 3>& matrix_size);

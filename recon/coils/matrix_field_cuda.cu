@@ -36,8 +36,7 @@ __global__ void sum_axis_kernel(const Complex<float>* in, const Complex<float>* 
   const std::int64_t n = i / (outer * inner), rest = i % (outer * inner);
   const Complex<float>* from = in + rest / inner * terms * inner + rest % inner;
   Complex<float> sum;
-  for (int t = 0; t < terms; ++t)
-    sum += phases[std::int64_t{t} * voxels + first + n] * from[t * inner];
+  for (int t = 0; t < terms; ++t) sum += phases[std::int64_t{t} * voxels + first + n] * from[t * inner];
   out[i] = sum;
 }
 
@@ -69,7 +68,7 @@ __device__ void evaluate_field(const Rows& in, std::int64_t row, int x, float* w
 
 /// One voxel's share of the work area, each array's elements a warp apart.
 struct VoxelWork {
-  float *g_re, *g_im;              ///< [pair]
+  float *g_re, *g_im;                ///< [pair]
   float *v_re, *v_im, *t_re, *t_im;  ///< [coil]
 
   __device__ VoxelWork(float* work, int coils) {
@@ -225,9 +224,10 @@ class FieldOnDevice {
     vectors_ = Array<Complex<float>>(Shape{coils_, rows, matrix_size_[0]}, device);
     in_shared_memory_ = work_.bytes_of_warp() <= largest_shared_memory(device);
     if (in_shared_memory_)
-      device::check(cudaFuncSetAttribute(solve_voxels_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(work_.bytes_of_warp())),
-                    "asking for shared memory");
+      device::check(
+          cudaFuncSetAttribute(solve_voxels_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(work_.bytes_of_warp())),
+          "asking for shared memory");
     else
       scratch_ = Array<float>(Shape{work_.warps_in_scratch(), work_.floats, warp}, device);
   }
@@ -238,8 +238,9 @@ class FieldOnDevice {
     const std::int64_t rows = std::int64_t{count} * matrix_size_[1], voxels = rows * matrix_size_[0];
     copy_bytes(mask_.data(), mask_.device(), mask, Device::cpu(), static_cast<std::size_t>(voxels));
     const std::int64_t plane = std::int64_t{terms_[1]} * terms_[0], row = terms_[0];
-    sum_axis_kernel<<<blocks_for(count * pairs_ * plane), block_size>>>(
-        field_.data(), phases_[2].data(), matrix_size_[2], z, count, pairs_, terms_[2], plane, planes_.data());
+    sum_axis_kernel<<<blocks_for(count * pairs_ * plane), block_size>>>(field_.data(), phases_[2].data(),
+                                                                        matrix_size_[2], z, count, pairs_,
+                                                                        terms_[2], plane, planes_.data());
     device::check_launch("sum_axis_kernel");
     for (int i = 0; i < count; ++i) {  // of every plane
       sum_axis_kernel<<<blocks_for(matrix_size_[1] * pairs_ * row), block_size>>>(

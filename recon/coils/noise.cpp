@@ -35,8 +35,8 @@ std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
   std::vector<double> sorted(radius);
   std::nth_element(sorted.begin(), sorted.begin() + (count - 1), sorted.end(), std::greater<>());
   const double least = sorted[static_cast<std::size_t>(count - 1)];  // of which the first ones count
-  std::int64_t at_least = count - std::count_if(sorted.begin(), sorted.begin() + count,
-                                                [&](double r) { return r > least; });
+  std::int64_t at_least =
+      count - std::count_if(sorted.begin(), sorted.begin() + count, [&](double r) { return r > least; });
   std::vector<std::int64_t> edge;
   edge.reserve(static_cast<std::size_t>(count));
   for (std::int64_t m = 0; m < samples; ++m)

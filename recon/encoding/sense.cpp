@@ -67,14 +67,15 @@ void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image) 
 }
 
 template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples, Array<Complex<T>>& out) {
+void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
+                    Array<Complex<T>>& out) {
   require_shape(out, samples.shape(), "weighted samples");
   require_shape(weights, {samples.extent(1)}, "weights");
   if (weights.device() != samples.device() || out.device() != samples.device())
     throw Error("weighted samples", "arrays on one device", "arrays on two");
-  for_each_with_coils(samples.device(), weights.size(),
-                      WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(),
-                                             out.data()});
+  for_each_with_coils(
+      samples.device(), weights.size(),
+      WeightSamples<T, true>{weights.data(), samples.data(), samples.size(), weights.size(), out.data()});
 }
 
 template <class T>
@@ -174,10 +175,11 @@ void SenseEncoding<T>::adjoint_each_through(const FourierTransform<T>& transform
     auto coil_images = part_of_images(count * coils);
     transform.adjoint(part_of(samples, first * coils, count * coils), coil_images);
     for (std::int64_t i = 0; i < count; ++i)
-      for_each_with_coils(
-          device(), voxels,
-          CombineCoils<T>{{maps_.data(), nullptr, maps_.size(), voxels},
-                          coil_images_.data() + i * maps_.size(), images.data() + (first + i) * voxels, false});
+      for_each_with_coils(device(), voxels,
+                          CombineCoils<T>{{maps_.data(), nullptr, maps_.size(), voxels},
+                                          coil_images_.data() + i * maps_.size(),
+                                          images.data() + (first + i) * voxels,
+                                          false});
   }
 }
 
@@ -247,16 +249,16 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                                \
-  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);    \
-  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
-  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,           \
-                                            Array<Complex<T>>&);                                          \
-  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                       \
+#define FHD_INSTANTIATE(T)                                                                                 \
+  template void apply_maps<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);     \
+  template void combine_coils<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&);  \
+  template void combine_coils_normalized<T>(const Array<Complex<T>>&, const Array<Complex<T>>&,            \
+                                            Array<Complex<T>>&);                                           \
+  template void divide_by_squares<T>(const Array<Complex<T>>&, Array<Complex<T>>&);                        \
   template void weight_samples<T>(const Array<Complex<T>>&, const Array<Complex<T>>&, Array<Complex<T>>&); \
-  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                            \
-  template class Encoding<T>;                                                                             \
-  template class SenseEncoding<T>;                                                                        \
+  template Array<Complex<T>> root_sum_of_squares<T>(const Array<Complex<T>>&);                             \
+  template class Encoding<T>;                                                                              \
+  template class SenseEncoding<T>;                                                                         \
   template class ExplicitNormal<T>;
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

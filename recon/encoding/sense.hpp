@@ -26,7 +26,8 @@ template <class T>
 void divide_by_squares(const Array<Complex<T>>& maps, Array<Complex<T>>& image);
 /// out(c, m) = weights(m) samples(c, m), weights [sample], samples [anything][sample].
 template <class T>
-void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples, Array<Complex<T>>& out);
+void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& samples,
+                    Array<Complex<T>>& out);
 /// sqrt(sum over coils |coil_images|^2) as a real-valued image, on the device of its argument.
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);

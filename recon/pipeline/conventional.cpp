@@ -64,22 +64,23 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
     if (context.services.verifier) of_positions = cartesian_weights(trajectory, matrix_size);
     weights = &of_positions;
   }
-  const bool is_last = data.volume_count() == 1;  // further volumes will ask for the transform again
+  const bool is_last = data.volume_count() == 1;           // further volumes will ask for the transform again
   if (gridded && is_last) operators.release_transforms();  // density compensation is what is worth keeping
   if (gridded) weights = &operators.density(journal);
   verify_first_image(images, data, weights, operators.promised_accuracy(), context);
 
   const bool sums = adjoint && !maps.values.empty();
-  const Shape coil_images{data.scan.kspace.coil_count(), images.extent(1), images.extent(2), images.extent(3)};
+  const Shape coil_images{data.scan.kspace.coil_count(), images.extent(1), images.extent(2),
+                          images.extent(3)};
   std::vector<Image> result;
   for (std::int64_t v = 0; v < data.volume_count(); ++v) {
     auto of_volume = one_of(images, coil_images, v);
     if (sums)
-      result.push_back(finished_image(with_maps(of_volume, maps.values), data.unit(v) * maps.unit, data.scan,
-                                      context));
+      result.push_back(
+          finished_image(with_maps(of_volume, maps.values), data.unit(v) * maps.unit, data.scan, context));
     else
-      result.push_back(finished_image(combined(of_volume, maps.values),
-                                      data.unit(v) / maps.unit, data.scan, context));
+      result.push_back(
+          finished_image(combined(of_volume, maps.values), data.unit(v) / maps.unit, data.scan, context));
   }
   return result;
 }
@@ -115,11 +116,12 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
   return result;
 }
 
-#define FHD_INSTANTIATE(T)                                                             \
-  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&); \
-  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, \
-                                                const Context&);                                       \
-  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&, const Context&);
+#define FHD_INSTANTIATE(T)                                                                      \
+  template Array<Complex<T>> combined<T>(const Array<Complex<T>>&, const Array<Complex<T>>&);   \
+  template std::vector<Image> gridded_images<T>(const Model<T>&, const Measurements<T>&,        \
+                                                TrajectoryOperators<T>&, const Context&);       \
+  template std::vector<Image> conventional_images<T>(Measurements<T>&, TrajectoryOperators<T>&, \
+                                                     const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

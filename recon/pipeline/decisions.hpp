@@ -82,6 +82,12 @@ TransformDecision decide_transform(const Settings& settings, Device device,
 /// that of direct sums in single precision, at a small part of their operations), unless E is wanted in every
 /// product.
 bool predicts_by_gridding(const Settings& settings, TransformKind kind);
+/// Volumes of a scan that a device works on side by side, by threads with a share of all: on a GPU, what one does on the
+/// host is hidden behind the others; on the CPU small volumes gain more from threads of their own than from sharing.
+std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int64_t voxels,
+                                  std::int64_t threads);
+inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
+
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
 /// the solver finds it on its way, but only where the regularizer adds the same to every eigenvalue.
 bool needs_largest_eigenvalue(const LeastSquares& method);

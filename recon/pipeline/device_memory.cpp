@@ -93,13 +93,13 @@ std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {
              samples = static_cast<double>(scan.trajectory.sample_count());
   const auto* method = least_squares(context.settings);
   // Vectors of the solver and of the verifier, coil images, samples as measured and as predicted.
-  const double of_volume =
-      (method ? conjugate_gradient_bytes(voxels, {.iterations = method->iterations},
-                                         context.settings.precision, context.device())
-              : 0) +
-      (4 * voxels + 2 * voxels * coils + 3 * samples * coils) * element;
+  const double of_volume = (method ? conjugate_gradient_bytes(voxels, {.iterations = method->iterations},
+                                                              context.settings.precision, context.device())
+                                   : 0) +
+                           (4 * voxels + 2 * voxels * coils + 3 * samples * coils) * element;
   const double free = static_cast<double>(device::memory_use(context.device()).free_bytes);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(enough_bytes, free / 8) / of_volume), 1, most);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(enough_bytes, free / 8) / of_volume), 1,
+                                  most);
 }
 
 }  // namespace fhd

@@ -52,13 +52,13 @@ class Walk {
     stage("copy from the device", {WorkUnit::transferred_byte, gpu_ ? voxels_ * element_ : 0});
     companion();
     if (helped_bytes_ > 0)
-      out_.assumptions.push_back("finding maps, and looking beyond the field of view, take up to " +
-                                 mebibytes(helped_bytes_) +
-                                 " of GPU memory before all other arrays; the CPU does it where less is free");
+      out_.assumptions.push_back(
+          "finding maps, and looking beyond the field of view, take up to " + mebibytes(helped_bytes_) +
+          " of GPU memory before all other arrays; the CPU does it where less is free");
     const double arrays = out_.host.peak_bytes() - program_bytes;
     // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
     // % of the arrays of 2D scans, and no more of larger ones.
-    if (!is_companion_) out_.host.hold_beside_peak("further images, and the file of all", results());
+    if (!is_companion_) out_.host.hold_beside_peak("further images", further_images(arrays));
     if (!gpu_ && !is_companion_)
       out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.1 * arrays, 8 * mebibyte));
     return std::move(out_);
@@ -67,6 +67,8 @@ class Walk {
  private:
   static constexpr double mebibyte = 1 << 20, program_bytes = 28 * mebibyte;
 
+  /// Of a complex number of the scan: in single precision, and in double beside it.
+  static double held_bytes(bool in_double) { return in_double ? 24 : 8; }
   /// What a stage takes when it takes anything.
   void stage(std::string name, const Work& work, double seconds = 0, bool on_host = false) {
     const bool transfers = name.starts_with("copy ");
@@ -83,11 +85,22 @@ class Walk {
     return {scan_.matrix_size, scan_.samples, how_.settings.precision, device_};
   }
   double coils() const { return out_.coils; }
-  /// Of images that wait to be written, gridded ones too: themselves, twice the file that is made of them in memory,
-  /// and (measured on 64 images) as much again between what was freed. The first is part of the walk.
-  double results() const {
+  /// Of further images: those that are made side by side, each with arrays of its own, and volumes that are read
+  /// before their turn. What is finished lies in a folder.
+  double further_images(double arrays) const {
+    // Themselves, twice the file that is made of them in memory, and (measured on 64 images) as much again between what
+    // was freed. The first is part of the walk.
     const double held = how_.settings.precision == Precision::double_precision ? 24 : 8;
-    return (how_.images - 1) * scan_.image_voxels() * held * (how_.companion != nullptr ? 2 : 1) * 4;
+    if (how_.images_wait_in_memory)
+      return (how_.images - 1) * scan_.image_voxels() * held * (how_.companion != nullptr ? 2 : 1) * 4;
+    const double volume = samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24);
+    const auto side_by_side = volumes_side_by_side(device_, how_.images, static_cast<std::int64_t>(voxels_),
+                                                   static_cast<std::int64_t>(threads_));
+    // The picture of them: at most 64 slices, their magnitudes twice, and 256 x 256 pixels twice.
+    const double panels = std::min(64.0, static_cast<double>(how_.images) * scan_.matrix_size[2]),
+                 panel = 8.0 * scan_.matrix_size[0] * scan_.matrix_size[1] + 2 * 65536.0;
+    return static_cast<double>(side_by_side - 1) * arrays + (how_.images > 1 ? panels * panel : 0) +
+           static_cast<double>(std::min<std::int64_t>(how_.images - 1, 10)) * volume;
   }
   void copy_to_device() {
     const double values = (samples_ + (out_.coil_decision.uses_maps() ? voxels_ : 0)) * coils();
@@ -130,14 +143,11 @@ class Walk {
          samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
   int segments_ = 0, differences_ = 0;
   std::size_t helped_bytes_ = 0;  ///< on a GPU, before the arrays of the walk
-  std::size_t kept_ = 0;  ///< mark of what the model keeps after the solution
+  std::size_t kept_ = 0;          ///< mark of what the model keeps after the solution
   bool prepared_in_double_ = scan_.in_double;
   TransformSettings transform_{};
   Estimate out_;
 };
-
-/// Of a complex number of the scan: in single precision, and in double beside it.
-double held_bytes(bool in_double) { return in_double ? 24 : 8; }
 
 void Walk::read() {
   MemoryLedger& host = out_.host;
@@ -153,6 +163,8 @@ void Walk::read() {
   if (scan_.has_field_map) host.hold("field map", voxels_ * 4);
   if (scan_.has_sample_time) host.hold("sample times", samples_ * 8);
   host.hold_briefly("trajectory in the order of the file", samples_ * 24);
+  constexpr double read_ahead = 8 * mebibyte;  // of files that are made of readouts
+  if (scan_.readout_length > 0) host.hold("readouts read ahead", std::min(read_ahead, samples_ * all * 8));
 }
 
 void Walk::look_beyond_fov() {
@@ -203,7 +215,8 @@ void Walk::prepare() {
   host.hold("sensitivity maps found", voxels_ * coils() * 8);
   const MapsCost maps = maps_cost(
       scan_.matrix_size, scan_.calibration_samples > 0 ? scan_.calibration_samples : scan_.samples.all,
-      out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation, device_);
+      out_.coils, map_method(settings.coils.maps), scan_.calibration_sampled, settings.coils.estimation,
+      device_);
   host.hold_briefly("calibration", static_cast<double>(maps.scratch_bytes));
   helped_stage("sensitivity maps", maps);
 }
@@ -435,13 +448,17 @@ void Walk::share_companion() {
   const GriddedCost gridded(transform_sizes(), accuracy);
   const DensityCost density = density_cost(transform_sizes());
   const double values = samples_ * channels() * element_, image = voxels_ * element_;
+  if (!gpu_)
+    out_.host.release(kept_);  // what the solution took; its image and the other transform are still there
+  if (!gpu_ && !own) out_.host.hold("gridding", gridded.bytes() + gridded.scratch_bytes(together()));
   out_.host.hold("density compensation", samples_ * 8);
   arrays().hold_briefly("density compensation in the making", density.bytes);
-  arrays().hold("gridded image and weighted samples", image + values + samples_ * element_);
-  Work work = density.work + gridded.adjoint(channels()) + copied(3 * values + image) + touched(values + image);
+  arrays().hold("gridded image and weighted samples", 2 * image + values + samples_ * element_);
+  Work work =
+      density.work + gridded.adjoint(channels()) + copied(3 * values + image) + touched(values + image);
   if (!own && accuracy != prediction_accuracy) {
     const double bytes = gridded.bytes() + gridded.scratch_bytes(together());
-    arrays().hold("gridding of the gridded image", bytes);
+    if (gpu_) arrays().hold("gridding of the gridded image", bytes);
     work += gridded.making() + touched(bytes);
   }
   stage("gridded image", work);

@@ -57,7 +57,10 @@ struct EstimateSettings {
   const Verifier* verifier = nullptr;   ///< null: no certificate
   const Settings* companion = nullptr;  ///< of the gridded image made beside it; null: none
   std::int64_t coils_at_once = 0;       ///< 0: all
-  std::int64_t images = 1;              ///< alike, made one after the other; all wait to be written together
+  std::int64_t images = 1;              ///< alike
+  /// They are made one after the other, and wait in memory to be written together; else some are made side by side, and
+  /// those that are finished lie in a folder.
+  bool images_wait_in_memory = false;
 };
 
 /// Arrays that the walk meets: what is held now, and at most together.

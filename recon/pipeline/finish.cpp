@@ -42,7 +42,8 @@ Image cropped(Array<Complex<T>> full, const Scan& scan) {
     const std::int64_t rows = std::int64_t{ny} * nz;
 #pragma omp parallel for schedule(static)
     for (std::int64_t row = 0; row < rows; ++row)
-      std::copy_n(full.data() + ((row / ny + first[2]) * full.extent(1) + row % ny + first[1]) * full.extent(2) +
+      std::copy_n(full.data() +
+                      ((row / ny + first[2]) * full.extent(1) + row % ny + first[1]) * full.extent(2) +
                       first[0],
                   nx, values.data() + row * nx);
   }

@@ -261,11 +261,9 @@ void measure_coils(const Measurement& m) {
   });
   m.rates.of(WorkUnit::mixed_value) = mixing / static_cast<double>(coils * coils * samples);
   const auto matrix = converted<Complex<float>>(sum_of_outer_products(random(Shape{size, size})));
-  m.rates.of(WorkUnit::eigenvalue) =
-      m.timing.fastest(0.0, [&] {
-        static_cast<void>(leading_eigenvectors(matrix, [](const auto&) { return size / 4; }));
-      }) /
-      std::pow(size, 3);
+  m.rates.of(WorkUnit::eigenvalue) = m.timing.fastest(0.0, [&] {
+    static_cast<void>(leading_eigenvectors(matrix, [](const auto&) { return size / 4; }));
+  }) / std::pow(size, 3);
 
   // Two matrices of the same calibration region: the difference is that of the voxels.
   constexpr std::int64_t map_coils = 12;

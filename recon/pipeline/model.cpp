@@ -104,8 +104,8 @@ bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_reson
 
 template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, std::int64_t images_at_once, TrajectoryOperators<T>& operators,
-                    const Context& context) {
+                    std::int64_t coils_at_once, std::int64_t images_at_once,
+                    TrajectoryOperators<T>& operators, const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
   const auto& processes = context.execution.processes;
   Model<T> model;
@@ -122,7 +122,8 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
     if (method.normal == NormalKind::toeplitz) {
       const auto& q = operators.point_spread(context.journal);
       context.journal.stage("transfer function", [&] {
-        model.problem.normal = shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
+        model.problem.normal =
+            shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
       });
     } else {
       model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);

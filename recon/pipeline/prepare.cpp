@@ -50,7 +50,8 @@ double divide_by_magnitude(Array<Complex<T>>& values, const ProcessGroup& proces
 }  // namespace
 
 template <class T>
-Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> volumes, const Context& context) {
+Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> volumes,
+                                const Context& context) {
   Measurements<T> data{scan, std::move(volumes)};
   const auto count = static_cast<std::int64_t>(data.volumes.size());
   data.units.resize(data.volumes.size());
@@ -84,7 +85,8 @@ namespace {
 
 /// Maps that go straight to a GPU and are divided there: a copy in host memory would cost more. Nothing where the
 /// unit is beyond a float.
-std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& values, const Context& context) {
+std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& values,
+                                                  const Context& context) {
   const double largest = largest_magnitude(values);
   if (largest == 0 || std::abs(std::ilogb(largest)) > 100) return std::nullopt;
   ScaledMaps<float> maps{{}, std::scalbn(1.0, std::ilogb(largest))};
@@ -124,9 +126,9 @@ std::int64_t strongest_coil(const KSpace& kspace) {
   return strongest;
 }
 
-#define FHD_INSTANTIATE(T)                                                  \
+#define FHD_INSTANTIATE(T)                                                                              \
   template Measurements<T> measurements_of<T>(const Scan&, std::vector<const KSpace*>, const Context&); \
-  template void copy_to_device<T>(Array<Complex<T>>&, const Context&);      \
+  template void copy_to_device<T>(Array<Complex<T>>&, const Context&);                                  \
   template ScaledMaps<T> maps_of<T>(const Scan&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

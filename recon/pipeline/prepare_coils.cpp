@@ -82,8 +82,7 @@ void whiten(Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
                short_number(result.standard_deviation) + (result.decorrelates ? "" : "; " + result.reason));
 }
 
-void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing,
-              Journal& journal) {
+void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
   const std::int64_t before = scan.kspace.coil_count(), count = virtual_coil_count(before, choice);
   const auto* energy = std::get_if<KeptEnergy>(&choice);
   const Compression compression = energy ? compress_to_energy(scan.kspace.values, energy->share)
@@ -100,10 +99,9 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
 void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
-  MapEstimate estimate =
-      on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
-        return estimate_maps(scan, method, settings.estimation, here, journal.progress());
-      });
+  MapEstimate estimate = on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
+    return estimate_maps(scan, method, settings.estimation, here, journal.progress());
+  });
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.calibration.reset();
   const bool adaptive = method == MapMethod::adaptive;
@@ -162,8 +160,8 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 
 }  // namespace
 
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
-                                  Device device, Array<Complex<double>>* mixing) {
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal, Device device,
+                                  Array<Complex<double>>* mixing) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);

@@ -19,9 +19,9 @@ struct Preparation {
   Geometry geometry;      ///< as measured
   std::int64_t coil_count = 0;
   AxisOrder order{};
-  Scan scan;                         ///< in this order, on the matrix that holds the object, coils as prepared
-  Array<Complex<double>> mixing;     ///< [virtual coil][coil]; empty: coils are as they are
-  Report report;                     ///< what was done
+  Scan scan;                      ///< in this order, on the matrix that holds the object, coils as prepared
+  Array<Complex<double>> mixing;  ///< [virtual coil][coil]; empty: coils are as they are
+  Report report;                  ///< what was done
   std::int64_t volumes_at_once = 1;  ///< by a device
 
   /// k-space of another volume, coils as prepared. `in_double`: mixing does not round.
@@ -115,7 +115,8 @@ Volumes least_squares_images(Measurements<T>& data, std::optional<OffResonance>&
                              const Context& context, Kept<T>& kept) {
   const Scan& scan = data.scan;
   const bool is_of_series = together.preparation && kept.model_of == together.preparation;
-  if (kept.model && !is_of_series && !model_fits(*kept.model, scan, off_resonance.has_value())) kept.model.reset();
+  if (kept.model && !is_of_series && !model_fits(*kept.model, scan, off_resonance.has_value()))
+    kept.model.reset();
   const std::int64_t coils_at_once =
       kept.model && is_of_series ? 0
                                  : planned_coils_at_once(scan, operators.settings(), off_resonance, context);
@@ -235,7 +236,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
 
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
-  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || reference.field_map) return false;
+  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || reference.field_map)
+    return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(
       {coils, coils, reference.sensitivity_maps.has_value(), reference.noise.has_value()}, settings);
@@ -252,7 +254,8 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
 std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
   if (const auto missing = missing_for_group(settings)) return missing;
-  if (scan.field_map && scan.sample_time_s) return MissingForGroup{"a scan without a field map", "one with it"};
+  if (scan.field_map && scan.sample_time_s)
+    return MissingForGroup{"a scan without a field map", "one with it"};
   if (const auto samples = scan.trajectory.sample_count(); samples < size)
     return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
   return {};
@@ -303,11 +306,13 @@ void require_volume(const Scan& volume, const Preparation& of) {
   if (volume.geometry.matrix_size != of.geometry.matrix_size || k.shape() != of.trajectory.k.shape() ||
       !std::equal(k.begin(), k.end(), of.trajectory.k.begin()))
     throw Error("a volume of a series", "the trajectory and matrix of the others", "other ones");
-  require_shape(volume.kspace.values, {of.coil_count, volume.trajectory.sample_count()}, "k-space of a volume");
+  require_shape(volume.kspace.values, {of.coil_count, volume.trajectory.sample_count()},
+                "k-space of a volume");
 }
 
 /// What was done for all, and for all of these together, with an equal share of the time.
-Report shared_report(const Preparation& preparation, const Report& of_all, double seconds, std::size_t volumes) {
+Report shared_report(const Preparation& preparation, const Report& of_all, double seconds,
+                     std::size_t volumes) {
   Report report = preparation.report;
   report.stages.clear();  // of the preparation: the first volume of the series tells them
   report.settings.insert(report.settings.end(), of_all.settings.begin(), of_all.settings.end());
@@ -326,8 +331,8 @@ Report shared_report(const Preparation& preparation, const Report& of_all, doubl
 template <class T>
 std::vector<Reconstruction> reconstruct_together(const std::shared_ptr<const Preparation>& preparation,
                                                  const std::vector<KSpace>& kspace,
-                                                 const std::vector<const Scan*>& measured, const Context& context,
-                                                 Kept<T>& kept) {
+                                                 const std::vector<const Scan*>& measured,
+                                                 const Context& context, Kept<T>& kept) {
   std::vector<const KSpace*> each;
   for (const auto& values : kspace) each.push_back(&values);
   Volumes made = reconstruct_volumes(preparation->scan, std::move(each),

@@ -18,7 +18,8 @@ namespace fhd {
 struct Reconstruction {
   Image image;
   Report report;
-  std::optional<Image> gridded;  ///< where Services::gridded_accuracy asks for it, and coils have maps or are one
+  std::optional<Image>
+      gridded;  ///< where Services::gridded_accuracy asks for it, and coils have maps or are one
   DiagnosticImages diagnostic_images;
   /// The scan with the matrix, coils and maps that were used, where these are not its own: for a further
   /// reconstruction that is to use the same (CoilSettings::as_they_are).
@@ -52,7 +53,8 @@ class Reconstructor {
   Reconstruction operator()(const Scan& scan, const ProgressCallback& progress = {});
 
   /// Of `reference`: a volume of the series, or the mean of some. Errors as above.
-  std::shared_ptr<const Preparation> prepare_series(const Scan& reference, const ProgressCallback& progress = {});
+  std::shared_ptr<const Preparation> prepare_series(const Scan& reference,
+                                                    const ProgressCallback& progress = {});
   /// How many volumes a device takes together: as many as gain something, and fit. On the CPU one.
   std::int64_t volumes_at_once(const Preparation& preparation) const;
   /// Volumes of the series, at most as many as are taken at once, each with its own stopping, certificate and verdict;

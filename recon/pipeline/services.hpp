@@ -41,8 +41,8 @@ struct VerifierInput {
   double solver_residual = -1;      ///< |E^H d - (E^H E + lambda W^H W) rho| / |E^H d| as the solver says
   double requested = 0;             ///< relative error that the transforms promise
   double elapsed_s = 0;             ///< the reconstruction took so far
-  int iterations = 0;            ///< of the solver
-  int volume_count = 1;          ///< that these operators have solved together, each verified by itself
+  int iterations = 0;               ///< of the solver
+  int volume_count = 1;             ///< that these operators have solved together, each verified by itself
   /// Noise without signal, [coil][sample] of the coils as used, in the unit of `samples`; null where there is none.
   const Array<Complex<float>>* noise = nullptr;
   /// E of another image [z][y][x] with the maps and the field map, as `predicted`, to about 1e-3. Empty where

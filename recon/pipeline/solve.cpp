@@ -13,7 +13,7 @@ namespace {
 /// The largest eigenvalue of E^H E, after the solution. Few iterations say too little of it.
 template <class T>
 double eigenvalue_of(const Model<T>& model, const ConjugateGradientResult& result) {
-  constexpr std::size_t enough_iterations = 6;
+  constexpr std::size_t enough_iterations = 3;
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
   if (result.relative_residuals.size() <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
   return result.largest_ritz_value - model.problem.terms.front().weight;
@@ -72,13 +72,13 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
                         const Context& context) {
   const Shape image = model.encoding->domain(),
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
-  Solution<T> solution{Array<Complex<T>>(stack, context.device()), Array<Complex<T>>(stack, context.device())};
+  Solution<T> solution{Array<Complex<T>>(stack, context.device()),
+                       Array<Complex<T>>(stack, context.device())};
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   run_solver(model, solution, context);
   predict_samples(model, operators, solution, samples.shape(), context);
-  if (is_first && context.services.verifier)
-    verify_solution(solution, model, data, coil, operators, context);
+  if (is_first && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
   compare_with_samples(samples, solution, context);
   return {std::move(solution.images), std::move(solution.volumes)};
 }
@@ -116,8 +116,7 @@ Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOper
                     const Context& context) {
   if (!model.has_maps && data.scan.kspace.coil_count() > 1)
     return solve_each_coil(model, data, operators, context);
-  const std::optional<std::int64_t> coil =
-      model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
+  const std::optional<std::int64_t> coil = model.has_maps ? std::nullopt : std::optional(std::int64_t{0});
   return solve_samples(model, data, data.samples, coil, true, operators, context);
 }
 
@@ -142,7 +141,7 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
 
 template Solved<float> solve<float>(Model<float>&, const Measurements<float>&, TrajectoryOperators<float>&,
                                     const Context&);
-template Solved<double> solve<double>(Model<double>&, const Measurements<double>&, TrajectoryOperators<double>&,
-                                      const Context&);
+template Solved<double> solve<double>(Model<double>&, const Measurements<double>&,
+                                      TrajectoryOperators<double>&, const Context&);
 
 }  // namespace fhd

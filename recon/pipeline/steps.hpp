@@ -37,7 +37,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
 /// Of one volume, or of several that share all but their samples.
 template <class T>
 struct Measurements {
-  const Scan& scan;                      ///< with the coils as prepared; its k-space is that of the first volume
+  const Scan& scan;  ///< with the coils as prepared; its k-space is that of the first volume
   std::vector<const KSpace*> volumes{};  ///< k-space of each, with the coils as prepared
   Array<Complex<T>> samples{};           ///< [volume and coil][sample of this process], divided by the unit
   std::vector<double> units{};           ///< of each volume, a power of two; 0 when all its samples are zero
@@ -80,7 +80,7 @@ struct Model {
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;
-  bool fits_scans_alike = false;                       ///< depends on nothing but trajectory, matrix and maps
+  bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
   /// Of E^H E, of the maps as they are here. The largest: where it is needed before the solution, else 0.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
 
@@ -109,8 +109,8 @@ bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_reson
 /// together.
 template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
-                    std::int64_t coils_at_once, std::int64_t images_at_once, TrajectoryOperators<T>& operators,
-                    const Context& context);
+                    std::int64_t coils_at_once, std::int64_t images_at_once,
+                    TrajectoryOperators<T>& operators, const Context& context);
 
 // --- solve.cpp: images by least squares ---
 
@@ -165,7 +165,8 @@ struct Solution {
 /// Of all coils together, or of `coil` without its map. Every process must call; the first judges.
 template <class T>
 void verify_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
-                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators, const Context& context);
+                     std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
+                     const Context& context);
 
 /// Of a method without a system to solve, of the first volume: the first of its coil images [coil][z][y][x] against F^H (w d);
 /// `weights` is [sample], or null for 1.

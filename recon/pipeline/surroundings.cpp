@@ -315,8 +315,8 @@ ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apa
 MapsCost look_cost(const std::array<int, 3>& matrix_size, const FieldFactors& told_apart,
                    std::int64_t samples, std::int64_t coils, Device device) {
   const auto field = field_matrix(matrix_size, told_apart);
-  MapsCost cost = calibration_cost(field, largest_radius(field), samples,
-                                   std::min(coils, most_coils(field)), true, device);
+  MapsCost cost = calibration_cost(field, largest_radius(field), samples, std::min(coils, most_coils(field)),
+                                   true, device);
   if (coils > most_coils(field)) cost.work += mixing_work(coils, samples);
   return cost;
 }

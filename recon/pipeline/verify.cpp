@@ -104,8 +104,8 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
   }
   const Verifier& verifier = *context.services.verifier;
   journal.stage("certificate", [&] {
-    for_each_in_parallel(inputs.size(),
-                         [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
+    for_each_in_parallel(
+        inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
   });
   std::mutex mutex;
   for (auto& input : inputs) {
@@ -134,7 +134,7 @@ void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& 
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \
-  template void verify_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,           \
+  template void verify_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,                 \
                                    std::optional<std::int64_t>, TrajectoryOperators<T>&, const Context&); \
   template void verify_first_image<T>(const Array<Complex<T>>&, const Measurements<T>&,                   \
                                       const Array<double>*, double, const Context&);

@@ -58,7 +58,8 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
     residuals.clear();
     reached = false;
     for (int i = 0; i <= done && !reached; ++i) {
-      const double square = host[i * static_cast<std::int64_t>(results.size()) + static_cast<std::int64_t>(j)];
+      const double square =
+          host[i * static_cast<std::int64_t>(results.size()) + static_cast<std::int64_t>(j)];
       residuals.push_back(norm == 0 ? 0 : std::sqrt(square) / norm);
       reached = square <= small_enough[static_cast<std::int64_t>(j)];
     }
@@ -74,8 +75,8 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
 
 /// Of system j of so many after `done` iterations: T of the Lanczos process has 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
 /// its diagonal and sqrt(beta_i) / alpha_i beside it.
-double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems, std::int64_t j,
-                          std::int64_t done) {
+double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems,
+                          std::int64_t j, std::int64_t done) {
   std::vector<double> diagonal, beside;
   double from_before = 0;  // beta / alpha
   for (std::int64_t i = 0; i < done; ++i) {
@@ -161,9 +162,10 @@ double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings
   const double kept = std::min(settings.iterations, settings.kept_residuals);
   const double vectors = 3 * elements * static_cast<double>(bytes_of_complex(precision));  // r, p, A p
   const double scalars = (2.0 * settings.iterations + 3) * sizeof(double);
-  return systems * (vectors + scalars) + (precision == Precision::single_precision
-                                              ? ResidualBasis<float>::bytes(elements, kept, device, systems)
-                                              : ResidualBasis<double>::bytes(elements, kept, device, systems));
+  return systems * (vectors + scalars) +
+         (precision == Precision::single_precision
+              ? ResidualBasis<float>::bytes(elements, kept, device, systems)
+              : ResidualBasis<double>::bytes(elements, kept, device, systems));
 }
 
 #define FHD_INSTANTIATE(T)                                                       \

@@ -20,8 +20,8 @@ ResidualBasis<T>::ResidualBasis(const Shape& domain, std::int64_t capacity, Devi
     products_ = Array<Complex<double>>(Shape{blocks_, capacity});
     coefficients_ = Array<Complex<T>>(Shape{capacity});
   } else {
-    products_ =
-        Array<Complex<double>>(Shape{capacity * systems * (device::residual_basis_blocks(size_) + 1)}, device);
+    products_ = Array<Complex<double>>(Shape{capacity * systems * (device::residual_basis_blocks(size_) + 1)},
+                                       device);
   }
 }
 
@@ -62,9 +62,7 @@ void ResidualBasis<T>::project_out(Array<Complex<T>>& r) {
 
 template <class T>
 void ResidualBasis<T>::project_out_on_host(std::int64_t system, Complex<T>* r) {
-  const auto residual = [&](std::int64_t j) {
-    return residuals_.data() + (j * systems_ + system) * size_;
-  };
+  const auto residual = [&](std::int64_t j) { return residuals_.data() + (j * systems_ + system) * size_; };
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < blocks_; ++i) {
     const std::int64_t begin = i * block, end = std::min(size_, begin + block);

@@ -48,7 +48,8 @@ __global__ void partial_products_kernel(const Complex<T>* residuals, std::int64_
 __global__ void coefficients_kernel(const Complex<double>* partial, int blocks, const double* squares,
                                     Complex<double>* coefficients) {
   Complex<double> sum;
-  for (int i = threadIdx.x; i < blocks; i += block_size) sum += partial[std::int64_t{blockIdx.x} * blocks + i];
+  for (int i = threadIdx.x; i < blocks; i += block_size)
+    sum += partial[std::int64_t{blockIdx.x} * blocks + i];
   sum = block_sum(sum);
   if (threadIdx.x == 0) {
     const double square = squares[blockIdx.x];
@@ -82,17 +83,17 @@ void project_out(const Complex<T>* residuals, const double* squares, std::int64_
              elements = static_cast<unsigned>((size + block_size - 1) / block_size);
   Complex<double>* partial = products + rows;
   partial_products_kernel<<<dim3(blocks, residual_count, system_count), block_size>>>(residuals, size, r,
-                                                                                     partial);
+                                                                                      partial);
   check_launch("residual products kernel");
   coefficients_kernel<<<rows, block_size>>>(partial, static_cast<int>(blocks), squares, products);
   check_launch("residual coefficients kernel");
-  subtract_projections_kernel<<<dim3(elements, system_count), block_size>>>(
-      residuals, products, static_cast<int>(count), size, r);
+  subtract_projections_kernel<<<dim3(elements, system_count), block_size>>>(residuals, products,
+                                                                            static_cast<int>(count), size, r);
   check_launch("residual projections kernel");
 }
 
-template void project_out<float>(const Complex<float>*, const double*, std::int64_t, std::int64_t, std::int64_t,
-                                 Complex<double>*, Complex<float>*);
+template void project_out<float>(const Complex<float>*, const double*, std::int64_t, std::int64_t,
+                                 std::int64_t, Complex<double>*, Complex<float>*);
 template void project_out<double>(const Complex<double>*, const double*, std::int64_t, std::int64_t,
                                   std::int64_t, Complex<double>*, Complex<double>*);
 

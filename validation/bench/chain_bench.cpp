@@ -28,10 +28,14 @@ double seconds_from(std::chrono::steady_clock::time_point begin) {
 }
 
 /// One volume: options of `fhd simulate`.
-Words volume(int dimensions, int matrix, const char* trajectory, int coils, int readouts, int samples, bool maps) {
-  Words words{"--dimensions", std::to_string(dimensions), "--matrix", std::to_string(matrix), "--trajectory", trajectory,
-              "--coils", std::to_string(coils), "--readouts", std::to_string(readouts), "--readout-samples",
-              std::to_string(samples)};
+Words volume(int dimensions, int matrix, const char* trajectory, int coils, int readouts, int samples,
+             bool maps) {
+  Words words{"--dimensions",      std::to_string(dimensions),
+              "--matrix",          std::to_string(matrix),
+              "--trajectory",      trajectory,
+              "--coils",           std::to_string(coils),
+              "--readouts",        std::to_string(readouts),
+              "--readout-samples", std::to_string(samples)};
   if (!maps) words.push_back("--no-maps");
   return words;
 }
@@ -85,7 +89,8 @@ double run_process(const Words& words, const std::string& folder) {
   }
   const double seconds = seconds_from(begin);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Error(fmt::format("fhd {}", fmt::join(words.begin() + 1, words.end(), " ")), "success", last_line(log));
+    throw Error(fmt::format("fhd {}", fmt::join(words.begin() + 1, words.end(), " ")), "success",
+                last_line(log));
   return seconds;
 }
 
@@ -176,9 +181,16 @@ ChainRow run_chain_case(const ChainCase& what, const ChainSettings& settings) {
     fs::copy_file(folder / "scan.h5", folder / "scans" / fmt::format("s{}.h5", i));
   const fs::path first = folder / "scans" / "s0.h5", results = folder / "results";
   fs::rename(folder / "scan.h5", first);
-  Words run{settings.program, what.scans > 1 ? "batch" : "recon", what.scans > 1 ? at("scans") : first.string(), "-o",
-            what.scans > 1 ? results.string() : (results / "image").string(), "--quiet", "--device", settings.device,
-            "--cache", what.scans > 1 ? at("cache") : "off"};
+  Words run{settings.program,
+            what.scans > 1 ? "batch" : "recon",
+            what.scans > 1 ? at("scans") : first.string(),
+            "-o",
+            what.scans > 1 ? results.string() : (results / "image").string(),
+            "--quiet",
+            "--device",
+            settings.device,
+            "--cache",
+            what.scans > 1 ? at("cache") : "off"};
   fs::create_directory(results);
   run_process(run, settings.folder);
   fs::remove_all(results);

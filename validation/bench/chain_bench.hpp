@@ -25,11 +25,11 @@ struct ChainSettings {
 };
 
 struct ChainRow {
-  double wall_s = 0;            ///< of the second run of the process
-  double stages_s = 0;          ///< sum of the spans of its stages, of all threads and processes
-  double outside_s = 0;         ///< wall time in which no thread is in a stage: starting, files
-  int devices = 0;              ///< GPUs that were given work
-  double device_s = 0;          ///< during which one was, on average over them
+  double wall_s = 0;     ///< of the second run of the process
+  double stages_s = 0;   ///< sum of the spans of its stages, of all threads and processes
+  double outside_s = 0;  ///< wall time in which no thread is in a stage: starting, files
+  int devices = 0;       ///< GPUs that were given work
+  double device_s = 0;   ///< during which one was, on average over them
   std::vector<std::pair<std::string, double>> largest;  ///< three stages, s
   double bytes_read = 0, bytes_written = 0;
   double images_per_s = 0;

@@ -21,8 +21,8 @@ ToeplitzNormal<T>::ToeplitzNormal(const Array<Complex<T>>& point_spread, Array<C
       throw Error("point-spread kernel", "a grid of at least twice the matrix size",
                   point_spread.shape().text());
   }
-  cost_ = toeplitz_cost(matrix_size, maps_.extent(0), precision_of<T>(), device(), coils_at_once,
-                        images_at_once);
+  cost_ =
+      toeplitz_cost(matrix_size, maps_.extent(0), precision_of<T>(), device(), coils_at_once, images_at_once);
 }
 
 template <class T>
@@ -44,7 +44,7 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>&
   if (maps.device() != point_spread.device())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
   if (maps.device().is_cpu()) return make_toeplitz_normal_cpu(point_spread, maps);
-  if constexpr (built_with_cuda) 
+  if constexpr (built_with_cuda)
     return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once, images_at_once);
   refuse_cuda();
 }
@@ -85,7 +85,8 @@ void add_cuda_bytes(const ToeplitzExtents& e, std::int64_t coils, std::int64_t c
                             cache > 0 ? cache : std::int64_t{50} << 20);
   const double grid = static_cast<double>(e.grid()), group = static_cast<double>(batch.group(e));
   const bool planes_need = cufft_needs_work(e.g[0]) || cufft_needs_work(e.g[1]);
-  const double planes = planes_need ? static_cast<double>(e.flat() ? batch.planes() * e.grid() : e.padded()) : 0,
+  const double planes =
+                   planes_need ? static_cast<double>(e.flat() ? batch.planes() * e.grid() : e.padded()) : 0,
                columns = cufft_needs_work(e.g[2]) ? group : 0, work = std::max(planes, columns),
                work_of_q = planes_need || columns > 0 ? grid : 0;
   cost.bytes +=

@@ -344,10 +344,11 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   ToeplitzExtents extents_;
   ToeplitzBatch batch_;
   std::int64_t coils_;
-  Array<T> transfer_;                            // [group][z][row of the group][x]
-  mutable Array<Complex<T>> padded_;             // [image][coil][nz][gy][gx], zero outside the image
-  mutable Array<Complex<T>> columns_, results_;  // [image][coil][gz][gy][gx]; columns_ is zero from plane nz on
-  mutable Array<Complex<T>> group_;              // [gz][row][gx]
+  Array<T> transfer_;                 // [group][z][row of the group][x]
+  mutable Array<Complex<T>> padded_;  // [image][coil][nz][gy][gx], zero outside the image
+  mutable Array<Complex<T>> columns_,
+      results_;                      // [image][coil][gz][gy][gx]; columns_ is zero from plane nz on
+  mutable Array<Complex<T>> group_;  // [gz][row][gx]
   Array<unsigned char> work_;
   // Planes; along z: in and out of a group, in and out of the smaller last group.
   std::vector<cufft::Plan<T>> plans_;

@@ -91,7 +91,8 @@ TEST_F(Batch, makes_the_images_of_single_runs) {
   ASSERT_EQ(batch(""), 0) << text("err");
   EXPECT_NE(text("out").find("3 scans: 3 finished, 0 unchanged, 0 failed"), std::string::npos) << text("out");
   for (const std::string name : {"s0", "s1", "s2"}) {
-    ASSERT_EQ(run("recon " + path("scans/" + name + ".h5") + " --device cpu --force -o " + path("single")), 0);
+    ASSERT_EQ(run("recon " + path("scans/" + name + ".h5") + " --device cpu --force -o " + path("single")),
+              0);
     EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
     EXPECT_EQ(row(name).at("status"), "finished");
     for (const char* ending : {".nii.gz", ".png", ".json", ".manifest.json"})
@@ -407,8 +408,9 @@ TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
 TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
   if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
   simulate(24);
-  std::vector<std::string> line{"/usr/bin/env",      "mpirun", "--allow-run-as-root", "--oversubscribe",
-                                "--enable-recovery", "-n",     "4",                   program()};
+  std::vector<std::string> line{
+      "/usr/bin/env", "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4",
+      program()};
   for (const auto& word : words()) line.push_back(word);
   const pid_t ranks = start_process(line, path("out_bg"), path("err_bg"));
   bool killed = false;
@@ -472,7 +474,8 @@ TEST_F(Batch, remembers_scans_of_earlier_runs) {
   EXPECT_EQ(summary().at("earlier"), 2);
   EXPECT_EQ(summary().at("failed"), 0) << "not of this run";
   EXPECT_NE(text("results/summary.csv").find("s1," + path("scans/s1.h5") + ",earlier,"), std::string::npos);
-  EXPECT_NE(text("results/index.html").find("\"s1.png\""), std::string::npos) << "its picture stays in the index";
+  EXPECT_NE(text("results/index.html").find("\"s1.png\""), std::string::npos)
+      << "its picture stays in the index";
   fs::remove(path("results/s1.png"));
   ASSERT_EQ(run("batch scans/s0.h5 -o results --device cpu --cache off"), 0);
   EXPECT_EQ(row("s1").at("why"), "s1.png is missing or changed");
@@ -536,7 +539,8 @@ TEST_F(Batch, phases_are_products_too) {
   EXPECT_EQ(row("s0").at("why"), "s0_phase.nii.gz is missing or changed");
   fs::rename(path("scans/s0.h5"), path("scans/s0_phase.h5"));
   ASSERT_EQ(batch("--phase"), 0);
-  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5"))) << "a name that would be another's phase has another use";
+  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5")))
+      << "a name that would be another's phase has another use";
 }
 
 TEST_F(Batch, quiet_prints_nothing_but_errors) {

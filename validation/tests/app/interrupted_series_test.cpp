@@ -28,7 +28,8 @@ class InterruptedSeries : public ProgramTest {
     setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
   }
   void simulate() const {
-    ASSERT_EQ(run("simulate -o scan --matrix 24 --coils 2 --no-maps --snr 30 --repetitions " + std::to_string(repetitions)),
+    ASSERT_EQ(run("simulate -o scan --matrix 24 --coils 2 --no-maps --snr 30 --repetitions " +
+                  std::to_string(repetitions)),
               0)
         << text("err");
   }
@@ -37,12 +38,15 @@ class InterruptedSeries : public ProgramTest {
     const auto lines = text("out.partial/reports.jsonl");
     return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
   }
-  bool has_begun(std::size_t after) const { return fs::exists(path("out.partial/lock")) && finished() >= after; }
+  bool has_begun(std::size_t after) const {
+    return fs::exists(path("out.partial/lock")) && finished() >= after;
+  }
   /// Ends a run of `fhd recon scan.h5 -o out` in the middle; its status as wait says, and how long it took to end.
   std::pair<int, double> interrupt(int signal, std::size_t after = 12) const {
     ::signal(SIGINT, SIG_DFL);  // a test in the background may have been told to ignore it
     const pid_t child = start({"recon", path("scan.h5"), "-o", path("out"), "--device", "cpu"});
-    for (int i = 0; i < 10000 && !has_begun(after); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int i = 0; i < 10000 && !has_begun(after); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const auto begin = std::chrono::steady_clock::now();
     kill(child, signal);
     int status = 0;
@@ -57,7 +61,8 @@ class InterruptedSeries : public ProgramTest {
       for (std::size_t i = 0; i < first.images.size(); ++i) {
         const auto &x = first.images[i].values, &y = second.images[i].values;
         ASSERT_TRUE(x.shape() == y.shape());
-        EXPECT_EQ(std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(Complex<float>)), 0)
+        EXPECT_EQ(
+            std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(Complex<float>)), 0)
             << dataset << " " << i;
       }
     }
@@ -76,13 +81,15 @@ TEST_F(InterruptedSeries, goes_on_after_a_crash_and_gives_the_images_of_an_unint
   EXPECT_FALSE(fs::exists(path("out.h5")));
 
   EXPECT_EQ(recon("-o out --iterations 5"), 1);
-  EXPECT_CONTAINS(text("err"),
-                  "fhd: out.partial: expected the volumes of an unfinished run with --iterations 5, found those of one "
-                  "with none; --force begins anew, -o NAME writes beside it\n");
+  EXPECT_CONTAINS(
+      text("err"),
+      "fhd: out.partial: expected the volumes of an unfinished run with --iterations 5, found those of one "
+      "with none; --force begins anew, -o NAME writes beside it\n");
   EXPECT_EQ(finished(), left);
   ASSERT_EQ(recon("-o out"), 0) << text("err");
-  EXPECT_CONTAINS(text("out"), "note      " + std::to_string(left) +
-                                   " of 80 images are in out.partial from an earlier run; the others follow\n");
+  EXPECT_CONTAINS(text("out"),
+                  "note      " + std::to_string(left) +
+                      " of 80 images are in out.partial from an earlier run; the others follow\n");
   EXPECT_CONTAINS(text("out"), "images    80 (" + std::to_string(left) + " of an earlier run): ");
   EXPECT_FALSE(fs::exists(path("out.partial")));
   expect_same_images("whole.h5", "out.h5");
@@ -123,8 +130,10 @@ TEST_F(InterruptedSeries, outlives_a_full_disk) {
                        "' recon scan.h5 -o out --device cpu");
   };
   EXPECT_EQ(with_limit(300), 1);  // 150 or 300 KiB: 32 or 65 of the reports, all of the scan
-  EXPECT_CONTAINS(text("err"), "expected a file that can be written to its end, found File too large; free some space");
-  EXPECT_CONTAINS(text("err"), " of 80 images are in out.partial; the same command goes on with the others\n");
+  EXPECT_CONTAINS(text("err"),
+                  "expected a file that can be written to its end, found File too large; free some space");
+  EXPECT_CONTAINS(text("err"),
+                  " of 80 images are in out.partial; the same command goes on with the others\n");
   const auto left = finished();
   ASSERT_GE(left, 5u);
   EXPECT_FALSE(fs::exists(path("out.json")));
@@ -135,13 +144,15 @@ TEST_F(InterruptedSeries, outlives_a_full_disk) {
 
 TEST_F(InterruptedSeries, needs_no_memory_for_what_is_finished) {
   // In the fhd layout, of which no list of readouts is in memory.
-  ASSERT_EQ(run("simulate -o many --matrix 64 --coils 1 --readouts 4 --readout-samples 16 --repetitions 400 && '" +
-                program() + "' convert many.h5 scan.h5"),
-            0)
+  ASSERT_EQ(
+      run("simulate -o many --matrix 64 --coils 1 --readouts 4 --readout-samples 16 --repetitions 400 && '" +
+          program() + "' convert many.h5 scan.h5"),
+      0)
       << text("err");
   const auto peak = [&](const std::string& which) {
-    const auto end = measured({"recon", path("scan.h5"), "-o", path("out"), "--device", "cpu", "--iterations", "1",
-                               "--coils", "none", "--repetitions", which, "--force", "--surroundings", "off"});
+    const auto end =
+        measured({"recon", path("scan.h5"), "-o", path("out"), "--device", "cpu", "--iterations", "1",
+                  "--coils", "none", "--repetitions", which, "--force", "--surroundings", "off"});
     EXPECT_EQ(end.status, 0) << text("err_bg");
     return end.peak_bytes;
   };

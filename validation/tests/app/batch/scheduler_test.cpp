@@ -6,16 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "app/commands.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::app {
-
-const std::string& command_line() {  // of main.cpp, which a test does not have
-  static const std::string line = "scheduler_test";
-  return line;
-}
 
 namespace {
 
@@ -53,8 +47,10 @@ class Scheduler : public tests::ProgramTest {
                          [](const Outcome& one) { return one.status == Outcome::Status::finished; });
   }
   void expect_image_of_a_single_run(const std::string& name) {
-    ASSERT_EQ(run("recon scans/" + name + ".h5 --device cpu --threads 1 --force -o single"), 0) << text("err");
-    const auto made = io::read_image(path("results/" + name + ".h5")), alone = io::read_image(path("single.h5"));
+    ASSERT_EQ(run("recon scans/" + name + ".h5 --device cpu --threads 1 --force -o single"), 0)
+        << text("err");
+    const auto made = io::read_image(path("results/" + name + ".h5")),
+               alone = io::read_image(path("single.h5"));
     ASSERT_EQ(made.images.size(), alone.images.size());
     EXPECT_TRUE(std::equal(made.images[0].values.begin(), made.images[0].values.end(),
                            alone.images[0].values.begin()))
@@ -69,7 +65,8 @@ TEST_F(Scheduler, several_threads_of_each_kind_in_one_process_make_the_images_of
 }
 
 TEST_F(Scheduler, where_a_device_fails_the_cpu_goes_on_and_says_why) {
-  const auto outcomes = outcomes_of(9, {{"cuda:99", 2, 2, 2}, {"cpu", 1, 1, 1, true}, {"cpu", 1, 1, 1, true}});
+  const auto outcomes =
+      outcomes_of(9, {{"cuda:99", 2, 2, 2}, {"cpu", 1, 1, 1, true}, {"cpu", 1, 1, 1, true}});
   EXPECT_EQ(finished(outcomes), 9);
   for (const std::string name : {"s0", "s8"}) {
     expect_image_of_a_single_run(name);

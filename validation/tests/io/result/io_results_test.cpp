@@ -153,7 +153,8 @@ TEST_F(Results, settings_that_are_numbers_are_numbers_in_json) {
   EXPECT_EQ(settings["tolerance"], 1e-5);
   EXPECT_EQ(settings["weight"], -0.0012345);
   EXPECT_EQ(settings["large"], 123456789012345678901.0);
-  for (const char* text : {"method", "lambda", "no number", "nor that", "nor", "a version", "spaces", "empty"})
+  for (const char* text :
+       {"method", "lambda", "no number", "nor that", "nor", "a version", "spaces", "empty"})
     EXPECT_TRUE(settings[text].is_string()) << text;
 }
 
@@ -485,7 +486,8 @@ TEST_F(Results, of_an_earlier_version_are_recognised_by_their_plain_sha256) {
   write_text(path("scan.h5"), "abc");
   const auto checksum = checksum_of(path("scan.h5"));
   const auto tell = [&](const std::string& sha256) {
-    write_text(path("out.json"), R"({"program": "fhd", "input": {"path": "x", "sha256": ")" + sha256 + R"("}})");
+    write_text(path("out.json"),
+               R"({"program": "fhd", "input": {"path": "x", "sha256": ")" + sha256 + R"("}})");
   };
   tell(plain_sha256);
   EXPECT_NO_THROW(require_replaceable(path("out"), path("scan.h5"), checksum, false));

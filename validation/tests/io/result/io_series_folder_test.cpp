@@ -47,13 +47,15 @@ Report report_of(unsigned seed) {
 
 template <class T>
 bool same_bits(const Array<T>& a, const Array<T>& b) {
-  return a.shape() == b.shape() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
+  return a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
 }
 
 class SeriesFolderTest : public FolderTest {
  protected:
   static constexpr unsigned count = 6;
-  std::unique_ptr<SeriesFolder> open(const SeriesIdentity& identity = {{"the scan", "abc"}}, bool anew = false) const {
+  std::unique_ptr<SeriesFolder> open(const SeriesIdentity& identity = {{"the scan", "abc"}},
+                                     bool anew = false) const {
     return std::make_unique<SeriesFolder>(
         path("out"), count, [identity] { return identity; }, [] { return std::string("CPU"); }, anew);
   }
@@ -121,10 +123,16 @@ TEST_F(SeriesFolders, of_another_series_are_refused_and_left) {
     add(*folder, 0);
   }
   const auto before = bytes_of(there("images.raw"));
-  EXPECT_EQ(error_of([&] { open({{"the scan", "abc"}, {"--iterations", "5"}}); }),
-            path("out.partial") + ": expected the volumes of an unfinished run with --iterations 5, found those of one "
-                                  "with 9; --force begins anew, -o NAME writes beside it");
-  EXPECT_CONTAINS(error_of([&] { open({{"the scan", "abc"}}); }), "with --iterations none, found those of one with 9");
+  EXPECT_EQ(error_of([&] {
+              open({{"the scan", "abc"}, {"--iterations", "5"}});
+            }),
+            path("out.partial") +
+                ": expected the volumes of an unfinished run with --iterations 5, found those of one "
+                "with 9; --force begins anew, -o NAME writes beside it");
+  EXPECT_CONTAINS(error_of([&] {
+                    open({{"the scan", "abc"}});
+                  }),
+                  "with --iterations none, found those of one with 9");
   EXPECT_CONTAINS(error_of([&] { open({{"the scan", "abd"}, {"--iterations", "9"}}); }), "with the scan abd");
   EXPECT_EQ(bytes_of(there("images.raw")), before);
   EXPECT_EQ(open({{"the scan", "abd"}}, true)->finished_count(), 0u);
@@ -133,7 +141,8 @@ TEST_F(SeriesFolders, of_another_series_are_refused_and_left) {
 
 TEST_F(SeriesFolders, belong_to_one_process_at_a_time) {
   const auto folder = open();
-  EXPECT_CONTAINS(error_of([&] { open(); }), "out.partial: expected a folder that no other run writes to, found one that");
+  EXPECT_CONTAINS(error_of([&] { open(); }),
+                  "out.partial: expected a folder that no other run writes to, found one that");
   EXPECT_CONTAINS(error_of([&] { open({}, true); }), "another fhd is working on; wait for its end");
 }
 
@@ -202,10 +211,12 @@ TEST_F(SeriesFolders, large_files_are_complete) {
   write_results(path("out"), series, provenance);
   const auto file = hdf5::File::open(path("out.h5"));
   EXPECT_EQ(file.read_text("/report/json"), bytes_of(path("out.json")));
-  EXPECT_LE(fs::file_size(path("out.h5")), (std::uintmax_t{12} << 20) + (1 << 18)) << "what was reserved is given back";
+  EXPECT_LE(fs::file_size(path("out.h5")), (std::uintmax_t{12} << 20) + (1 << 18))
+      << "what was reserved is given back";
   const auto read = read_image(path("out.h5"));
   ASSERT_EQ(read.images.size(), 24u);
-  for (std::size_t i = 0; i < 24; ++i) EXPECT_TRUE(same_bits(read.images[i].values, series.images[i].values)) << i;
+  for (std::size_t i = 0; i < 24; ++i)
+    EXPECT_TRUE(same_bits(read.images[i].values, series.images[i].values)) << i;
 }
 
 TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {

@@ -46,7 +46,8 @@ void expect_sums() {
         double expected = 0;
         for (int rank = 0; rank < ranks; ++rank) expected += static_cast<double>(value<T>(rank, i));
         const double rounding = std::numeric_limits<T>::epsilon() * ranks;  // values are below 1
-        EXPECT_LE(std::abs(static_cast<double>(once.front()[static_cast<std::size_t>(i)]) - expected), rounding);
+        EXPECT_LE(std::abs(static_cast<double>(once.front()[static_cast<std::size_t>(i)]) - expected),
+                  rounding);
       }
     }
 }

@@ -60,11 +60,13 @@ TEST(LeadingEigenvectors, may_be_none_and_refuse_nan) {
 TEST(MatrixProduct, in_place_and_in_parts_is_the_product) {
   for (const std::int64_t n : {1, 3, 16, 70})
     for (const std::int64_t columns : {1, 2047, 2048, 5000}) {
-      const auto a = tests::random_values<double>({n, n}, 1), b = tests::random_values<double>({n, columns}, 2);
+      const auto a = tests::random_values<double>({n, n}, 1),
+                 b = tests::random_values<double>({n, columns}, 2);
       Array<Complex<double>> sums({n, columns});
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t k = 0; k < n; ++k)
-          for (std::int64_t m = 0; m < columns; ++m) sums[i * columns + m] += a[i * n + k] * b[k * columns + m];
+          for (std::int64_t m = 0; m < columns; ++m)
+            sums[i * columns + m] += a[i * n + k] * b[k * columns + m];
       auto product = b;
       multiply_in_place(a, product);
       EXPECT_LE(difference(product, sums), 1e-13) << n << " x " << columns;

@@ -125,9 +125,9 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
   // 24 coils ask for more than the usual shared memory, 48 and 64 for more than there is.
   for (const auto& [coils, n, degree] :
        {Field{1, {33, 17, 1}, {6, 6, 0}}, Field{2, {16, 16, 5}, {4, 4, 4}}, Field{5, {31, 15, 9}, {4, 4, 4}},
-        Field{8, {100, 37, 1}, {6, 6, 0}}, Field{12, {20, 18, 11}, {4, 4, 4}}, Field{16, {47, 33, 1}, {6, 6, 0}},
-        Field{24, {19, 9, 3}, {4, 3, 2}}, Field{48, {33, 5, 1}, {2, 2, 0}}, Field{64, {17, 3, 2}, {2, 1, 1}},
-        Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
+        Field{8, {100, 37, 1}, {6, 6, 0}}, Field{12, {20, 18, 11}, {4, 4, 4}},
+        Field{16, {47, 33, 1}, {6, 6, 0}}, Field{24, {19, 9, 3}, {4, 3, 2}}, Field{48, {33, 5, 1}, {2, 2, 0}},
+        Field{64, {17, 3, 2}, {2, 1, 1}}, Field{3, {1, 1, 1}, {0, 0, 0}}, Field{4, {1, 9, 1}, {0, 3, 0}}}) {
     const auto field = nearly_rank_one(coils, degree);
     std::vector<Complex<float>> reference;
     for (const auto& v : tests::random_values<float>({coils}, 6)) reference.push_back(v);
@@ -143,13 +143,14 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
     const auto peak = device::memory_use(Device::cuda()).peak_bytes - before;
     dominant_eigenvectors(field, request, 1, Device::cuda(), again);
     const std::array<int, 3> terms{2 * degree[0] + 1, 2 * degree[1] + 1, 2 * degree[2] + 1};
-    const double difference =
-                     metrics::relative_l2(converted<Complex<double>>(there), converted<Complex<double>>(here)),
+    const double difference = metrics::relative_l2(converted<Complex<double>>(there),
+                                                   converted<Complex<double>>(here)),
                  planned = eigenvector_device_bytes(coils, terms, n);
     std::printf("%d coils, %dx%dx%d: difference %.1e, memory %zu of %.0f bytes\n", coils, n[0], n[1], n[2],
                 difference, peak, planned);
     ASSERT_GT(tests::length(here), 0) << "nothing was found";
-    EXPECT_LE(difference, 1e-4) << coils;  // 1e-6 of rounding; some groups of voxels may stop an iteration apart
+    EXPECT_LE(difference, 1e-4)
+        << coils;  // 1e-6 of rounding; some groups of voxels may stop an iteration apart
     EXPECT_TRUE(tests::identical(there, again)) << coils;
     EXPECT_LE(static_cast<double>(peak), planned + 1) << coils;
   }
@@ -185,8 +186,8 @@ TEST_F(GpuMaps, give_the_cpus_image) {
     const auto here = image(scan, Device::cpu());
     const double difference = metrics::relative_l2(image(scan, Device::cuda()), here),
                  rounding = metrics::relative_l2(image(rounded_otherwise(scan), Device::cpu()), here);
-    std::printf("%s: difference of images %.1e, of rounding on the CPU %.1e\n", one.text().c_str(), difference,
-                rounding);
+    std::printf("%s: difference of images %.1e, of rounding on the CPU %.1e\n", one.text().c_str(),
+                difference, rounding);
     EXPECT_LE(difference, std::max(1e-4, 3 * rounding)) << one.text();
   }
 }
@@ -200,8 +201,8 @@ TEST_F(GpuMaps, memory_is_within_what_was_planned) {
     const auto before = device::memory_use(Device::cuda()).used_bytes;
     estimate_maps(scan, MapMethod::espirit, {}, Device::cuda());
     const auto peak = device::memory_use(Device::cuda()).peak_bytes - before;
-    const MapsCost cost = maps_cost(one.matrix_size, scan.kspace.sample_count(), one.coils, MapMethod::espirit,
-                                    true, {}, Device::cuda());
+    const MapsCost cost = maps_cost(one.matrix_size, scan.kspace.sample_count(), one.coils,
+                                    MapMethod::espirit, true, {}, Device::cuda());
     std::printf("%s: %zu of %zu bytes\n", one.text().c_str(), peak, cost.device_bytes);
     EXPECT_LE(peak, cost.device_bytes) << one.text();
   }
@@ -229,8 +230,9 @@ TEST_F(GpuMaps, are_found_on_the_cpu_where_the_memory_is_too_short_which_a_note_
 
 TEST_F(GpuMaps, what_lies_beyond_the_field_of_view_is_what_the_cpu_sees) {
   for (const double scale : {1.0, 1.4})
-    for (const auto& [kind, n] : {std::pair{TrajectoryKind::golden_radial, std::array{64, 63, 1}},
-                                  std::pair{TrajectoryKind::golden_means_radial_3d, std::array{32, 32, 32}}}) {
+    for (const auto& [kind, n] :
+         {std::pair{TrajectoryKind::golden_radial, std::array{64, 63, 1}},
+          std::pair{TrajectoryKind::golden_means_radial_3d, std::array{32, 32, 32}}}) {
       data::SimulationSettings settings;
       settings.trajectory.kind = kind;
       settings.trajectory.matrix_size = n;

@@ -136,7 +136,8 @@ TEST_F(GpuTeamProgram, several_gpus_share_a_scan_or_deal_out_its_volumes) {
 TEST_F(GpuTeamProgram, a_gpu_that_is_not_there_is_one_clear_line) {
   ASSERT_EQ(run("simulate -o one --matrix 32"), 0) << text("err");
   EXPECT_EQ(run("recon one.h5 -o all --device cuda:0,63"), 1);
-  EXPECT_NE(text("err").find("--device cuda:63: expected cuda:0 ... cuda:"), std::string::npos) << text("err");
+  EXPECT_NE(text("err").find("--device cuda:63: expected cuda:0 ... cuda:"), std::string::npos)
+      << text("err");
 }
 
 }  // namespace

@@ -38,13 +38,15 @@ TEST_F(GpuSeries, volumes_together_are_those_by_themselves) {
     Precision precision;
   };
   for (const auto& [matrix, coils, count, precision] :
-       {Case{{48, 48, 1}, 8, 9, Precision::single_precision}, Case{{33, 40, 1}, 1, 5, Precision::single_precision},
+       {Case{{48, 48, 1}, 8, 9, Precision::single_precision},
+        Case{{33, 40, 1}, 1, 5, Precision::single_precision},
         Case{{48, 44, 1}, 5, 3, Precision::double_precision},
         Case{{16, 18, 12}, 4, 4, Precision::single_precision}}) {
     const auto volumes = volumes_of(matrix, coils, count);
     std::vector<const Scan*> all;
     for (const auto& volume : volumes) all.push_back(&volume);
-    Settings settings;
+    // The largest eigenvalues of a stack coincide: later iterations amplify rounding (gpu_recon_test).
+    Settings settings{LeastSquares{.iterations = matrix[2] > 1 ? 10 : 30}};
     settings.precision = precision;
     const Services services{{}, validation::make_verifier(), 1e-4};
     Reconstructor reconstructor(settings, {Device::cuda()}, services);

@@ -49,8 +49,8 @@ TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
       const auto alone = reconstruct(volume, Settings{}, {}, services);
       const auto made = reconstructor.reconstruct_series(preparation, {&volume});
       ASSERT_EQ(made.size(), 1u);
-      EXPECT_TRUE(std::equal(alone.image.values.begin(), alone.image.values.end(),
-                             made[0].image.values.begin()));
+      EXPECT_TRUE(
+          std::equal(alone.image.values.begin(), alone.image.values.end(), made[0].image.values.begin()));
       EXPECT_EQ(made[0].image.geometry.position_mm, volume.geometry.position_mm);
       EXPECT_EQ(made[0].image.geometry.matrix_size, volume.geometry.matrix_size);
       EXPECT_EQ(made[0].report.relative_residuals, alone.report.relative_residuals);
@@ -73,7 +73,8 @@ TEST(Series, coils_are_mixed_as_those_of_the_reference_and_maps_are_its) {
   const auto made = reconstructor.reconstruct_series(preparation, {&volumes[0]});
   // The reference itself: what it is by itself.
   const auto alone = reconstruct(volumes[0]);
-  EXPECT_LE(error(made[0].image, alone.image), 1e-6);  // matrices are multiplied before, not after, the samples
+  EXPECT_LE(error(made[0].image, alone.image),
+            1e-6);  // matrices are multiplied before, not after, the samples
   // Another volume has the maps of the reference: near its own but for the noise in both.
   const auto other = reconstructor.reconstruct_series(preparation, {&volumes[1]});
   EXPECT_LE(error(other[0].image, reconstruct(volumes[1]).image), 0.1);
@@ -111,7 +112,8 @@ TEST(Series, refuses_other_positions_and_too_many_volumes) {
                   "at most 1");
   Scan moved = volumes[1];
   moved.trajectory.k[3] += 1e-9;
-  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, {&moved}); }), "trajectory");
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, {&moved}); }),
+                  "trajectory");
   EXPECT_TRUE(reconstructor.reconstruct_series(preparation, {}).empty());
 }
 

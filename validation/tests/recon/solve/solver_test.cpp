@@ -133,7 +133,7 @@ TYPED_TEST(ConjugateGradient, of_a_stack_is_that_of_each) {
   const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 7), TypeParam(1));
   const ConjugateGradientSettings settings{.iterations = 30, .tolerance = 0.02, .check_every = 4};
   auto b = random_values<TypeParam>({4, 20}, 8);
-  std::fill_n(b.data() + 40, 20, Complex<TypeParam>());  // one that is zero
+  std::fill_n(b.data() + 40, 20, Complex<TypeParam>());         // one that is zero
   for (int i = 60; i < 80; ++i) b[i] = TypeParam(1e-3) * b[i];  // and one of another size
   Array<Complex<TypeParam>> x(b.shape());
   const auto found = conjugate_gradients(normal, b, x, settings);
