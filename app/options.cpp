@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "app/nearest_word.hpp"
 #include "app/option_names.hpp"
 #include "app/processors.hpp"
+#include "io/checksum.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -491,6 +493,13 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     if (at == end) return selected;
     if (*at++ != ',') refuse();
   }
+}
+
+std::string with_content(const std::string& value) {
+  std::error_code status;
+  const bool is_file = std::filesystem::is_regular_file(value, status) ||
+                       std::filesystem::is_regular_file(value + ".cfl", status);
+  return is_file ? value + " " + io::checksum_of(value) : value;
 }
 
 }  // namespace fhd::app

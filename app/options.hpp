@@ -119,6 +119,9 @@ class DevicesInBackground {
   std::future<void> done_;  ///< its end waits for the thread
 };
 
+/// The value of an option as it is recorded: of a file, or of a BART pair by its bare name, with its checksum.
+std::string with_content(const std::string& value);
+
 /// Says on standard error, in one line, that the CPU goes on where the GPU failed.
 void print_fallback(const std::string& reason);
 

@@ -168,22 +168,20 @@ std::vector<ReconResult> ReconEngine::series_results(
   auto made = with_fallback(on_fallback,
                             [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
   inspected.get();
-  const bool is_first = series.is_first();
   std::vector<ReconResult> results(made.size());
-  if (is_first)
+  if (volumes.front().is_first)
     results.front().sizes =
         on_larger_matrix(sizes_of(series.reference()), common_scan(*preparation).geometry.matrix_size);
   for (std::size_t v = 0; v < made.size(); ++v) {
     Report& report = made[v].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
     report.warnings.insert(report.warnings.end(), warnings[v].begin(), warnings[v].end());
-    const bool is_first_volume = is_first && v == 0;
-    if (is_first_volume) {  // what was done once
+    if (volumes[v].is_first) {  // what was done once
       const Report& once = report_of(*preparation);
       report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
       report.seconds += once.seconds;
     }
-    if (report.verdict) suspect(*scans[v], is_first_volume, report);
+    if (report.verdict) suspect(*scans[v], volumes[v].is_first, report);
     if (made[v].gridded) results[v].gridded = std::move(*made[v].gridded);
     say_in_words_of_options(report);
     results[v].reconstruction = std::move(made[v]);
@@ -362,7 +360,7 @@ std::string ScanResults::name_of(std::size_t number) const {
 void ScanResults::require_trust(bool strict) const {
   if (strict && doubt_)
     throw Error(path(), "a scan without doubts (--strict)", doubt_->second,
-                "nothing was written; without --strict the image is written, with the warning");
+                "no result was written; without --strict the image is written, with the warning");
 }
 
 namespace {

@@ -94,9 +94,6 @@ class ScanResults {
   void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  void set_device(const ChosenDevice& device) {
-    provenance_.environment = device.environment(), host_ = device.text;
-  }
   void set_devices(const std::vector<ChosenDevice>& devices) {
     provenance_.environment = environment_of(devices), host_ = text_of(devices);
   }

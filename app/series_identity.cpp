@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "io/checksum.hpp"
+#include "app/options.hpp"
 
 namespace fhd::app {
 namespace {
@@ -28,14 +28,6 @@ const std::set<std::string>& without_effect() {
                                            "--slices",
                                            "--repetitions"};
   return names;
-}
-
-/// A file, or a BART pair by its bare name, also by its content.
-std::string with_content(const std::string& value) {
-  std::error_code status;
-  const bool is_file = std::filesystem::is_regular_file(value, status) ||
-                       std::filesystem::is_regular_file(value + ".cfl", status);
-  return is_file ? value + " " + io::checksum_of(value) : value;
 }
 
 /// "0-39", "0-3,7", "5,1": as the options take them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "recon/array/trace.hpp"
 
@@ -34,9 +35,10 @@ bool are_alike(const Scan& a, const Scan& b) {
          have_equal_maps(a, b);
 }
 
+/// sum += share values; shares first, so that a mean does not leave the range of its values.
 template <class T>
-void add(const Array<Complex<T>>& values, Array<Complex<T>>& sum) {
-  for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += values.data()[i];
+void add(const Array<Complex<T>>& values, double share, Array<Complex<T>>& sum) {
+  for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += static_cast<T>(share) * values.data()[i];
 }
 
 /// `count` of `numbers`, evenly spread, the first among them.
@@ -160,13 +162,15 @@ void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
   if (std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) { return done_[number]; })) return;
   std::map<std::size_t, Scan> known;
   const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
+  bool is_next_first = true;
   for (const std::size_t number : numbers) {
     auto node = known.extract(number);
     if (done_[number]) continue;
     ReadVolume volume{number, node ? std::move(node.mapped()) : read(number)};
     if (series && series->holds(volume.scan)) {
       volume.series = series;
-      volume.scan.sensitivity_maps.reset();  // those of the reference
+      volume.is_first = std::exchange(is_next_first, false);
+      if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
     }
     if (!push(std::move(volume))) return;
   }
@@ -178,17 +182,17 @@ std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size
   const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;
   if (!takes_series_(first)) return nullptr;
   Scan mean = first;
-  float count = 1;
-  for (const std::size_t number : spread(numbers, count_of_reference(first, numbers.size()))) {
-    if (number == numbers.front()) continue;
-    const Scan& other = known.emplace(number, read(number)).first->second;
-    if (!are_alike(first, other)) return nullptr;
-    add(other.kspace.values, mean.kspace.values);
-    add(other.kspace.in_double, mean.kspace.in_double);
-    ++count;
+  mean.kspace.values.fill_zero();
+  mean.kspace.in_double.fill_zero();
+  const auto chosen = spread(numbers, count_of_reference(first, numbers.size()));
+  const double share = 1.0 / static_cast<double>(chosen.size());
+  for (const std::size_t number : chosen) {
+    if (number != numbers.front()) known.emplace(number, read(number));
+    const Scan& volume = known.at(number);
+    if (!are_alike(first, volume)) return nullptr;
+    add(volume.kspace.values, share, mean.kspace.values);
+    add(volume.kspace.in_double, share, mean.kspace.in_double);
   }
-  for (auto& value : mean.kspace.values) value *= 1 / count;
-  for (auto& value : mean.kspace.in_double) value = {value.re / count, value.im / count};
   if (!mean.kspace.in_double.empty()) mean.kspace.values = converted<Complex<float>>(mean.kspace.in_double);
   return std::make_shared<SliceSeries>(std::move(mean));
 }

@@ -1,7 +1,6 @@
 #pragma once
 // The volumes of a scan, read ahead of those who reconstruct them: a thread of its own reads, as far as a bounded
 // queue allows.
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -35,14 +34,11 @@ class SliceSeries {
   /// What `make` gives, which the first to ask calls: the others wait.
   std::shared_ptr<const Preparation> preparation(
       const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
-  /// Whether the caller is the first to ask.
-  bool is_first() { return !asked_.exchange(true); }
 
  private:
   Scan reference_;
   std::once_flag made_;
   std::shared_ptr<const Preparation> preparation_;
-  std::atomic<bool> asked_ = false;
 };
 
 /// A volume in host memory.
@@ -50,6 +46,8 @@ struct ReadVolume {
   std::size_t number = 0;  ///< in the order of the results
   Scan scan;
   std::shared_ptr<SliceSeries> series{};  ///< null: by itself
+  bool is_first =
+      false;  ///< of the series, in this run: it tells what was done once, and has maps of its own
 };
 
 class VolumeReader {

@@ -54,6 +54,7 @@ ScanSizes ScanJob::sizes() const {
 EstimateSettings ScanJob::estimate_settings() const {
   EstimateSettings how{settings->settings};
   how.images = static_cast<std::int64_t>(results_.volumes().size());
+  how.images_wait_in_memory = true;
   return how;
 }
 
@@ -71,8 +72,7 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
   how.device = device;
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-  // Volumes of a series that are taken together: see planned_volumes_at_once.
-  const double together = how.images > 1 ? std::min(2e9, static_cast<double>(available) / 8) : 0;
+  const double together = how.images > 1 ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
   return static_cast<std::uint64_t>(std::min(
       plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
 }
@@ -86,7 +86,7 @@ void ScanJob::load() {
 }
 
 void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
-  results_.set_device(engine.device);
+  results_.set_devices({engine.device});
   const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
   while (true) {
     const auto volumes = reader_->next(at_once);

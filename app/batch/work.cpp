@@ -228,14 +228,6 @@ std::map<std::string, std::vector<std::string>> given(const CLI::App& app,
   return values;
 }
 
-/// What a manifest tells of an option: a file, or a BART pair by its bare name, also by its content.
-std::string recorded(const std::string& value) {
-  std::error_code status;
-  const bool is_file = std::filesystem::is_regular_file(value, status) ||
-                       std::filesystem::is_regular_file(value + ".cfl", status);
-  return is_file ? value + " " + io::checksum_of(value) : value;
-}
-
 }  // namespace
 
 JobOptions::JobOptions(const std::vector<std::string>& arguments)
@@ -299,7 +291,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
     work.settings_of.push_back(place->second);
     if (!is_new) continue;
     for (const auto& [name, texts] : values)
-      settings.recorded.emplace(name, recorded(fmt::format("{}", fmt::join(texts, " "))));
+      settings.recorded.emplace(name, with_content(fmt::format("{}", fmt::join(texts, " "))));
     for (const auto& [name, texts] : shared)
       for (const auto& text : texts) settings.arguments.push_back(name + "=" + text);
     try {

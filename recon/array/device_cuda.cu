@@ -116,12 +116,6 @@ Description start(Device device) {
     throw Error(subject, "compute capability " + std::to_string(oldest_compute_major) + ".0 or newer",
                 d.name + " with " + std::to_string(d.compute_major) + "." + std::to_string(d.compute_minor),
                 use_cpu);
-  // Threads that wait for the GPU leave their processors to those that work; where the device runs already, it stays.
-  if (!is_started(device.number())) {
-    cudaSetDevice(device.number());
-    cudaSetDeviceFlags(cudaDeviceScheduleYield);
-    cudaGetLastError();
-  }
   check(cudaSetDevice(device.number()), "starting " + d.name);
   check(cudaFree(nullptr), "starting " + d.name);
   return d;

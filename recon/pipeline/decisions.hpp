@@ -1,6 +1,7 @@
 #pragma once
 // What is left open by the settings, decided from plain values, once: the reconstruction and its estimate ask
 // the same functions.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -87,6 +88,10 @@ bool predicts_by_gridding(const Settings& settings, TransformKind kind);
 std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int64_t voxels,
                                   std::int64_t threads);
 inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
+
+/// What the volumes of a series that a GPU takes together may take of `free_bytes`, beside all else: enough for many small
+/// ones, and room for engines that work side by side.
+inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 8); }
 
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
 /// the solver finds it on its way, but only where the regularizer adds the same to every eigenvalue.

@@ -83,22 +83,25 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   return how.coils_at_once;
 }
 
-std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {
-  if (context.device().is_cpu()) return 1;
-  constexpr std::int64_t most = 32;
-  constexpr double enough_bytes = 2e9;
-  const auto element = static_cast<double>(bytes_of_complex(context.settings.precision)),
+double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device device) {
+  const auto element = static_cast<double>(bytes_of_complex(settings.precision)),
              voxels = static_cast<double>(scan.geometry.voxel_count()),
              coils = static_cast<double>(scan.kspace.coil_count()),
              samples = static_cast<double>(scan.trajectory.sample_count());
-  const auto* method = least_squares(context.settings);
+  const auto* method = least_squares(settings);
   // Vectors of the solver and of the verifier, coil images, samples as measured and as predicted.
-  const double of_volume = (method ? conjugate_gradient_bytes(voxels, {.iterations = method->iterations},
-                                                              context.settings.precision, context.device())
-                                   : 0) +
-                           (4 * voxels + 2 * voxels * coils + 3 * samples * coils) * element;
-  const double free = static_cast<double>(device::memory_use(context.device()).free_bytes);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(enough_bytes, free / 8) / of_volume), 1,
+  return (method ? conjugate_gradient_bytes(voxels, {.iterations = method->iterations}, settings.precision,
+                                            device)
+                 : 0) +
+         (4 * voxels + 2 * voxels * coils + 3 * samples * coils) * element;
+}
+
+std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {
+  if (context.device().is_cpu()) return 1;
+  constexpr std::int64_t most = 32;
+  const auto free = static_cast<double>(device::memory_use(context.device()).free_bytes);
+  const double of_volume = device_bytes_of_volume(scan, context.settings, context.device());
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes_of_volumes_together(free) / of_volume), 1,
                                   most);
 }
 

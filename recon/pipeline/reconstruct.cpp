@@ -122,7 +122,8 @@ Volumes least_squares_images(Measurements<T>& data, std::optional<OffResonance>&
                                  : planned_coils_at_once(scan, operators.settings(), off_resonance, context);
   copy_to_device(data.samples, context);
   if (!kept.model)
-    kept.model = make_model(scan, off_resonance, coils_at_once, together.most, operators, context);
+    kept.model = make_model(scan, off_resonance, coils_at_once, coils_at_once == 0 ? together.most : 1,
+                            operators, context);
   kept.model_of = together.preparation;
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz && !is_of_series)

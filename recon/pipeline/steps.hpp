@@ -100,6 +100,8 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
 /// Volumes of a series like `scan`, with its coils as prepared, that a GPU takes together: as many as gain something, and
 /// fit beside much else. On the CPU one: device_memory.cpp.
 std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context);
+/// What each of them takes there at most, beside what they share.
+double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device device);
 
 /// Whether a model that is kept, which is that of the trajectory, is that of the maps of `scan` too.
 template <class T>

@@ -92,6 +92,8 @@ TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
   VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
   const auto first = reader.next([](SliceSeries&) { return 1; });
   ASSERT_TRUE(first.front().series);
+  EXPECT_TRUE(first.front().is_first);
+  EXPECT_FALSE(reader.next([](SliceSeries&) { return 1; }).front().is_first);
   // 0, 2, ... 14
   EXPECT_FLOAT_EQ(first.front().series->reference().kspace.values[0].re, 7);
 }
