@@ -18,6 +18,11 @@
 
 namespace fhd::io::hdf5 {
 
+Turn::Turn() {
+  static std::recursive_mutex mutex;
+  lock_ = std::unique_lock(mutex);
+}
+
 void be_silent() {
   thread_local bool is_silent = false;
   if (!is_silent) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

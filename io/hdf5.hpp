@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,16 @@ namespace fhd::io::hdf5 {
 
 /// HDF5 prints its error stack unless told not to, by every thread: for one that reads a file that another has opened.
 void be_silent();
+
+/// libhdf5 lets one thread in at a time, and its lock changes hands at every call. Threads that write or open whole files
+/// hold a turn meanwhile, and wait once.
+class Turn {
+ public:
+  Turn();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+};
 
 using Extents = std::vector<std::int64_t>;
 /// "[4][4096]"

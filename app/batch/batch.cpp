@@ -156,7 +156,7 @@ Run add_batch(CLI::App& app) {
                  "TOML or JSON file with options of 'fhd recon' for scans that fit a pattern")
       ->type_name("FILE");
   app.add_option("--at-once", command->at_once,
-                 "scans at a time, at most [as many as threads; on a GPU up to eight]")
+                 "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")

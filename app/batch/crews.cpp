@@ -25,14 +25,14 @@ std::vector<Crew> crews_of(const BatchResources& resources) {
     const bool all = resources.device == "cuda:all";
     return std::vector<Crew>(static_cast<std::size_t>(at_once), Crew{all ? "cuda" : resources.device});
   }
-  // A small scan takes five times as long on the CPU (checks, verdict, files) as on the GPU: half of the threads lead
-  // the device, at least two, the others read and write. More than eight only wait for each other.
-  constexpr int least_engines = 2, most_engines = 8, most_files = 4;
+  // A small scan takes five times as long on the CPU (maps, checks, verdict) as on the GPU, where engines do not wait for
+  // each other: as many as threads, at least two.
+  constexpr int least_engines = 2, most_engines = 16, most_files = 4;
   if (resources.at_once > 0 && devices.size() > static_cast<std::size_t>(resources.at_once))
     devices.resize(static_cast<std::size_t>(resources.at_once));
   const int count = static_cast<int>(devices.size()), share = threads / count;
   const int most = resources.at_once > 0 ? std::min(most_engines, resources.at_once / count) : most_engines;
-  const int engines = std::clamp(std::max(least_engines, share / 2), 1, std::max(1, most));
+  const int engines = std::clamp(std::max(least_engines, share), 1, std::max(1, most));
   const int files = std::clamp(share / 4, 1, most_files);
   std::vector<Crew> crews;
   for (const auto& device : devices) crews.push_back({device, files, engines, files});

@@ -225,6 +225,7 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   const auto& [maps, spread] = companions.diagnostic_images;
   bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
            static_cast<std::uint64_t>(spread.size()) * sizeof(float);
+  const hdf5::Turn turn;
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);

@@ -207,6 +207,7 @@ std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOpti
 }  // namespace
 
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+  const hdf5::Turn turn;
   auto file = with_outside_pieces(open_as_stored(path, options), options);
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }

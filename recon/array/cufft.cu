@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <deque>
 #include <string>
 
 #include "recon/array/cuda_library.hpp"
@@ -46,13 +48,40 @@ const Library& library() {
   return functions;
 }
 
-void Destroy::operator()(cufftHandle* plan) const noexcept {
+Handle::Handle(const PlanKey& key) : device(key.device) {
+  const CurrentDevice guard(Device::cuda(device));
+  auto sizes = key.sizes;
+  check(library().create(&plan), "making a plan");
   try {
-    const CurrentDevice guard(device);
-    library().destroy(*plan);
+    check(library().set_auto_allocation(plan, 0), "making a plan");
+    check(library().make_plan_many(plan, static_cast<int>(sizes.size()), sizes.data(), sizes.data(),
+                                   key.in.stride, key.in.distance, sizes.data(), key.out.stride,
+                                   key.out.distance, key.in_double ? CUFFT_Z2Z : CUFFT_C2C, key.batch,
+                                   &work_bytes),
+          "making a plan");
+  } catch (const Error&) {
+    library().destroy(plan);
+    throw;
+  }
+}
+Handle::~Handle() {
+  try {
+    const CurrentDevice guard(Device::cuda(device));
+    library().destroy(plan);
   } catch (const Error&) {
   }
-  delete plan;
+}
+
+std::shared_ptr<const Handle> handle_of(const PlanKey& key) {
+  constexpr std::size_t most = 24;
+  thread_local std::deque<std::pair<PlanKey, std::shared_ptr<const Handle>>> kept;  // the latest first
+  const auto found =
+      std::find_if(kept.begin(), kept.end(), [&](const auto& one) { return one.first == key; });
+  auto handle = found != kept.end() ? found->second : std::make_shared<const Handle>(key);
+  if (found != kept.end()) kept.erase(found);
+  kept.emplace_front(key, handle);
+  if (kept.size() > most) kept.pop_back();
+  return handle;
 }
 
 void check(cufftResult status, std::string_view what) {

@@ -6,9 +6,11 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/array/device_cuda.hpp"
 
 namespace fhd::cufft {
 
@@ -33,54 +35,64 @@ void check(cufftResult status, std::string_view what);
 /// Where the elements of a batch of FFTs lie: neighbours along the fastest axis `stride` apart, transforms
 /// `distance`.
 struct Layout {
-  std::int64_t stride, distance;
+  std::int64_t stride = 1, distance = 1;
+  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Of a plan of `device`. A failure has no one to tell: it was reported by the work that caused it.
-struct Destroy {
-  Device device;
-  void operator()(cufftHandle* plan) const noexcept;
+/// What a plan is made of.
+struct PlanKey {
+  std::vector<long long> sizes;  ///< 1 ... 3 axes, slowest first
+  Layout in, out;
+  std::int64_t batch = 1;
+  bool in_double = false;
+  int device = 0;
+  friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
-/// Complex transforms on `device`, unnormalised. A plan owns no memory: its user gives it a work area.
+struct Handle {
+  explicit Handle(const PlanKey& key);
+  /// A failure has no one to tell: it was reported by the work that caused it.
+  ~Handle();
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  cufftHandle plan{};
+  std::size_t work_bytes = 0;
+  int device = 0;
+};
+
+/// The calling thread's, which keeps the latest: cuFFT takes 0.7 ms for one, and scans of a batch take the same.
+std::shared_ptr<const Handle> handle_of(const PlanKey& key);
+
+/// Complex transforms on `device`, unnormalised. A plan owns no memory: its user gives it a work area. It is used by the
+/// thread that made it.
 template <class T>
 class Plan {
  public:
   /// `sizes`: 1 ... 3 axes, slowest first.
-  Plan(std::vector<long long> sizes, Layout in, Layout out, std::int64_t batch, Device device) {
-    const CurrentDevice guard(device);
-    auto made = std::make_unique<cufftHandle>();
-    check(library().create(made.get()), "making a plan");
-    handle_ = {made.release(), Destroy{device}};
-    check(library().set_auto_allocation(*handle_, 0), "making a plan");
-    check(library().make_plan_many(*handle_, static_cast<int>(sizes.size()), sizes.data(), sizes.data(),
-                                   in.stride, in.distance, sizes.data(), out.stride, out.distance,
-                                   sizeof(T) == 4 ? CUFFT_C2C : CUFFT_Z2Z, batch, &work_bytes_),
-          "making a plan");
-  }
+  Plan(std::vector<long long> sizes, Layout in, Layout out, std::int64_t batch, Device device)
+      : handle_(handle_of({std::move(sizes), in, out, batch, sizeof(T) == 8, device.number()})) {}
 
-  std::size_t work_bytes() const { return work_bytes_; }
-  /// At least work_bytes() bytes and never null; kept by the caller until the last transform is done.
-  void use_work_area(void* work) const {
-    check(library().set_work_area(*handle_, work), "setting a work area");
-  }
-  /// `direction` is CUFFT_FORWARD (exponent -1) or CUFFT_INVERSE; `in` may be `out`.
-  void execute(const Complex<T>* in, Complex<T>* out, int direction, CUstream_st* stream = nullptr) const {
-    check(library().set_stream(*handle_, stream), "choosing a stream");
+  std::size_t work_bytes() const { return handle_->work_bytes; }
+  /// `direction` is CUFFT_FORWARD (exponent -1) or CUFFT_INVERSE; `in` may be `out`. `work` has at least work_bytes()
+  /// bytes, is never null, and is kept until the transform is done.
+  void execute(const Complex<T>* in, Complex<T>* out, int direction, void* work,
+               CUstream_st* stream = device::cuda::default_stream()) const {
+    const cufftHandle plan = handle_->plan;  // others may have used it since
+    check(library().set_work_area(plan, work), "setting a work area");
+    check(library().set_stream(plan, stream), "choosing a stream");
     auto* from = const_cast<Complex<T>*>(in);  // cuFFT keeps the input of complex transforms out of place
     if constexpr (sizeof(T) == 4)
-      check(library().execute_c2c(*handle_, reinterpret_cast<cufftComplex*>(from),
+      check(library().execute_c2c(plan, reinterpret_cast<cufftComplex*>(from),
                                   reinterpret_cast<cufftComplex*>(out), direction),
             "executing a plan");
     else
-      check(library().execute_z2z(*handle_, reinterpret_cast<cufftDoubleComplex*>(from),
+      check(library().execute_z2z(plan, reinterpret_cast<cufftDoubleComplex*>(from),
                                   reinterpret_cast<cufftDoubleComplex*>(out), direction),
             "executing a plan");
   }
 
  private:
-  std::unique_ptr<cufftHandle, Destroy> handle_;
-  std::size_t work_bytes_ = 0;
+  std::shared_ptr<const Handle> handle_;
 };
 
 }  // namespace fhd::cufft

@@ -1,9 +1,10 @@
 #pragma once
 // The CUDA devices of this machine, and move-only handles to what lives on them. Free of CUDA headers.
 //
-// One convention orders all work on a device: kernels and copies run on its default stream, one after the
-// other; a Stream is for what overlaps them (uploads), and is ordered against them by Events. Devices do not
-// wait for each other, and threads may use different ones at a time.
+// One convention orders the work on a device: kernels and copies of a thread run on that thread's default stream
+// (CUDA's "per-thread default stream"), one after the other; a Stream is for what overlaps them (uploads), and is
+// ordered against them by Events. Neither devices nor threads wait for each other: a thread that hands arrays of a GPU to
+// another calls synchronize() before.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -92,7 +93,7 @@ void warm_up(Device device) noexcept;
 /// Of a CUDA device; those of an H100 where it is not there: plans are made for absent devices, too.
 int multiprocessor_count(Device device);
 
-/// Waits for all work on the device; an error of that work is thrown here. Nothing for the CPU.
+/// Waits for the calling thread's work on the device; an error of that work is thrown here. Nothing for the CPU.
 void synchronize(Device device);
 
 /// Of a CUDA device; zeros for the CPU.
@@ -118,7 +119,7 @@ struct Release {
 
 class Event;
 
-/// A queue of work beside the default stream, which it does not wait for.
+/// A queue of work beside the thread's default stream, which it does not wait for.
 class Stream {
  public:
   Stream();

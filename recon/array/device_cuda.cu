@@ -123,9 +123,9 @@ Description start(Device device) {
 
 void synchronize(Device device) {
   const CurrentDevice current(device);
-  const std::shared_lock lock(state_of(device).recording);
-  check(cudaDeviceSynchronize(), "waiting for the device");
+  check(cudaStreamSynchronize(default_stream()), "waiting for the device");
 }
+CUstream_st* default_stream() noexcept { return cudaStreamPerThread; }
 
 int multiprocessor_count(Device device) noexcept {
   int count = 0;
@@ -168,13 +168,13 @@ Event::Event(Timing timing) {
         "making an event");
   handle_.reset(made);
 }
-void Event::record() { check(cudaEventRecord(get(), nullptr), "recording an event"); }
+void Event::record() { check(cudaEventRecord(get(), cuda::default_stream()), "recording an event"); }
 void Event::record(const Stream& stream) {
   check(cudaEventRecord(get(), stream.get()), "recording an event");
 }
 void Event::synchronize() const { check(cudaEventSynchronize(get()), "waiting for an event"); }
 void Event::hold_default_stream() const {
-  check(cudaStreamWaitEvent(nullptr, get(), 0), "ordering two streams");
+  check(cudaStreamWaitEvent(cuda::default_stream(), get(), 0), "ordering two streams");
 }
 double Event::ms_since(const Event& start) const {
   synchronize();

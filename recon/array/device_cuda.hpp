@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <shared_mutex>
 
 #include "recon/array/device.hpp"
@@ -14,12 +13,10 @@ namespace fhd::device {
 /// What the program holds on one GPU.
 struct State {
   std::atomic<std::size_t> used_bytes{0}, peak_bytes{0}, limit_bytes{0};  // of arrays; no limit: 0
-  // The sums of the blocks of a dot product, made by the first, and anew by a larger one. The mutex and the order of
-  // the default stream keep one product at a time in it.
-  std::mutex dot_mutex;
-  double* dot_sums = nullptr;
-  std::int64_t dot_capacity = 0;
-  // While a thread records a graph, CUDA lets no other wait for the device.
+  // Memory comes from cudaMalloc and not from the pool: other devices read it.
+  std::atomic<bool> is_shared{false};
+  std::atomic<void*> pool{nullptr};  ///< cudaMemPool_t, once it is open
+  // To wait for all of a device would spoil what another thread records in a graph: that one holds it alone.
   std::shared_mutex recording;
 };
 State& state_of(Device device);
@@ -29,6 +26,8 @@ namespace cuda {
 Inventory inventory();
 Description start(Device device);
 void synchronize(Device device);
+/// Of the calling thread, on the current device.
+CUstream_st* default_stream() noexcept;
 void warm_up(Device device) noexcept;  ///< cufft.cu
 /// 0 where there is no such device.
 int multiprocessor_count(Device device) noexcept;
@@ -38,8 +37,13 @@ std::size_t free_bytes(Device device);
 int exchange_current(int number);
 void restore_current(int number) noexcept;
 
+/// From the device's memory pool, in the order of the calling thread's work.
 void* allocate(std::size_t bytes, Device device);
-void release(void* data, std::size_t bytes, Device device) noexcept;  ///< `bytes` as allocated
+/// Allocations of `device` from now on can be read by other devices.
+void share_memory(Device device);
+/// `bytes` as allocated. Work of this thread may still use them; that of others waits for it if `by_owner` is false, and
+/// is done if it is true.
+void release(void* data, std::size_t bytes, Device device, bool by_owner) noexcept;
 void fill_zero(void* data, std::size_t bytes, Device device);
 /// At least one of the devices is a GPU.
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);

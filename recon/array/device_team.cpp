@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "recon/array/device_cuda.hpp"
 #include "recon/array/nccl.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/error.hpp"
@@ -67,6 +68,9 @@ class DeviceTeam::Meeting {
     if (devices_.empty() || devices_.size() > most_ranks)
       throw Error("devices of a team", "1 ... " + std::to_string(most_ranks),
                   std::to_string(devices_.size()));
+    if constexpr (built_with_cuda)
+      for (const Device device : devices_)
+        if (device.is_cuda()) device::cuda::share_memory(device);
     may_use_nccl_ = way == WayOfSums::best && devices_.size() > 1 && devices_.front().is_cuda();
   }
 
@@ -204,6 +208,7 @@ void DeviceTeam::run(const std::function<void(int rank)>& work) const {
     try {
       const CurrentDevice current(device(rank));
       work(rank);
+      device::synchronize(device(rank));  // another thread may be this rank in the next run
       meeting_->end_rank();
     } catch (...) {
       meeting_->fail(std::current_exception());

@@ -76,7 +76,7 @@ void ReleaseMemory::operator()(void* data) const noexcept {
   if (device.is_cpu())
     std::free(data);
   else if constexpr (built_with_cuda)
-    device::cuda::release(data, bytes, device);
+    device::cuda::release(data, bytes, device, owner == std::this_thread::get_id());
 }
 
 Memory Memory::copy(Device to) const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "recon/array/device.hpp"
 
@@ -18,6 +19,7 @@ struct ReleaseMemory {
   std::size_t bytes = 0;
   Device device;
   bool owned = false;
+  std::thread::id owner{};  ///< who allocated it
   void operator()(void* data) const noexcept;
 };
 
@@ -39,13 +41,14 @@ class Memory {
   void fill_zero();
 
  private:
-  Memory(void* data, std::size_t bytes, Device device, bool owned) : data_(data, {bytes, device, owned}) {}
+  Memory(void* data, std::size_t bytes, Device device, bool owned)
+      : data_(data, {bytes, device, owned, std::this_thread::get_id()}) {}
 
   std::unique_ptr<void, ReleaseMemory> data_;
 };
 
 /// Copies between any two devices, in the order of the work that was queued there; into and out of host memory
-/// it waits.
+/// it waits, and between two GPUs.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);
 
 }  // namespace fhd

@@ -6,6 +6,7 @@
 #include <shared_mutex>
 
 #include "recon/array/cuda_library.hpp"
+#include "recon/array/device_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::nccl {
@@ -66,8 +67,9 @@ struct Communicators::Parts {
     const std::shared_lock lock(mutex);
     if (given_up) throw DeviceError("NCCL", "", "another GPU failed");
     const CurrentDevice current(devices[static_cast<std::size_t>(rank)]);
-    const int status = library()->all_reduce(values, values, static_cast<std::size_t>(count), type,
-                                             sum_of_values, of_rank[static_cast<std::size_t>(rank)], nullptr);
+    const int status =
+        library()->all_reduce(values, values, static_cast<std::size_t>(count), type, sum_of_values,
+                              of_rank[static_cast<std::size_t>(rank)], device::cuda::default_stream());
     if (status != success)
       throw DeviceError("NCCL: summing over GPUs", "", library()->error_text(status),
                         "run again; if it stays, use one GPU and report it");

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace fhd::trace {
 namespace {
@@ -22,6 +23,7 @@ struct Recorder {
   std::mutex mutex;
   Recording recording;
   std::map<int, Reference> references;  ///< by the number of the device
+  std::set<int> device_rows;
   int threads = 0;
 
   void add(Event event) {
@@ -46,6 +48,8 @@ int this_thread() {
   }
   return number;
 }
+
+int row_of(Device device) { return first_device + rows_of_device * device.number() + this_thread(); }
 
 }  // namespace
 
@@ -85,6 +89,7 @@ DeviceSpan::DeviceSpan(Device device, std::string_view name) : device_(device) {
   if constexpr (built_with_cuda) {
     if (!device.is_cuda() || !is_on()) return;
     const CurrentDevice current(device);
+    const int row = row_of(device);
     auto& all = recorder();
     const std::lock_guard lock(all.mutex);
     auto& reference = all.references[device.number()];
@@ -94,9 +99,10 @@ DeviceSpan::DeviceSpan(Device device, std::string_view name) : device_(device) {
       event->record();
       event->synchronize();
       reference = {now_us(), event};
-      all.recording.thread_names.emplace_back(first_device + device.number(),
-                                              "GPU " + std::to_string(device.number()));
     }
+    if (all.device_rows.insert(row).second)
+      all.recording.thread_names.emplace_back(row, "GPU " + std::to_string(device.number()) + ", of thread " +
+                                                       std::to_string(row % rows_of_device));
     name_ = name;
     const auto begin = std::make_shared<device::Event>(device::Event::Timing::on);
     begin->record();
@@ -120,7 +126,7 @@ void DeviceSpan::end() {
     const double begin_us =
         reference.host_us + 1e3 * begin.ms_since(*static_cast<const device::Event*>(reference.event.get()));
     begin_.reset();
-    recorder().add({std::move(name_), "device", begin_us, duration_us, first_device + device_.number()});
+    recorder().add({std::move(name_), "device", begin_us, duration_us, row_of(device_)});
   }
 }
 

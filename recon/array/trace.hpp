@@ -18,10 +18,11 @@ struct Event {
   std::string name;
   const char* category = "";  ///< "stage", "device", ...
   double begin_us = 0, duration_us = 0;
-  /// Of the process: threads count from 1 in the order of their first span; GPU n is first_device + n.
+  /// Of the process: threads count from 1 in the order of their first span. What thread t gave GPU n has a line of its
+  /// own, first_device + rows_of_device n + t: threads do not wait for each other there.
   int thread = 0;
 };
-constexpr int first_device = 1000000;
+constexpr int first_device = 1000000, rows_of_device = 10000;
 
 /// What was recorded since the last take().
 struct Recording {
@@ -63,7 +64,7 @@ class Span {
   const char* category_ = "";
 };
 
-/// What a GPU's default stream was given between the construction and end(): from the moment the device came
+/// What the thread's default stream of a GPU was given between the construction and end(): from the moment the device came
 /// to it to the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the
 /// device waits for the host, are part of it: it is no measure of how busy its processors were. Nothing for
 /// the CPU.

@@ -1,5 +1,7 @@
 // Vector operations on a GPU: the dot product, whose sums cross the threads. All else is pointwise.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
@@ -53,27 +55,43 @@ __global__ void dot_finish_kernel(const double* partial_sums, int blocks, double
   if (threadIdx.x == 0) results[blockIdx.x] = sum;
 }
 
+/// The sums of the blocks of a dot product: a thread's, on each device. Made by the first product, and anew by a larger
+/// one; the order of the thread's default stream keeps one product at a time in them.
+class DotSums {
+ public:
+  DotSums() = default;
+  DotSums(const DotSums&) = delete;
+  DotSums& operator=(const DotSums&) = delete;
+  ~DotSums() { cudaFree(sums_); }
+  double* of_at_least(std::int64_t count) {
+    if (capacity_ >= count) return sums_;
+    check(cudaFree(std::exchange(sums_, nullptr)), "freeing the sums of a dot product");
+    capacity_ = 0;
+    check(cudaMalloc(&sums_, static_cast<std::size_t>(count) * sizeof(double)),
+          "allocating the sums of a dot product");
+    capacity_ = count;
+    return sums_;
+  }
+
+ private:
+  double* sums_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
+
 }  // namespace
 
 template <class T>
 void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results, std::int64_t count) {
   const CurrentDevice current(a.device());
-  State& state = state_of(a.device());
-  const std::lock_guard lock(state.dot_mutex);
+  thread_local std::map<int, DotSums> sums_on;
   const std::int64_t size = a.size() / count;
   const int blocks = dot_blocks_for(size);
-  if (state.dot_capacity < blocks * count) {
-    if (state.dot_sums != nullptr) check(cudaFree(state.dot_sums), "freeing the sums of a dot product");
-    state.dot_sums = nullptr, state.dot_capacity = 0;
-    check(cudaMalloc(&state.dot_sums, static_cast<std::size_t>(blocks * count) * sizeof(double)),
-          "allocating the sums of a dot product");
-    state.dot_capacity = blocks * count;
-  }
+  double* const sums = sums_on[a.device().number()].of_at_least(blocks * count);
   const auto vectors = static_cast<unsigned>(count);
   dot_blocks_kernel<<<dim3(static_cast<unsigned>(blocks), vectors), block_size>>>(a.data(), b.data(), size,
-                                                                                  state.dot_sums);
+                                                                                  sums);
   check_launch("dot_blocks_kernel");
-  dot_finish_kernel<<<vectors, block_size>>>(state.dot_sums, blocks, results);
+  dot_finish_kernel<<<vectors, block_size>>>(sums, blocks, results);
   check_launch("dot_finish_kernel");
 }
 template void dot(const Array<Complex<float>>&, const Array<Complex<float>>&, double*, std::int64_t);

@@ -12,6 +12,7 @@
 // atomics: two runs give the same bits.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 
 #include "recon/array/pointwise_cuda.cuh"
@@ -26,13 +27,39 @@ constexpr int forward_block = 128, small_block = 128;
 template <class T>
 constexpr int adjoint_block = std::is_same_v<T, float> ? 256 : 128;
 
-// Two halves of constant memory. Global, because constant memory is, once on every device: the device's mutex
-// and the order of its default stream keep one transform at a time in it.
+// Two halves of constant memory. Global, because constant memory is, once on every device.
 __constant__ __align__(32) unsigned char tile_bank[2][tile_bytes];
-std::mutex& bank_mutex(Device device) {
-  static std::array<std::mutex, 64> of_device;  // two devices may share one: they wait, no more
-  return of_device[static_cast<std::size_t>(device.number()) % of_device.size()];
-}
+
+/// Of a thread that queues work with the bank of a device: this work starts after that of the thread before.
+class BankTurn {
+ public:
+  /// The device is current.
+  explicit BankTurn(Device device) : bank_(bank_of(device)), lock_(bank_.mutex) {
+    if (!bank_.last_use) bank_.last_use = std::make_unique<device::Event>();
+    bank_.last_use->hold_default_stream();
+  }
+  /// An exception, too, leaves work behind that uses the bank.
+  ~BankTurn() {
+    try {
+      bank_.last_use->record();
+    } catch (const Error&) {  // the device is lost, and every later call says so
+    }
+  }
+  BankTurn(const BankTurn&) = delete;
+  BankTurn& operator=(const BankTurn&) = delete;
+
+ private:
+  struct Bank {
+    std::mutex mutex;
+    std::unique_ptr<device::Event> last_use;
+  };
+  static Bank& bank_of(Device device) {
+    static std::array<Bank, 64> of_device;  // as many as device::state_of() knows
+    return of_device.at(static_cast<std::size_t>(device.number()));
+  }
+  Bank& bank_;
+  std::lock_guard<std::mutex> lock_;
+};
 
 template <class T, SinCos sin_cos>
 __device__ inline Complex<T> phasor(Phase<T> phase) {
@@ -372,11 +399,11 @@ class DirectSums {
   template <class Pack, class Launch>
   void run_tiles(std::int64_t count, std::size_t item_bytes, std::int64_t threads, int block_size,
                  std::int64_t size, Complex<T>* out, const Pack& pack, const Launch& launch) {
-    const std::lock_guard lock(bank_mutex(device_));
     const int tile_items = static_cast<int>(tile_bytes / item_bytes);
     const int chunk_items = tile_items * tiles_per_chunk;
     const int part_count = parts_of_tile(full_threads_, threads, item_bytes);
     Complex<T>* sums = part_count == 1 ? out : partial_.data();
+    const BankTurn turn(device_);
     // Whatever used the bank before is ahead on the default stream.
     for (auto& event : computed_) event.record();
     std::int64_t tile = 0;

@@ -114,17 +114,12 @@ class GridFft {
 
  private:
   void along_z(Complex<T>* grid, int direction, void* work) const {
-    for (const auto& plan : plans_along_z_) {
-      plan.use_work_area(work);
-      plan.execute(grid, grid, direction);
-    }
+    for (const auto& plan : plans_along_z_) plan.execute(grid, grid, direction, work);
   }
   void in_planes(Complex<T>* grid, int direction, void* work) const {
-    for (const auto& plan : plans_of_planes_) {
-      plan.use_work_area(work);
+    for (const auto& plan : plans_of_planes_)
       for (const std::int64_t start : starts_)
-        plan.execute(grid + start * plane_points_, grid + start * plane_points_, direction);
-    }
+        plan.execute(grid + start * plane_points_, grid + start * plane_points_, direction, work);
   }
 
   std::int64_t plane_points_;

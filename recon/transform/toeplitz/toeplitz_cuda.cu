@@ -122,7 +122,9 @@ class Graph {
     if (handle_ != nullptr) cudaGraphExecDestroy(handle_);
   }
   /// On the default stream.
-  void launch() const { device::check(cudaGraphLaunch(handle_, nullptr), "launching a graph"); }
+  void launch() const {
+    device::check(cudaGraphLaunch(handle_, device::cuda::default_stream()), "launching a graph");
+  }
 
  private:
   cudaGraphExec_t handle_ = nullptr;
@@ -187,7 +189,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     timing.ms = median_ms([&] { forward(in, out); });
     timing.cufft_ms = median_ms([&] {
       for (std::int64_t first = 0; first < coils_; first += batch_.coils)
-        launch(cufft_passes, std::min(batch_.coils, coils_ - first));
+        launch(cufft_passes, std::min(batch_.coils, coils_ - first), true);
     });
     return timing;
   }
@@ -235,8 +237,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
         if (g[axis] > 1) sizes.push_back(g[axis]);
       const cufft::Plan<T> plan(sizes, {1, extents_.grid()}, {1, extents_.grid()}, 1, this->device());
       Array<unsigned char> work = work_area(plan.work_bytes());
-      plan.use_work_area(work.data());
-      plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD);
+      plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD, work.data());
       device::synchronize(this->device());  // the work area goes
       spectrum = results_.data();
     }
@@ -266,7 +267,6 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     std::size_t work_bytes = 0;
     for (const auto& plan : plans_) work_bytes = std::max(work_bytes, plan.work_bytes());
     work_ = work_area(work_bytes);
-    for (const auto& plan : plans_) plan.use_work_area(work_.data());
     // What cuFFT asks for was a guess.
     const std::int64_t held = maps_.size() + transfer_.size() / 2 + padded_.size() + results_.size() +
                               columns_.size() + group_.size();
@@ -278,6 +278,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   /// the cache.
   void queue_passes(std::int64_t coils, bool cufft_only, CUstream_st* stream) const {
     const auto& g = extents_.g;
+    void* const work = work_.data();
     const auto multiply = [&](const T* transfer, std::int64_t size, std::int64_t count, Complex<T>* spectra) {
       if (cufft_only) return;
       const auto blocks = [&](int per_thread) {
@@ -298,30 +299,31 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     }
     const cufft::Plan<T>& planes = plans_[0];
     if (extents_.flat()) {
-      planes.execute(padded_.data(), results_.data(), CUFFT_FORWARD, stream);
+      planes.execute(padded_.data(), results_.data(), CUFFT_FORWARD, work, stream);
       multiply(transfer_.data(), extents_.grid(), batch_.planes(), results_.data());
-      return planes.execute(results_.data(), results_.data(), CUFFT_INVERSE, stream);
+      return planes.execute(results_.data(), results_.data(), CUFFT_INVERSE, work, stream);
     }
     for (std::int64_t coil = 0; coil < coils; ++coil)
       planes.execute(padded_.data() + coil * extents_.padded(), columns_.data() + coil * extents_.grid(),
-                     CUFFT_FORWARD, stream);
+                     CUFFT_FORWARD, work, stream);
     for (std::int64_t row = 0; row < g[1]; row += batch_.rows) {
       const std::int64_t rows = std::min(batch_.rows, g[1] - row);
       const std::size_t plan = rows == batch_.rows ? 1 : 3;
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         const std::int64_t first = coil * extents_.grid() + row * g[0];
-        plans_[plan].execute(columns_.data() + first, group_.data(), CUFFT_FORWARD, stream);
+        plans_[plan].execute(columns_.data() + first, group_.data(), CUFFT_FORWARD, work, stream);
         multiply(transfer_.data() + row * g[0] * g[2], rows * g[0] * g[2], 1, group_.data());
-        plans_[plan + 1].execute(group_.data(), results_.data() + first, CUFFT_INVERSE, stream);
+        plans_[plan + 1].execute(group_.data(), results_.data() + first, CUFFT_INVERSE, work, stream);
       }
     }
     for (std::int64_t coil = 0; coil < coils; ++coil) {
       Complex<T>* result = results_.data() + coil * extents_.grid();
-      planes.execute(result, result, CUFFT_INVERSE, stream);
+      planes.execute(result, result, CUFFT_INVERSE, work, stream);
     }
   }
 
-  /// Of a whole batch of coils, and of the last batch where that is smaller.
+  /// Of a whole batch of coils, and of the last batch where that is smaller. None where a recording fails (other programs
+  /// and tools may wait for the whole device meanwhile, which spoils it): launch() needs none.
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
@@ -330,14 +332,21 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     queue_passes(batch_.coils, cufft_only, stream.get());
     stream.synchronize();
     const std::lock_guard lock(device::state_of(this->device()).recording);
-    for (const std::int64_t coils : {batch_.coils, coils_ % batch_.coils})
-      if (coils > 0)
-        graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
+    try {
+      for (const std::int64_t coils : {batch_.coils, coils_ % batch_.coils})
+        if (coils > 0)
+          graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
+    } catch (const DeviceError&) {
+      graphs.clear();
+    }
     return graphs;
   }
 
-  void launch(const std::vector<Graph>& graphs, std::int64_t coils) const {
-    graphs[coils == batch_.coils ? 0 : 1].launch();
+  void launch(const std::vector<Graph>& graphs, std::int64_t coils, bool cufft_only = false) const {
+    if (graphs.empty())
+      queue_passes(coils, cufft_only, device::cuda::default_stream());
+    else
+      graphs[coils == batch_.coils ? 0 : 1].launch();
   }
 
   using ToeplitzNormal<T>::maps_;
@@ -349,7 +358,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
   mutable Array<Complex<T>> columns_,
       results_;                      // [image][coil][gz][gy][gx]; columns_ is zero from plane nz on
   mutable Array<Complex<T>> group_;  // [gz][row][gx]
-  Array<unsigned char> work_;
+  mutable Array<unsigned char> work_;
   // Planes; along z: in and out of a group, in and out of the smaller last group.
   std::vector<cufft::Plan<T>> plans_;
   std::vector<Graph> passes_;

@@ -36,7 +36,7 @@ TEST(Crews, a_device_is_fed_by_several_threads_and_the_cpu_stands_in) {
   ASSERT_GT(crews.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(crews[i].device, "cuda:" + std::to_string(i));
-    EXPECT_EQ(crews[i].engines, 8);
+    EXPECT_EQ(crews[i].engines, 16);
     EXPECT_EQ(crews[i].readers, 4);
     EXPECT_EQ(crews[i].writers, 4);
     EXPECT_FALSE(crews[i].is_last_resort);

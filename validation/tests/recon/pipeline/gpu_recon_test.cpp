@@ -308,6 +308,36 @@ TEST_F(GpuRecon, two_devices_in_one_process_make_the_image_of_one) {
   EXPECT_TRUE(tests::identical(values.to(devices[0].device).to(devices[1].device).to(Device::cpu()), values));
 }
 
+// Constant memory, sums of dot products, plans and the memory pool: what threads share on a device.
+TEST_F(GpuRecon, threads_that_share_a_device_make_the_images_that_one_makes_alone) {
+  for (const auto transform : {TransformKind::direct, TransformKind::gridded}) {
+    std::vector<Scan> scans;
+    for (const int size : {32, 48, 40}) scans.push_back(with_field_map(simulated({size, size, 1}, 4)));
+    for (const int size : {36, 44}) scans.push_back(simulated({size, size, 1}, 4, false));
+    Chain chain = on(Device::cuda());
+    chain.cg().transform.kind = transform;
+    std::vector<Image> alone;
+    for (const auto& scan : scans) alone.push_back(chain(scan).image);
+    const auto all = [&](std::size_t first) {
+      Reconstructor reconstructor(chain.settings, {chain.device, 1});
+      std::vector<Image> images(scans.size());
+      for (std::size_t i = 0; i < 2 * scans.size(); ++i) {
+        const std::size_t scan = (first + i) % scans.size();
+        images[scan] = reconstructor(scans[scan]).image;
+      }
+      return images;
+    };
+    std::vector<std::future<std::vector<Image>>> threads;
+    for (std::size_t thread = 0; thread < 8; ++thread)
+      threads.push_back(std::async(std::launch::async, all, thread));
+    for (auto& thread : threads) {
+      const auto images = thread.get();
+      for (std::size_t i = 0; i < images.size(); ++i)
+        EXPECT_TRUE(tests::identical(images[i].values, alone[i].values)) << i;
+    }
+  }
+}
+
 class GpuProgram : public tests::ProgramTest {
  protected:
   void SetUp() override {
