@@ -78,6 +78,12 @@ TEST(Certificate, covers_a_cartesian_scan_with_repeated_positions) {
   EXPECT_GE(c.adjoint_error, 0);
 }
 
+TEST(Certificate, covers_long_rows_and_any_number_of_coils) {
+  const Certificate c = certificate_of(scan_of({300, 7, 1}, 5), {LeastSquares{.transform = {TransformKind::gridded}}});
+  EXPECT_TRUE(c.passed);
+  EXPECT_LE(c.error(), c.requested);
+}
+
 TEST(Certificate, covers_off_resonance) {
   Scan scan = scan_of({24, 24, 1}, 2);
   scan.field_map = Array<float>(scan.geometry.image_shape());
