@@ -79,7 +79,12 @@ TEST(Certificate, covers_a_cartesian_scan_with_repeated_positions) {
 }
 
 TEST(Certificate, covers_long_rows_and_any_number_of_coils) {
-  const Certificate c = certificate_of(scan_of({300, 7, 1}, 5), {LeastSquares{.transform = {TransformKind::gridded}}});
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {300, 7, 1};
+  settings.trajectory.readout_count = 24;
+  settings.trajectory.readout_length = 150;
+  settings.coil_count = 5;
+  const Certificate c = certificate_of(data::simulate(settings).scan);
   EXPECT_TRUE(c.passed);
   EXPECT_LE(c.error(), c.requested);
 }
