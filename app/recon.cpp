@@ -154,7 +154,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     Execution own = execution;
     own.threads = threads;
     return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
-                                         first && !no_gridded_image, of_gpus);
+                                         first && !no_gridded_image, !quiet, of_gpus);
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
   if (first) finish(checksum, results);

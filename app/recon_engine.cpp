@@ -34,18 +34,25 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
                          std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
-                         std::shared_ptr<const DeviceTeam> team)
+                         bool tells_sizes, std::shared_ptr<const DeviceTeam> team)
     : settings_(settings),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
       gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()),
+      tells_sizes_(tells_sizes),
       team_(std::move(team)) {
   if (gridded_image) companion_settings_ = companion_settings(settings);
   if (companion_settings_)
     services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
   execution_.device = device.device;
+  read_rates();
   make_reconstructors();
+}
+
+void ReconEngine::read_rates() {
+  rates_ = known_rates(execution_.device, gpu_name_);
+  host_rates_ = known_rates(Device::cpu());
 }
 
 void ReconEngine::make_reconstructors() {
@@ -107,6 +114,7 @@ auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& o
     fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
     on_fallback(error.what());
     execution_.device = Device::cpu();
+    read_rates();
     make_reconstructors();
   }
   return work();
@@ -117,7 +125,8 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   ReconResult result;
   // What only the scan decides, while the GPU works; the CPU does it after its own work.
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
-  auto sizes = beside([&scan] { return sizes_of(scan); });
+  const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
+  auto sizes = beside([&scan, needs_sizes] { return needs_sizes ? sizes_of(scan) : ScanSizes{}; });
   result.reconstruction = with_fallback(on_fallback, [&] { return reconstruct(scan, progress); });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -127,8 +136,10 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   if (report.verdict) suspect(scan, true, report);
   auto& prepared = result.reconstruction.prepared;
   const Scan& used = prepared ? *prepared : scan;
-  result.sizes = on_larger_matrix(sizes.get(), used.geometry.matrix_size);
-  report.predicted_stages = predicted_stages(*result.sizes);
+  if (needs_sizes) {
+    result.sizes = on_larger_matrix(sizes.get(), used.geometry.matrix_size);
+    report.predicted_stages = predicted_stages(*result.sizes);
+  }
   if (companion_settings_)
     result.gridded = result.reconstruction.gridded ? std::move(*result.reconstruction.gridded)
                                                    : companion_image(used, progress, report);
@@ -169,7 +180,7 @@ std::vector<ReconResult> ReconEngine::series_results(
                             [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
   inspected.get();
   std::vector<ReconResult> results(made.size());
-  if (volumes.front().is_first)
+  if (volumes.front().is_first && tells_sizes_)
     results.front().sizes =
         on_larger_matrix(sizes_of(series.reference()), common_scan(*preparation).geometry.matrix_size);
   for (std::size_t v = 0; v < made.size(); ++v) {
@@ -237,12 +248,10 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   return std::move(gridded.image);
 }
 
-/// Where `fhd plan` has measured this machine; empty elsewhere: measuring takes longer than a small scan.
 std::vector<Stage> ReconEngine::predicted_stages(const ScanSizes& sizes) const {
-  const auto rates = known_rates(execution_.device, gpu_name_), host = known_rates(Device::cpu());
-  if (!rates || !host || team_) return {};  // nothing is known of a team
+  if (!rates_ || !host_rates_ || team_) return {};  // nothing is known of a team
   try {
-    return predict(sizes, estimate_settings(), *rates, *host).stages;
+    return predict(sizes, estimate_settings(), *rates_, *host_rates_).stages;
   } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
     return {};
   }
@@ -258,7 +267,7 @@ std::string ReconEngine::cost_text_of(ScanSizes sizes, std::int64_t readout_leng
   sizes.readout_length = readout_length;
   EstimateSettings how = estimate_settings();
   how.images = images;
-  return cost_text(sizes, how, known_rates(execution_.device, gpu_name_), known_rates(Device::cpu()));
+  return cost_text(sizes, how, rates_, host_rates_);
 }
 namespace {
 

@@ -25,19 +25,21 @@ namespace fhd::app {
 struct ReconResult {
   Reconstruction reconstruction;
   std::optional<Image> gridded;  ///< the conventional image of the same scan
-  std::optional<ScanSizes>
-      sizes;  ///< on the matrix on which it was reconstructed; of a series, of its first volume
+  /// On the matrix on which it was reconstructed; of a series, of its first volume. Where it is asked, or the
+  /// stages can be predicted.
+  std::optional<ScanSizes> sizes;
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
 /// gives way to the CPU, for good.
 class ReconEngine {
  public:
-  /// `gridded_image`: whether the gridded image is made too, where the method is not gridded itself. The device
+  /// `gridded_image`: whether the gridded image is made too, where the method is not gridded itself. `tells_sizes`:
+  /// whether ReconResult::sizes is asked. The device
   /// of `execution` is the one that was chosen. `team`: several devices, `device` the first of them, that share
   /// every scan that such a group can reconstruct, and the threads; null: there is one.
   ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
-              std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
+              std::shared_ptr<TrajectoryCache> cache, bool gridded_image, bool tells_sizes,
               std::shared_ptr<const DeviceTeam> team = nullptr);
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
@@ -72,13 +74,16 @@ class ReconEngine {
   /// How one image is made, as far as it costs something.
   EstimateSettings estimate_settings() const;
   std::vector<Stage> predicted_stages(const ScanSizes& sizes) const;
+  /// Those that `fhd plan` has measured on this machine; empty elsewhere: measuring takes longer than a small scan.
+  void read_rates();
 
   Settings settings_;
   std::optional<Settings> companion_settings_;
   Execution execution_;
   Services services_;
   std::string gpu_name_, fallback_;  ///< why the GPU was given up
-  bool may_fall_back_;
+  bool may_fall_back_, tells_sizes_;
+  std::optional<MachineRates> rates_, host_rates_;
   std::optional<Reconstructor> reconstructor_, companion_;
   std::shared_ptr<const DeviceTeam> team_;
   std::vector<Reconstructor> of_rank_;  ///< of the team

@@ -33,7 +33,7 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
     : settings(std::move(of)),
       device(without_fallback(on)),
       engine(settings->settings, {}, device, settings->options.recon.trajectory_cache(),
-             !settings->options.no_gridded_image) {}
+             !settings->options.no_gridded_image, false) {}
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)

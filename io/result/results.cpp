@@ -200,8 +200,11 @@ void check_writable(const std::string& prefix, const std::vector<std::string>& i
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
-  for (const auto& path : files_of_results(prefix, with_phase)) {
-    require_writable_folder(path);
+  const auto paths = files_of_results(prefix, with_phase);
+  // One folder has them all, if it has the longest name.
+  require_writable_folder(*std::max_element(
+      paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); }));
+  for (const auto& path : paths) {
     std::error_code status;
     for (const auto& input : inputs)
       if (fs::equivalent(path, input, status))

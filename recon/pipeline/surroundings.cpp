@@ -169,17 +169,19 @@ bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, cons
   const double *along = trajectory.k.data() + axis * samples, *across = trajectory.k.data() + other * samples,
                *off_plane = trajectory.k.data() + third * samples;
   std::array<std::vector<double>, 5> places;
-  const auto reach_of_line = [&](int line) { return radius[axis] * std::sqrt(1 - line * line / 9.0); };
+  std::array<double, 5> reach;
+  for (int line = -2; line <= 2; ++line)
+    reach[static_cast<std::size_t>(line + 2)] = radius[axis] * std::sqrt(1 - line * line / 9.0);
   for (std::int64_t m = 0; m < samples; ++m) {
     if (matrix_size[third] != 1 && std::abs(off_plane[m]) > nearby) continue;
     for (int line = -2; line <= 2; ++line)
-      if (std::abs(along[m]) < reach_of_line(line) &&
+      if (std::abs(along[m]) < reach[static_cast<std::size_t>(line + 2)] &&
           (matrix_size[other] == 1 || std::abs(across[m] - line * radius[other] / 3) <= nearby))
         places[static_cast<std::size_t>(line + 2)].push_back(along[m]);
   }
   for (int line = -2; line <= 2; ++line)
     if ((line == 0 || radius[other] != 0) &&
-        !are_dense(std::move(places[static_cast<std::size_t>(line + 2)]), reach_of_line(line)))
+        !are_dense(std::move(places[static_cast<std::size_t>(line + 2)]), reach[static_cast<std::size_t>(line + 2)]))
       return false;
   return true;
 }

@@ -121,29 +121,51 @@ struct SpikeCandidate {
   bool stands_out = true;  ///< also of its neighbours in other readouts
 };
 
+constexpr double spike_factor = 100;  // of energies
+
+/// Of the samples of one coil: whether one that is far above both neighbours is so above the median of its band, too.
+/// Decides most coils without a median: so is the highest, if more than half of its band are that far below it.
+bool may_have_spikes(const std::vector<double>& energy, const std::vector<int>& band, int bands) {
+  std::vector<double> highest(bands);
+  for (std::size_t m = 1; m + 1 < energy.size(); ++m)
+    if (energy[m] > spike_factor * energy[m - 1] && energy[m] > spike_factor * energy[m + 1])
+      highest[band[m]] = std::max(highest[band[m]], energy[m]);
+  std::vector<std::size_t> below(bands), all(bands);
+  for (std::size_t m = 0; m < energy.size(); ++m) {
+    all[band[m]] += energy[m] > 0;
+    below[band[m]] += energy[m] > 0 && spike_factor * energy[m] < highest[band[m]];
+  }
+  for (int i = 0; i < bands; ++i)
+    if (below[i] > all[i] / 2) return true;
+  return false;
+}
+
 /// Samples far above the median of their distance from the centre, and above both neighbours in their readout.
 /// Zeros were not measured: they are neither usual nor neighbours.
 std::vector<SpikeCandidate> spike_candidates(const Scan& scan) {
   constexpr int bands = 32;
-  constexpr double factor = 100;  // of energies
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
   std::vector<int> band(static_cast<std::size_t>(samples));
   for (std::int64_t m = 0; m < samples; ++m)
     band[static_cast<std::size_t>(m)] =
         std::min(bands - 1, static_cast<int>(normalised_radius(scan, m) * bands / 1.8));
   std::vector<SpikeCandidate> found;
+  std::vector<double> energy(static_cast<std::size_t>(samples));
   for (std::int64_t coil = 0; coil < coils; ++coil) {
     const auto* values = scan.kspace.values.data() + coil * samples;
-    const auto energy = [&](std::int64_t m) { return norm(Complex<double>(values[m])); };
-    std::vector<std::vector<double>> of_band(bands);
     for (std::int64_t m = 0; m < samples; ++m)
-      if (energy(m) > 0) of_band[band[static_cast<std::size_t>(m)]].push_back(energy(m));
+      energy[static_cast<std::size_t>(m)] = norm(Complex<double>(values[m]));
+    if (!may_have_spikes(energy, band, bands)) continue;
+    std::vector<std::vector<double>> of_band(bands);
+    for (std::size_t m = 0; m < energy.size(); ++m)
+      if (energy[m] > 0) of_band[band[m]].push_back(energy[m]);
     std::vector<double> usual;
     for (auto& one : of_band) usual.push_back(median(std::move(one)));
     for (std::int64_t m = 1; m + 1 < samples; ++m) {
-      const double e = energy(m), before = energy(m - 1), after = energy(m + 1);
-      if (before == 0 || after == 0 || e <= factor * usual[band[static_cast<std::size_t>(m)]] ||
-          e <= factor * before || e <= factor * after || normalised_radius(scan, m) < 0.1)
+      const auto at = static_cast<std::size_t>(m);
+      const double e = energy[at], before = energy[at - 1], after = energy[at + 1];
+      if (before == 0 || after == 0 || e <= spike_factor * usual[band[at]] || e <= spike_factor * before ||
+          e <= spike_factor * after || normalised_radius(scan, m) < 0.1)
         continue;
       if (distance(scan, m, m - 1) > 2 || distance(scan, m, m + 1) > 2) continue;  // not one smooth readout
       found.push_back({coil, m, e});

@@ -9,9 +9,11 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
   const std::int64_t count = trajectory.sample_count();
   const double* k = trajectory.k.data();
   std::vector<double> steps(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)));
-  for (std::int64_t m = 0; m + 1 < count; ++m)
-    steps[static_cast<std::size_t>(m)] =
-        std::hypot(k[m + 1] - k[m], k[count + m + 1] - k[count + m], k[2 * count + m + 1] - k[2 * count + m]);
+  for (std::int64_t m = 0; m + 1 < count; ++m) {
+    const double x = k[m + 1] - k[m], y = k[count + m + 1] - k[count + m],
+                 z = k[2 * count + m + 1] - k[2 * count + m];
+    steps[static_cast<std::size_t>(m)] = std::sqrt(x * x + y * y + z * z);
+  }
   std::vector<std::int64_t> starts{0};
   if (!steps.empty()) {
     std::vector<double> sorted(steps);

@@ -85,9 +85,11 @@ void SampleGroups::lay_out(const Formed& formed) {
   const auto first_sample = [&](std::size_t group) {
     return order_[static_cast<std::size_t>(places[starts[group]].begin)];
   };
-  std::sort(groups.begin(), groups.end(), [&](std::size_t a, std::size_t b) {
+  const auto is_before = [&](std::size_t a, std::size_t b) {
     return size(a) != size(b) ? size(a) > size(b) : first_sample(a) < first_sample(b);
-  });
+  };
+  if (!std::is_sorted(groups.begin(), groups.end(), is_before))  // as they are where nothing is shared
+    std::sort(groups.begin(), groups.end(), is_before);
   std::size_t all_slots = 0;
   for (std::size_t begin = 0; begin < groups.size(); begin += block_size) all_slots += size(groups[begin]);
   places_.reserve(all_slots * block_size);

@@ -36,48 +36,49 @@ KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversa
                 std::to_string(accuracy), "use settings.transform = direct");
   const double ratio = width / oversampling * (oversampling - 0.5);
   beta = pi * std::sqrt(ratio * ratio - 0.8);
+  i0_of_beta = bessel_i0(beta);
+  set_coefficients();
+}
 
-  // Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire
-  // but for its ends, where its slope is bounded.
+/// Interpolation at Chebyshev nodes of [-1, 1], then the coefficients of powers of z. The kernel is entire but for
+/// its ends, where its slope is bounded.
+void KaiserBessel::set_coefficients() {
+  constexpr int most = largest_width + extra_degree + 1;
+  using Row = std::array<double, most>;
   const int degree = width + extra_degree;
+  // [j]: T_j at the nodes, and the coefficients of its powers: T_{j+1} = 2 z T_j - T_{j-1}
+  std::array<Row, most> at_node{}, power_of{};
+  power_of[0][0] = power_of[1][1] = 1;
+  for (int j = 0; j <= degree; ++j)
+    for (int i = 0; i <= degree; ++i) {
+      at_node[j][i] = std::cos(j * (pi * (i + 0.5) / (degree + 1)));
+      if (j >= 2) power_of[j][i] = (i > 0 ? 2 * power_of[j - 1][i - 1] : 0) - power_of[j - 2][i];
+    }
   coefficients.assign(degree + 1, {});
   for (int i = 0; i < width; ++i) {
-    std::vector<double> chebyshev(degree + 1);
+    Row of_node{};
+    for (int node = 0; node <= degree; ++node)
+      of_node[node] = value(-width / 2.0 + i + (at_node[1][node] + 1) / 2);
     for (int j = 0; j <= degree; ++j) {
       double sum = 0;
-      for (int node = 0; node <= degree; ++node) {
-        const double angle = pi * (node + 0.5) / (degree + 1);
-        sum += value(-width / 2.0 + i + (std::cos(angle) + 1) / 2) * std::cos(j * angle);
-      }
-      chebyshev[j] = (j == 0 ? 1.0 : 2.0) / (degree + 1) * sum;
-    }
-    // T_{j+1} = 2 z T_j - T_{j-1}
-    std::vector<double> previous(degree + 1), current(degree + 1);
-    previous[0] = 1;
-    current[1] = 1;
-    for (int power = 0; power <= degree; ++power) coefficients[power][i] = chebyshev[0] * previous[power];
-    for (int j = 1; j <= degree; ++j) {
-      for (int power = 0; power <= degree; ++power) coefficients[power][i] += chebyshev[j] * current[power];
-      std::vector<double> next(degree + 1);
-      for (int power = 0; power <= degree; ++power)
-        next[power] = (power > 0 ? 2 * current[power - 1] : 0) - previous[power];
-      previous = current;
-      current = next;
+      for (int node = 0; node <= degree; ++node) sum += of_node[node] * at_node[j][node];
+      const double chebyshev = (j == 0 ? 1.0 : 2.0) / (degree + 1) * sum;
+      for (int power = 0; power <= j; ++power) coefficients[power][i] += chebyshev * power_of[j][power];
     }
   }
 }
 
 double KaiserBessel::value(double u) const {
   const double t = 2 * u / width;
-  return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / bessel_i0(beta) : 0)
-                    : bessel_i0(beta * std::sqrt(1 - t * t)) / bessel_i0(beta);
+  return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / i0_of_beta : 0)
+                    : bessel_i0(beta * std::sqrt(1 - t * t)) / i0_of_beta;
 }
 
 double KaiserBessel::transform(double xi) const {
   const double a = pi * width * xi;
   const double square = beta * beta - a * a, s = std::sqrt(std::abs(square));
   const double ratio = s < 1e-8 ? 1 : (square > 0 ? std::sinh(s) / s : std::sin(s) / s);
-  return width / bessel_i0(beta) * ratio;
+  return width / i0_of_beta * ratio;
 }
 
 std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_size) const {
@@ -108,16 +109,24 @@ Gridding gridding_on_cpu(const std::array<int, 3>& matrix_size, double accuracy)
 /// By how much 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
 /// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
 double amplification_of(const Gridding& gridding) {
-  double amplification = 1;
+  double amplification = 1, of_axis = 1;
   for (int axis = 0; axis < 3; ++axis) {
     const int n = gridding.matrix_size[axis];
     if (n == 1) continue;
-    const auto g = static_cast<double>(gridding.grid[axis]);
-    double grid_power = 0, image_power = 0;
-    for (int i = 0; i < gridding.grid[axis]; ++i)
-      grid_power += std::pow(gridding.kernel.transform((i - std::floor(g / 2)) / g), 2) / g;
-    for (int i = 0; i < n; ++i) image_power += std::pow(gridding.kernel.transform((i - n / 2) / g), -2) / n;
-    amplification *= std::sqrt(grid_power * image_power);
+    if (axis == 0 || n != gridding.matrix_size[axis - 1]) {
+      const auto g = static_cast<double>(gridding.grid[axis]);
+      double grid_power = 0, image_power = 0;
+      for (int i = 0; i < gridding.grid[axis]; ++i) {
+        const double value = gridding.kernel.transform((i - std::floor(g / 2)) / g);
+        grid_power += value * value / g;
+      }
+      for (int i = 0; i < n; ++i) {
+        const double value = gridding.kernel.transform((i - n / 2) / g);
+        image_power += 1 / (value * value * n);
+      }
+      of_axis = std::sqrt(grid_power * image_power);
+    }
+    amplification *= of_axis;
   }
   return amplification;
 }
@@ -156,12 +165,12 @@ Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
     auto kernel = kernel_of_width(width, bound, accuracy);
     if (!kernel) continue;
     Gridding gridding(n, std::move(*kernel));
-    if (amplification_of(gridding) > largest_amplification) continue;
     const double planes = n[2] > 1 ? width : 1;
     const double ns =
         static_cast<double>(sizes.samples.all) * width * width * (8 * planes + 24) * multiply_add_ns +
         static_cast<double>(gridding.grid_points()) * point_ns * (single ? 1 : 2);
-    if (ns < best) best = ns, chosen = std::move(gridding);
+    if (ns < best && amplification_of(gridding) <= largest_amplification)
+      best = ns, chosen = std::move(gridding);
   }
   if (!chosen)
     throw Error("accuracy of the gridded transform", "one within reach of this precision",

@@ -36,9 +36,13 @@ struct KaiserBessel {
 
   int width = 0;
   double oversampling = 0, beta = 0;
+  double i0_of_beta = 0;  ///< I0(beta)
   /// phi(-W/2 + i + (z + 1) / 2) = sum over j of coefficients[j][i] z^j for z in [-1, 1) and each point i <
   /// W.
   std::vector<std::array<double, largest_width>> coefficients;
+
+ private:
+  void set_coefficients();
 };
 
 /// Modified Bessel function of the first kind, order 0, by its power series (relative error below 1e-15).

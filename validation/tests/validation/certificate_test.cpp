@@ -78,6 +78,17 @@ TEST(Certificate, covers_a_cartesian_scan_with_repeated_positions) {
   EXPECT_GE(c.adjoint_error, 0);
 }
 
+TEST(Certificate, covers_long_rows_and_any_number_of_coils) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = {300, 7, 1};
+  settings.trajectory.readout_count = 24;
+  settings.trajectory.readout_length = 150;
+  settings.coil_count = 5;
+  const Certificate c = certificate_of(data::simulate(settings).scan);
+  EXPECT_TRUE(c.passed);
+  EXPECT_LE(c.error(), c.requested);
+}
+
 TEST(Certificate, covers_off_resonance) {
   Scan scan = scan_of({24, 24, 1}, 2);
   scan.field_map = Array<float>(scan.geometry.image_shape());
