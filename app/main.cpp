@@ -1,5 +1,6 @@
 // fhd: parse, call, print. The only place that prints or exits.
 #include <fcntl.h>
+#include <malloc.h>
 #include <omp.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -33,9 +34,12 @@ namespace {
 /// moment, milliseconds, is the time of a processor that another process could use, and that the thread waited for
 /// may need. It reads its settings in a constructor, before main: so this is one with an earlier turn, and libgomp
 /// is linked in (CMakeLists.txt). OpenBLAS, opened later, is told the same: 2^14 cycles of the processor.
-[[gnu::constructor(101)]] void set_waiting() {
+[[gnu::constructor(101)]] void set_waiting_and_memory() {
   if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
   setenv("OPENBLAS_THREAD_TIMEOUT", "14", 0);
+  // Small pieces of memory are joined when they are freed. glibc would put it off until a large one is freed,
+  // and do it for all of them: a twentieth of the time of a small scan.
+  mallopt(M_MXFAST, 0);
 }
 
 struct Command {

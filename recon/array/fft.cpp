@@ -2,7 +2,9 @@
 
 #include <fftw3.h>
 
+#include <map>
 #include <mutex>
+#include <tuple>
 
 namespace fhd {
 namespace {
@@ -28,18 +30,29 @@ struct Fftw<double> {
 };
 
 template <class T>
-std::shared_ptr<void> make_plan(int n, int columns, Complex<T>* data, int sign) {
-  auto* at = reinterpret_cast<typename Fftw<T>::Element*>(data);
-  const std::lock_guard lock(planner);
+std::shared_ptr<void> make_plan(int n, int columns, int sign) {
+  Array<Complex<T>> buffer(Shape{n, columns});
+  auto* at = reinterpret_cast<typename Fftw<T>::Element*>(buffer.data());
   const auto plan = Fftw<T>::plan_many(1, &n, columns, at, nullptr, columns, 1, at, nullptr, columns, 1, sign,
                                        FFTW_ESTIMATE);
   if (plan == nullptr)
     throw Error("FFT", "a plan for " + std::to_string(columns) + " transforms of length " + std::to_string(n),
                 "none from FFTW");
-  return {plan, [](void* made) {
-            const std::lock_guard destroying(planner);
-            Fftw<T>::destroy(static_cast<typename Fftw<T>::Plan>(made));
-          }};
+  return {plan, [](void* made) { Fftw<T>::destroy(static_cast<typename Fftw<T>::Plan>(made)); }};
+}
+
+/// Planning takes longer than many short transforms do: plans are kept, up to `most` of each precision beside
+/// those in use.
+template <class T>
+std::shared_ptr<void> plan_of(int n, int columns, int sign) {
+  constexpr std::size_t most = 256;
+  static std::map<std::tuple<int, int, int>, std::shared_ptr<void>> plans;
+  const std::lock_guard lock(planner);
+  if (plans.size() >= most)
+    std::erase_if(plans, [](const auto& kept) { return kept.second.use_count() == 1; });
+  auto& plan = plans[{n, columns, sign}];
+  if (!plan) plan = make_plan<T>(n, columns, sign);
+  return plan;
 }
 
 template <class T>
@@ -61,9 +74,8 @@ int good_fft_size(int n) {
 
 template <class T>
 Fft1d<T>::Fft1d(int n, int columns) : n_(n) {
-  Array<Complex<T>> buffer(Shape{n, columns});
-  forward_ = make_plan(n, columns, buffer.data(), FFTW_FORWARD);
-  backward_ = make_plan(n, columns, buffer.data(), FFTW_BACKWARD);
+  forward_ = plan_of<T>(n, columns, FFTW_FORWARD);
+  backward_ = plan_of<T>(n, columns, FFTW_BACKWARD);
 }
 
 template <class T>

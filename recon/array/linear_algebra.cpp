@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 namespace fhd {
@@ -33,6 +34,13 @@ struct OpenBlas {
                      const double* least, const double* most, const int* first, const int* last, int* found,
                      double* w, double* z, const int* ldz, const int* columns, int* support, int* accurately,
                      double* work, const int* lwork, int* iwork, const int* liwork, int* info);
+  using Stein = void(const int* n, const double* diagonal, const double* beside, const int* m,
+                     const double* w, const int* block, const int* split, double* z, const int* ldz,
+                     double* work, int* iwork, int* failed, int* info);
+  using Geqrf = void(const int* m, const int* n, Complex<float>* a, const int* lda, Complex<float>* factors,
+                     Complex<float>* work, const int* lwork, int* info);
+  using Ungqr = void(const int* m, const int* n, const int* k, Complex<float>* a, const int* lda,
+                     const Complex<float>* factors, Complex<float>* work, const int* lwork, int* info);
   using Unmtr = void(const char* side, const char* triangle, const char* transposed, const int* m,
                      const int* n, const Complex<float>* a, const int* lda, const Complex<float>* factors,
                      Complex<float>* c, const int* ldc, Complex<float>* work, const int* lwork, int* info);
@@ -50,6 +58,9 @@ struct OpenBlas {
   Hetrd* chetrd = function<Hetrd*>("chetrd_");
   Sterf* dsterf = function<Sterf*>("dsterf_");
   Stemr* dstemr = function<Stemr*>("dstemr_");
+  Stein* dstein = function<Stein*>("dstein_");
+  Geqrf* cgeqrf = function<Geqrf*>("cgeqrf_");
+  Ungqr* cungqr = function<Ungqr*>("cungqr_");
   Unmtr* cunmtr = function<Unmtr*>("cunmtr_");
 
  private:
@@ -118,9 +129,28 @@ void require_success(int info, const char* routine) {
                 "LAPACK " + std::string(routine) + " stopped with " + std::to_string(info));
 }
 
-/// Of a real symmetric tridiagonal matrix: the vectors of the `count` largest eigenvalues, ascending columns [n].
-std::vector<double> tridiagonal_eigenvectors(std::vector<double> diagonal, std::vector<double> beside,
-                                             int count) {
+/// Of a real symmetric tridiagonal matrix with these eigenvalues (ascending): the vectors of the `count`
+/// largest by inverse iteration, ascending columns [n]. None where the matrix falls apart, or an iteration does
+/// not converge.
+std::vector<double> inverse_iteration(const std::vector<double>& diagonal, const std::vector<double>& beside,
+                                      const std::vector<double>& values, int count) {
+  const int n = static_cast<int>(diagonal.size()), whole = 1;
+  const double size = std::max(std::abs(values.front()), std::abs(values.back()));
+  for (int i = 0; i + 1 < n; ++i)
+    if (!(std::abs(beside[static_cast<std::size_t>(i)]) > std::numeric_limits<double>::epsilon() * size))
+      return {};
+  std::vector<double> vectors(diagonal.size() * static_cast<std::size_t>(count)), work(5 * diagonal.size());
+  std::vector<int> block(static_cast<std::size_t>(count), whole), integers(diagonal.size()),
+      failed(static_cast<std::size_t>(count));
+  int info = 0;
+  openblas().dstein(&n, diagonal.data(), beside.data(), &count, values.data() + (n - count), block.data(), &n,
+                    vectors.data(), &n, work.data(), integers.data(), failed.data(), &info);
+  if (info != 0) vectors.clear();
+  return vectors;
+}
+
+/// The same by multiple relatively robust representations: slower, and of every matrix.
+std::vector<double> robust_eigenvectors(std::vector<double> diagonal, std::vector<double> beside, int count) {
   const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n,
             integer_size = 10 * n;
   std::vector<double> values(diagonal.size()), work(static_cast<std::size_t>(work_size)),
@@ -238,8 +268,8 @@ Array<Complex<double>> sum_of_outer_products(const Array<Complex<float>>& a) {
   return sum;
 }
 
-/// A matrix [n][n] with rows of zeros behind it. OpenBLAS (0.3.21, cgemv for Haswell, in chetrd) reads a column beyond the
-/// last one: at the end of the memory of a thread that is a segmentation fault.
+/// A matrix [n][n] with rows of zeros behind it. OpenBLAS (0.3.21, cgemv for Haswell, in chetrd) reads a column
+/// beyond the last one: at the end of the memory of a thread that is a segmentation fault.
 template <class T>
 Array<Complex<T>> with_room(const Array<Complex<T>>& matrix) {
   constexpr std::int64_t rows_behind = 8;
@@ -308,7 +338,8 @@ HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
   const int count = static_cast<int>(std::clamp<std::int64_t>(count_of(eigen.values), 0, n));
   eigen.vectors = Array<Complex<float>>(Shape{count, n});
   if (count == 0) return eigen;
-  const auto of_tridiagonal = tridiagonal_eigenvectors(d, e, count);
+  auto of_tridiagonal = inverse_iteration(d, e, values, count);
+  if (of_tridiagonal.empty()) of_tridiagonal = robust_eigenvectors(d, e, count);
   for (std::int64_t i = 0; i < eigen.vectors.size(); ++i)  // largest first
     eigen.vectors.data()[i] =
         static_cast<float>(of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)]);
@@ -317,6 +348,124 @@ HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
   require_success(info, "cunmtr");
   for (auto& v : eigen.vectors) v = conj(v);
   return eigen;
+}
+
+namespace {
+
+/// c = a b, or a b^H, of rows [m][k] and a matrix [k][n], [n][k].
+Array<Complex<float>> product(const Array<Complex<float>>& a, CBLAS_TRANSPOSE of_b,
+                              const Array<Complex<float>>& b) {
+  const int m = blas_size(a.extent(0)), k = blas_size(a.extent(1)),
+            n = blas_size(b.extent(of_b == CblasNoTrans ? 1 : 0));
+  Array<Complex<float>> c(Shape{m, n});
+  const Complex<float> one(1), zero(0);
+  openblas().cgemm(CblasRowMajor, CblasNoTrans, of_b, m, n, k, &one, a.data(), k, b.data(),
+                   static_cast<int>(b.extent(1)), &zero, c.data(), n);
+  return c;
+}
+
+/// An orthonormal basis of what the rows span, by Householder's QR.
+void orthonormalize_rows(Array<Complex<float>>& rows) {
+  const int n = blas_size(rows.extent(1)), count = blas_size(rows.extent(0)), work_size = 64 * n;
+  std::vector<Complex<float>> factors(static_cast<std::size_t>(count)),
+      work(static_cast<std::size_t>(work_size));
+  int info = 0;
+  // Row-major rows are column-major columns.
+  openblas().cgeqrf(&n, &count, rows.data(), &n, factors.data(), work.data(), &work_size, &info);
+  require_success(info, "cgeqrf");
+  openblas().cungqr(&n, &count, &count, rows.data(), &n, factors.data(), work.data(), &work_size, &info);
+  require_success(info, "cungqr");
+}
+
+/// `count` rows, each a sum of rows of the matrix with signs at random: of what it is large in, with room to
+/// spare.
+Array<Complex<float>> sketch(const Array<Complex<float>>& matrix, std::int64_t count) {
+  const std::int64_t n = matrix.extent(0);
+  Array<Complex<float>> rows(Shape{count, n});
+  std::mt19937 generator(1946);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float sign = generator() % 2 == 0 ? 1.0f : -1.0f;
+    Complex<float>* sum = rows.data() + i % count * n;
+    for (std::int64_t j = 0; j < n; ++j) sum[j] += sign * matrix.data()[i * n + j];
+  }
+  return rows;
+}
+
+/// |w_i - theta_i v_i| of the first `count` rows, the largest.
+double largest_residual(const Array<Complex<float>>& v, const Array<Complex<float>>& w,
+                        const Array<float>& theta, std::int64_t count) {
+  const std::int64_t n = v.extent(1);
+  double largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double square = 0;
+    for (std::int64_t j = 0; j < n; ++j) square += norm(w.data()[i * n + j] - theta[i] * v.data()[i * n + j]);
+    largest = std::max(largest, std::sqrt(square));
+  }
+  return largest;
+}
+
+/// Subspace iteration with Rayleigh-Ritz (Halko, Martinsson and Tropp, SIAM Rev. 53:217 (2011); Saad, Numerical
+/// methods for large eigenvalue problems, ch. 5), all in products of matrices. Nothing where it does not tell
+/// which eigenvalues are above the threshold: too many are, the middle one may decide, or they do not settle.
+/// Rows are v^H.
+std::optional<HermitianEigen<float>> by_iteration(const Array<Complex<float>>& matrix,
+                                                  const EigenvalueThreshold& threshold) {
+  constexpr int most_iterations = 6;
+  // Residuals over the largest eigenvalue: near the rounding of products in single precision, which grows with n.
+  constexpr double settled = 1e-6, rounding = 4e-6;
+  const std::int64_t n = matrix.extent(0), count = std::min(n / 5, std::max<std::int64_t>(256, n / 10));
+  double trace = 0, before = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < n; ++i) trace += matrix.data()[i * n + i].re;
+  auto basis = sketch(matrix, count);
+  for (int iteration = 0; iteration < most_iterations; ++iteration) {
+    orthonormalize_rows(basis);
+    auto next = product(basis, CblasNoTrans, matrix);
+    if (iteration > 0) {
+      auto ritz = hermitian_eigen(product(next, CblasConjTrans, basis));
+      double rest = trace;
+      for (const float value : ritz.values) rest -= value;
+      // Ritz values are below the eigenvalues, of which none is below 0.
+      const double least = threshold.share * ritz.values[0],
+                   most_in_middle = rest / static_cast<double>(threshold.middle - count + 1);
+      const std::int64_t rank =
+          std::find_if(ritz.values.begin(), ritz.values.end(), [&](float v) { return !(v > least); }) -
+          ritz.values.begin();
+      if (threshold.middle < count || threshold.times_middle * most_in_middle > least || rank >= count)
+        return std::nullopt;
+      Array<Complex<float>> mixing(Shape{rank + 1, count});
+      for (std::int64_t i = 0; i < mixing.size(); ++i) mixing.data()[i] = conj(ritz.vectors.data()[i]);
+      auto vectors = product(mixing, CblasNoTrans, basis);
+      const auto images = product(mixing, CblasNoTrans, next);
+      const double residual = largest_residual(vectors, images, ritz.values, rank + 1) / ritz.values[0];
+      if (residual <= settled || (residual <= rounding && 2 * residual > before)) {
+        HermitianEigen<float> result{std::move(ritz.values), Array<Complex<float>>(Shape{rank, n})};
+        for (std::int64_t i = 0; i < result.vectors.size(); ++i)
+          result.vectors.data()[i] = conj(vectors.data()[i]);
+        return result;
+      }
+      before = residual;
+    }
+    basis = std::move(next);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HermitianEigen<float> eigenvectors_above(Array<Complex<float>> matrix, const EigenvalueThreshold& threshold) {
+  constexpr std::int64_t worth_iterating = 512;
+  require_square(matrix);
+  require_finite(matrix);
+  const std::int64_t n = matrix.extent(0);
+  if (n >= worth_iterating) {
+    use_threads_for(std::pow(n, 3));
+    if (auto found = by_iteration(matrix, threshold)) return std::move(*found);
+  }
+  return leading_eigenvectors(std::move(matrix), [&](const Array<float>& values) {
+    const double least =
+        std::max(threshold.share * values[0], threshold.times_middle * values[threshold.middle]);
+    return std::find_if(values.begin(), values.end(), [&](float v) { return !(v > least); }) - values.begin();
+  });
 }
 
 std::optional<Array<Complex<double>>> inverse_cholesky_factor(Array<Complex<double>> matrix) {

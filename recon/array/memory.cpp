@@ -39,7 +39,7 @@ void zero_host(void* data, std::size_t bytes) {
 void* allocate_host(std::size_t bytes) {
   const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
   // Linux promises memory that it does not have and kills the process later; refuse at once instead.
-  const std::size_t physical =
+  static const std::size_t physical =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const bool possible = padded >= bytes && bytes <= physical;
   void* data = possible ? std::aligned_alloc(alignment, padded) : nullptr;

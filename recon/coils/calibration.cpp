@@ -124,88 +124,9 @@ void normalize(Array<Complex<float>>& kspace) {
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
 }
 
-/// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each
-/// thread has coils and an operator of its own; a GPU takes one coil after the other.
-Array<Complex<float>> solve_coil_by_coil(const MakeNormal& make_normal,
-                                         Array<Complex<float>> right_hand_side) {
-  constexpr double lambda = 1e-3, tolerance = 1e-3;
-  constexpr int iterations = 12, looks_of_gpu = 4;
-  const Device device = right_hand_side.device();
-  Array<Complex<float>> images(right_hand_side.shape(), device);
-  const std::int64_t coils = images.extent(0), voxels = images.size() / coils;
-  const auto regularized = [&] {
-    return RegularizedNormal<float>(make_normal(), {{identity_term<float>(), lambda}});
-  };
-  const auto solve = [&](const RegularizedNormal<float>& a, std::int64_t coil) {
-    const auto b = Array<Complex<float>>::view(right_hand_side.data() + coil * voxels, a.domain(), device);
-    auto image = Array<Complex<float>>::view(images.data() + coil * voxels, a.domain(), device);
-    conjugate_gradient(a, b, image, {iterations, tolerance, device.is_cuda() ? looks_of_gpu : 1});
-  };
-  if (device.is_cuda()) {
-    const auto a = regularized();
-    for (std::int64_t coil = 0; coil < coils; ++coil) solve(a, coil);
-    return images;
-  }
-#pragma omp parallel
-  {
-    const auto a = regularized();
-#pragma omp for schedule(static)
-    for (std::int64_t coil = 0; coil < coils; ++coil) solve(a, coil);
-  }
-  return images;
-}
-
-/// F^H D d_c of every coil, and q of F^H D F, which make_toeplitz_normal takes.
-struct WeightedSystem {
-  Array<Complex<float>> right_hand_side, point_spread;
-
-  WeightedSystem to(Device device) && {
-    if (device == right_hand_side.device()) return std::move(*this);
-    return {right_hand_side.to(device), point_spread.to(device)};
-  }
-};
-/// On `device`. The samples are weighted in place.
-WeightedSystem weighted_system(CentralSamples& central, const std::array<int, 3>& matrix_size,
-                               Device device) {
-  const std::int64_t coils = central.kspace.extent(0), samples = central.trajectory.sample_count();
-  const Array<double> density = density_compensation(central.trajectory, matrix_size, device);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t m = 0; m < samples; ++m)
-      central.kspace.data()[coil * samples + m] *= static_cast<float>(density.data()[m]);
-  // Where the object gives no signal, maps follow differences of the region by some ten times their size.
-  constexpr auto kernel = GriddingChoice::of_cpu;
-  const auto transform =
-      make_gridded_transform<float>(central.trajectory, matrix_size, calibration_accuracy, device, kernel);
-  WeightedSystem system{Array<Complex<float>>(transform->images_shape(coils), device), {}};
-  if (device.is_cuda()) central.kspace = central.kspace.to(device);
-  transform->adjoint(central.kspace, system.right_hand_side);
-  system.point_spread = point_spread_gridded<float>(central.trajectory, matrix_size, &density,
-                                                    calibration_accuracy, device, kernel);
-  return system;
-}
-
-}  // namespace
-
-CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
-                          const Array<Complex<float>>& kspace) {
-  const std::int64_t samples = trajectory.sample_count(), coils = kspace.empty() ? 0 : kspace.extent(0),
-                     count = static_cast<std::int64_t>(indices.size());
-  CentralSamples some{{Array<double>({3, count})}, {}};
-  if (coils > 0) some.kspace = Array<Complex<float>>({coils, count});
-#pragma omp parallel for schedule(static) if (count * (coils + 6) >= worth_threads_to_look)
-  for (std::int64_t row = 0; row < coils + 3; ++row)
-    if (row < 3)
-      for (std::int64_t i = 0; i < count; ++i)
-        some.trajectory.k.data()[row * count + i] = trajectory.k.data()[row * samples + indices[i]];
-    else
-      for (std::int64_t i = 0; i < count; ++i)
-        some.kspace.data()[(row - 3) * count + i] = kspace.data()[(row - 3) * samples + indices[i]];
-  return some;
-}
-
-CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                              std::array<int, 3> matrix_size) {
+/// Samples with |k| <= matrix_size / 2 on every axis, ascending.
+std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
+                                         const std::array<int, 3>& matrix_size) {
   const std::int64_t samples = trajectory.sample_count();
   constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
   const std::int64_t parts = (samples + part - 1) / part;
@@ -222,7 +143,40 @@ CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<
     }
   std::vector<std::int64_t> inside;
   for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
-  return samples_at(inside, trajectory, kspace);
+  return inside;
+}
+
+/// Columns of [row][column].
+template <class T>
+Array<T> columns_at(const std::vector<std::int64_t>& indices, const Array<T>& values) {
+  const std::int64_t rows = values.extent(0), columns = values.extent(1),
+                     count = static_cast<std::int64_t>(indices.size());
+  Array<T> some({rows, count});
+#pragma omp parallel for schedule(static) if (count * rows >= worth_threads_to_look)
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < count; ++i)
+      some.data()[row * count + i] = values.data()[row * columns + indices[i]];
+  return some;
+}
+
+/// Threads that work on this many values: waiting for each other costs more below.
+int threads_for(std::int64_t values) {
+  constexpr std::int64_t worth_threads = 1 << 20;
+  return values < worth_threads ? 1 : omp_get_max_threads();
+}
+
+}  // namespace
+
+CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
+                          const Array<Complex<float>>& kspace) {
+  CentralSamples some{{columns_at(indices, trajectory.k)}, {}};
+  if (!kspace.empty()) some.kspace = columns_at(indices, kspace);
+  return some;
+}
+
+CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
+                              std::array<int, 3> matrix_size) {
+  return samples_at(indices_inside(trajectory, matrix_size), trajectory, kspace);
 }
 
 void centred_fft(Array<Complex<float>>& coils, int sign) {
@@ -259,29 +213,114 @@ std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int
   return small;
 }
 
-CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius,
-                                     int least_width, Device device) {
-  CalibrationRegion region;
-  const auto [radius, largest, sampled] =
-      determined_radius(trajectory, matrix_size, largest_radius, least_radius, least_width);
-  region.radius = radius;
-  region.sampled = sampled;
-  const auto small = calibration_matrix(matrix_size, largest);
-  CentralSamples central = samples_inside(trajectory, kspace, small);
-  normalize(central.kspace);
+CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent,
+                                     Device device)
+    : extent_(extent), device_(device) {
+  const auto determined = determined_radius(trajectory, extent.matrix_size, extent.largest_radius,
+                                            extent.least_radius, extent.least_width);
+  radius_ = determined.radius;
+  sampled_ = determined.sampled;
+  small_ = calibration_matrix(extent.matrix_size, determined.largest);
+  looked_at_ = indices_inside(trajectory, calibration_matrix(extent.matrix_size, extent.largest_radius));
+  positions_ = {columns_at(looked_at_, trajectory.k)};
+  inside_ = indices_inside(trajectory, small_);
+  if (inside_.empty()) return;  // region() refuses
+  const Trajectory central{columns_at(inside_, trajectory.k)};
+  const ThreadLimit limit(threads_for(8 * central.sample_count()));  // as much work as that of some coils
+  density_ = density_compensation(central, small_, device);
+  // Where the object gives no signal, maps follow differences of the region by some ten times their size.
+  constexpr auto kernel = GriddingChoice::of_cpu;
+  transform_ = make_gridded_transform<float>(central, small_, calibration_accuracy, device, kernel);
+  point_spread_ =
+      point_spread_gridded<float>(central, small_, &density_, calibration_accuracy, device, kernel);
+  const Device solver = solving_device(small_, sampled_, device);
+  ones_ = Array<Complex<float>>({1, small_[2], small_[1], small_[0]});
+  std::fill(ones_.begin(), ones_.end(), Complex<float>(1));
+  if (solver != device) point_spread_ = point_spread_.to(solver);
+  if (solver.is_cuda()) ones_ = ones_.to(solver);
+}
 
-  constexpr std::int64_t worth_threads = 1 << 20;
-  const ThreadLimit limit(central.kspace.size() < worth_threads ? 1 : omp_get_max_threads());
-  auto system = weighted_system(central, small, device).to(solving_device(small, sampled, device));
-  Array<Complex<float>> ones({1, small[2], small[1], small[0]});
-  std::fill(ones.begin(), ones.end(), Complex<float>(1));
-  if (system.point_spread.device().is_cuda()) ones = ones.to(device);
-  const MakeNormal make_normal = [&] { return make_toeplitz_normal(system.point_spread, ones); };
-  region.kspace = sampled ? solve_coil_by_coil(make_normal, std::move(system.right_hand_side))
-                          : estimate_jointly(make_normal, system.right_hand_side);
+bool CalibrationSystem::is_of(const Trajectory& trajectory, const CalibrationExtent& extent,
+                              Device device) const {
+  if (extent != extent_ || device != device_) return false;
+  const auto looked_at =
+      indices_inside(trajectory, calibration_matrix(extent.matrix_size, extent.largest_radius));
+  if (looked_at != looked_at_) return false;
+  const auto k = columns_at(looked_at, trajectory.k);
+  return std::equal(k.begin(), k.end(), positions_.k.begin());
+}
+
+std::shared_ptr<const HermitianOperator<float>> CalibrationSystem::make_normal() const {
+  return make_toeplitz_normal(point_spread_, ones_);
+}
+
+/// (F^H D F + lambda) m_c = b_c for every coil, on the device of b. On the CPU, where the grids are small, each
+/// thread has coils and an operator of its own; a GPU takes one coil after the other.
+Array<Complex<float>> CalibrationSystem::solve_coil_by_coil(Array<Complex<float>> right_hand_side) {
+  constexpr double lambda = 1e-3;
+  const Device device = right_hand_side.device();
+  // A GPU waits for every look. Of so few iterations later residuals need no help to be orthogonal.
+  const ConjugateGradientSettings settings{.iterations = 12,
+                                           .tolerance = 1e-3,
+                                           .check_every = device.is_cuda() ? 4 : 1,
+                                           .kept_residuals = 0,
+                                           .from_zero = true};
+  Array<Complex<float>> images(right_hand_side.shape(), device);
+  const std::int64_t coils = images.extent(0), voxels = images.size() / coils;
+  const auto threads =
+      static_cast<std::size_t>(device.is_cuda() ? 1 : std::min<std::int64_t>(omp_get_max_threads(), coils));
+  while (normals_.size() < threads) {
+    const ThreadLimit one_thread(device.is_cuda() ? 0 : 1);  // operators stay on the thread that applies them
+    normals_.push_back(make_normal());
+  }
+  const auto solve = [&](std::size_t thread, std::int64_t coil) {
+    const RegularizedNormal<float> a(normals_[thread], {{identity_term<float>(), lambda}});
+    const auto b = Array<Complex<float>>::view(right_hand_side.data() + coil * voxels, a.domain(), device);
+    auto image = Array<Complex<float>>::view(images.data() + coil * voxels, a.domain(), device);
+    conjugate_gradient(a, b, image, settings);
+  };
+#pragma omp parallel for schedule(static) num_threads(static_cast <int>(threads)) if (threads > 1)
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    solve(static_cast<std::size_t>(omp_get_thread_num()), coil);
+  return images;
+}
+
+CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace) {
+  auto samples = columns_at(inside_, kspace);
+  normalize(samples);
+  const std::int64_t coils = samples.extent(0), count = samples.extent(1);
+  const ThreadLimit limit(threads_for(samples.size()));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    for (std::int64_t m = 0; m < count; ++m)
+      samples.data()[coil * count + m] *= static_cast<float>(density_.data()[m]);
+  if (device_.is_cuda()) samples = samples.to(device_);
+  Array<Complex<float>> right_hand_side(transform_->images_shape(coils), device_);
+  transform_->adjoint(samples, right_hand_side);
+  if (point_spread_.device() != device_) right_hand_side = right_hand_side.to(point_spread_.device());
+
+  CalibrationRegion region;
+  region.radius = radius_;
+  region.sampled = sampled_;
+  region.kspace = sampled_ ? solve_coil_by_coil(std::move(right_hand_side))
+                           : estimate_jointly([this] { return make_normal(); }, right_hand_side);
   if (region.kspace.device().is_cuda()) region.kspace = region.kspace.to(Device::cpu());
   centred_fft(region.kspace, -1);
+  return region;
+}
+
+CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
+                                     const CalibrationExtent& extent, Device device,
+                                     std::optional<CalibrationSystem>* kept) {
+  std::optional<CalibrationSystem> own;
+  auto& system = kept != nullptr ? *kept : own;
+  if (!system || !system->is_of(trajectory, extent, device)) {
+    system.reset();  // its memory
+    system.emplace(trajectory, extent, device);
+  }
+  auto region = system->region(kspace);
+  // What is large would take memory that plans count on, and its making is little beside the rest.
+  if (!is_small_region(region.matrix_size())) system.reset();
   return region;
 }
 

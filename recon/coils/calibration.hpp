@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
 #include "recon/coils/lattice.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/transform/transform.hpp"
 
 namespace fhd {
 
@@ -44,7 +46,17 @@ CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajec
 CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                               std::array<int, 3> matrix_size);
 
-/// Takes the samples inside a small matrix of voxels over the full FOV.
+using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
+
+/// How much of the centre of k-space: see CalibrationSystem.
+struct CalibrationExtent {
+  std::array<int, 3> matrix_size;
+  int largest_radius, least_radius, least_width;
+  bool operator==(const CalibrationExtent&) const = default;
+};
+
+/// What a calibration region takes from the trajectory alone. Of the samples inside a small matrix of voxels
+/// over the full FOV:
 ///
 /// Where these determine it - nine in ten of the integer positions inside the radius have a sample within
 /// half a cycle/FOV - every coil's image is the solution of
@@ -60,13 +72,40 @@ CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<
 /// Reference lines alone (`least_width` < `least_radius`) are fewer along some axes than along the readout: before
 /// joint estimation the radius along one or both phase axes shrinks down to `least_width`.
 ///
-/// `device` grids, and solves where the region is large; joint estimation runs on the CPU. The result lies in host
-/// memory.
-CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
-                                     std::array<int, 3> matrix_size, int largest_radius, int least_radius,
-                                     int least_width, Device device = Device::cpu());
+/// `device` grids, and solves where the region is large; joint estimation runs on the CPU.
+class CalibrationSystem {
+ public:
+  CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent, Device device);
 
-using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>()>;
+  /// Whether it is that of a scan: all that it is made from is equal, of the positions those near the centre.
+  bool is_of(const Trajectory& trajectory, const CalibrationExtent& extent, Device device) const;
+  /// Of k-space [coil][sample] of all samples, host memory; so is the result. One call at a time. Throws Error
+  /// where k-space near the centre is not finite, or zero.
+  CalibrationRegion region(const Array<Complex<float>>& kspace);
+
+ private:
+  Array<Complex<float>> solve_coil_by_coil(Array<Complex<float>> right_hand_side);
+  std::shared_ptr<const HermitianOperator<float>> make_normal() const;
+
+  CalibrationExtent extent_;
+  Device device_;
+  std::vector<std::int64_t> looked_at_;  ///< samples inside the largest small matrix
+  Trajectory positions_;                 ///< theirs
+  std::array<int, 3> radius_{}, small_{};
+  bool sampled_ = true;
+  std::vector<std::int64_t> inside_;  ///< samples inside the small matrix
+  Array<double> density_;
+  std::unique_ptr<FourierTransform<float>> transform_;
+  Array<Complex<float>> point_spread_, ones_;                             ///< where it is solved
+  std::vector<std::shared_ptr<const HermitianOperator<float>>> normals_;  ///< of each thread that solves
+};
+
+/// One region. `kept` is what scan after scan brings: its system is used where it is of this trajectory, else
+/// made, and left there where it is small.
+CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
+                                     const CalibrationExtent& extent, Device device = Device::cpu(),
+                                     std::optional<CalibrationSystem>* kept = nullptr);
+
 /// Image and sensitivities at once: coil images rho c_j [coil][z][y][x] that agree with the samples, by the
 /// iteratively regularised
 /// Gauss-Newton method:
@@ -95,12 +134,15 @@ bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> mat
 std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
 inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
 
-/// Where calibration_region solves what `device` gridded: on a GPU from so many voxels on that launching kernels
-/// is not all it does; the joint estimation never.
-inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
+/// So few voxels that launching kernels is all that a GPU would do, and that a system is kept for the next scan.
+inline bool is_small_region(const std::array<int, 3>& matrix_size) {
   constexpr double worth_launching = 1 << 13;
-  const bool is_large = double(matrix_size[0]) * matrix_size[1] * matrix_size[2] >= worth_launching;
-  return sampled && is_large ? device : Device::cpu();
+  return double(matrix_size[0]) * matrix_size[1] * matrix_size[2] < worth_launching;
+}
+/// Where calibration_region solves what `device` gridded: on a GPU where the region is not small; the joint
+/// estimation never.
+inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
+  return sampled && !is_small_region(matrix_size) ? device : Device::cpu();
 }
 
 /// The region's k-space times 1/2 + 1/2 cos(pi |k| / radius), 0 beyond the radius: images of it do not ring.

@@ -15,25 +15,44 @@
 HWY_BEFORE_NAMESPACE();
 namespace fhd::eigenvector_cpu::HWY_NAMESPACE {
 
-// Loops over `lanes` are plain: the compiler turns each into vectors of the instruction set at hand.
+namespace hn = hwy::HWY_NAMESPACE;
 
-/// g[pair][lane] of one block of voxels.
-HWY_ATTR void evaluate(const Row& row, std::int64_t first, float* g_re, float* g_im) {
-  const int pairs = row.coils * (row.coils + 1) / 2;
-  for (int pair = 0; pair < pairs; ++pair) {
-    float re[lanes] = {}, im[lanes] = {};
+/// g[pair][lane] of `count` pairs from `pair` on, of one block of voxels: sums stay in registers, and
+/// exponentials are read once for all of them.
+template <int count>
+HWY_ATTR void evaluate_pairs(const Row& row, std::int64_t first, int pair, float* g_re, float* g_im) {
+  const hn::CappedTag<float, lanes> d;
+  using V = hn::Vec<decltype(d)>;
+  const int width = static_cast<int>(hn::Lanes(d));
+  for (int l = 0; l < lanes; l += width) {
+    V re[count], im[count];
+    for (int p = 0; p < count; ++p) re[p] = im[p] = hn::Zero(d);
     for (int t = 0; t < row.terms; ++t) {
-      const float a = row.real[pair * row.terms + t], b = row.imag[pair * row.terms + t];
-      const float* c = row.cosine + t * row.padded_voxels + first;
-      const float* s = row.sine + t * row.padded_voxels + first;
-      for (int l = 0; l < lanes; ++l) {
-        re[l] += a * c[l] - b * s[l];
-        im[l] += a * s[l] + b * c[l];
+      const V c = hn::LoadU(d, row.cosine + t * row.padded_voxels + first + l),
+              s = hn::LoadU(d, row.sine + t * row.padded_voxels + first + l);
+      for (int p = 0; p < count; ++p) {
+        const V a = hn::Set(d, row.real[(pair + p) * row.terms + t]),
+                b = hn::Set(d, row.imag[(pair + p) * row.terms + t]);
+        re[p] = hn::NegMulAdd(b, s, hn::MulAdd(a, c, re[p]));
+        im[p] = hn::MulAdd(b, c, hn::MulAdd(a, s, im[p]));
       }
     }
-    for (int l = 0; l < lanes; ++l) g_re[pair * lanes + l] = re[l], g_im[pair * lanes + l] = im[l];
+    for (int p = 0; p < count; ++p) {
+      hn::StoreU(re[p], d, g_re + (pair + p) * lanes + l);
+      hn::StoreU(im[p], d, g_im + (pair + p) * lanes + l);
+    }
   }
 }
+
+HWY_ATTR void evaluate(const Row& row, std::int64_t first, float* g_re, float* g_im) {
+  constexpr int together = 4;
+  const int pairs = row.coils * (row.coils + 1) / 2;
+  int pair = 0;
+  for (; pair + together <= pairs; pair += together) evaluate_pairs<together>(row, first, pair, g_re, g_im);
+  for (; pair < pairs; ++pair) evaluate_pairs<1>(row, first, pair, g_re, g_im);
+}
+
+// From here on loops over `lanes` are plain: the compiler turns each into vectors of the instruction set at hand.
 
 /// t = G v.
 HWY_ATTR void multiply(int coils, const float* g_re, const float* g_im, const float* v_re, const float* v_im,

@@ -47,13 +47,10 @@ Array<Complex<float>> neighbourhoods_of(const CalibrationRegion& region, const P
 /// of the noise: columns of [(coil, offset)][rank].
 Array<Complex<float>> signal_subspace(const Array<Complex<float>>& neighbourhoods, double signal_threshold) {
   const std::int64_t n = neighbourhoods.extent(0);
-  const auto rank_of = [&](const Array<float>& values) {
-    const float middle = values[std::min(n, neighbourhoods.extent(1)) / 2];
-    const double least = std::max(signal_threshold * signal_threshold * values[0], 4.0 * middle);
-    return std::find_if(values.begin(), values.end(), [&](float v) { return !(v > least); }) - values.begin();
-  };
-  const auto eigen =
-      leading_eigenvectors(converted<Complex<float>>(sum_of_outer_products(neighbourhoods)), rank_of);
+  constexpr double above_noise = 4;  // which is what the middle eigenvalue is of
+  const auto eigen = eigenvectors_above(
+      converted<Complex<float>>(sum_of_outer_products(neighbourhoods)),
+      {signal_threshold * signal_threshold, above_noise, std::min(n, neighbourhoods.extent(1)) / 2});
   const std::int64_t rank = eigen.vectors.extent(0);
   Array<Complex<float>> signal({n, rank});
   for (std::int64_t i = 0; i < rank; ++i)

@@ -227,7 +227,8 @@ Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
     add_scaled(gradient, static_cast<float>(-alpha), x);
     step.fill_zero();
     conjugate_gradient(RegularizedNormal<float>(linearized, {{identity_term<float>(), alpha}}), gradient,
-                       step, {inner_iterations, inner_tolerance});
+                       step,
+                       {.iterations = inner_iterations, .tolerance = inner_tolerance, .from_zero = true});
     add_scaled(x, 1.0f, step);
   }
   linearized->linearize_at(x);

@@ -50,7 +50,7 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
 }  // namespace
 
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings, Device device,
-                          const ProgressCallback& progress) {
+                          const ProgressCallback& progress, std::optional<CalibrationSystem>* kept) {
   const bool of_reference = scan.calibration.has_value();
   const auto& kspace = of_reference ? scan.calibration->kspace.values : scan.kspace.values;
   const auto& trajectory = of_reference ? scan.calibration->trajectory : scan.trajectory;
@@ -63,9 +63,10 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   };
   tell(0);
   const int least = least_calibration_radius(matrix);
-  const auto region =
-      calibration_region(trajectory, kspace, matrix, largest_calibration_radius(settings, matrix), least,
-                         of_reference ? least_reference_radius : least, device);
+  const auto region = calibration_region(trajectory, kspace,
+                                         {matrix, largest_calibration_radius(settings, matrix), least,
+                                          of_reference ? least_reference_radius : least},
+                                         device, kept);
   tell(1);
   MapEstimate estimate{
       {Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})}, region.radius, region.sampled};

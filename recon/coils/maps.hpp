@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "recon/array/work.hpp"
+#include "recon/coils/calibration.hpp"
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
@@ -43,9 +44,10 @@ inline constexpr int least_reference_radius = 4;
 /// Maps of all coils of a scan as it is, without whitening and compression, from its calibration where it has one,
 /// in host memory. A GPU grids the calibration region, solves for it where it is large, and finds the
 /// eigenvectors; the algebra of neighbourhoods is the CPU's. Throws Error when k-space is zero or has no sample
-/// near its centre.
+/// near its centre. `kept`: of calibration_region.
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings = {},
-                          Device device = Device::cpu(), const ProgressCallback& progress = {});
+                          Device device = Device::cpu(), const ProgressCallback& progress = {},
+                          std::optional<CalibrationSystem>* kept = nullptr);
 
 /// Of a step for which a GPU does a part, on the CPU alone the device's are 0.
 struct MapsCost {

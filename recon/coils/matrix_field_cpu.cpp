@@ -41,6 +41,7 @@ class RowsOfField {
     const std::int64_t row_terms = field.pair_count() * along_x.terms;
     plane_.resize(row_terms * along_y.terms);
     real_.resize(row_terms), imag_.resize(row_terms);
+    sums_.resize(std::int64_t{along_x.terms} * along_y.terms);
     work_.resize(eigenvector_cpu::work_size(field.coils));
     value_.resize(along_x.stride), wanted_.resize(along_x.stride);
     v_real_.resize(field.coils * along_x.stride), v_imag_.resize(field.coils * along_x.stride);
@@ -73,19 +74,21 @@ class RowsOfField {
   /// store([pair][rest], sum over the axis's terms of exp(-i 2 pi D r) of [pair][term][rest]) at one voxel.
   template <class Store>
   void contract(const AxisPhases& axis, std::int64_t voxel, std::int64_t rest, const Complex<float>* from,
-                Store store) const {
-    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair)
-      for (std::int64_t i = 0; i < rest; ++i) {
-        Complex<float> sum;
-        for (int t = 0; t < axis.terms; ++t)
-          sum += axis.at(t, voxel) * from[(pair * axis.terms + t) * rest + i];
-        store(pair * rest + i, sum);
+                Store store) {
+    Complex<float>* sums = sums_.data();
+    for (std::int64_t pair = 0; pair < field_.pair_count(); ++pair) {
+      std::fill_n(sums, rest, Complex<float>());
+      for (int t = 0; t < axis.terms; ++t) {
+        const Complex<float> phase = axis.at(t, voxel), *terms = from + (pair * axis.terms + t) * rest;
+        for (std::int64_t i = 0; i < rest; ++i) sums[i] += phase * terms[i];
       }
+      for (std::int64_t i = 0; i < rest; ++i) store(pair * rest + i, sums[i]);
+    }
   }
 
   const MatrixField& field_;
   const AxisPhases &along_x_, &along_y_, &along_z_;
-  std::vector<Complex<float>> plane_;
+  std::vector<Complex<float>> plane_, sums_;
   std::vector<float> real_, imag_, work_, value_, v_real_, v_imag_;
   std::vector<std::uint8_t> wanted_;
 };

@@ -96,11 +96,13 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
                " % of the energy");
 }
 
-void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device) {
+void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device,
+               KeptCalibrations* kept) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
   MapEstimate estimate = on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
-    return estimate_maps(scan, method, settings.estimation, here, journal.progress());
+    return estimate_maps(scan, method, settings.estimation, here, journal.progress(),
+                         kept != nullptr ? &kept->maps : nullptr);
   });
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.calibration.reset();
@@ -161,7 +163,7 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 }  // namespace
 
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal, Device device,
-                                  Array<Complex<double>>* mixing) {
+                                  Array<Complex<double>>* mixing, KeptCalibrations* kept) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);
@@ -191,7 +193,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (decision.compresses)
     journal.stage("coil compression", [&] { compress(coils.compression, prepared, all, journal); });
   if (decision.finds_maps)
-    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device); });
+    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device, kept); });
   return prepared;
 }
 

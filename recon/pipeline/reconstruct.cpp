@@ -36,6 +36,7 @@ struct Kept {
   std::optional<TrajectoryOperators<T>> operators;
   std::optional<Model<T>> model;                     ///< of these operators
   std::shared_ptr<const Preparation> model_of = {};  ///< the series that it is of; null: of none
+  KeptCalibrations calibrations = {};
 };
 
 /// What came of volumes that were taken together.
@@ -170,7 +171,8 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   Journal& journal = context.journal;
   require_processes_can(measured, context);
   Reconstruction result;
-  result.prepared = prepare_coils(measured, context.settings, journal, context.device());
+  result.prepared =
+      prepare_coils(measured, context.settings, journal, context.device(), nullptr, &kept.calibrations);
   const Scan& scan = result.prepared ? *result.prepared : measured;
   Volumes made = reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept);
   result.image = std::move(made.images.front());
@@ -185,7 +187,7 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
 /// The same on the matrix that holds the object, with axes of one voxel last on the way.
 template <class T>
 Reconstruction reconstruct_in_order(const Scan& measured, const Context& context, Kept<T>& kept) {
-  auto larger = prepare_matrix(measured, context);
+  auto larger = prepare_matrix(measured, context, kept.calibrations);
   const Scan& scan = larger ? *larger : measured;
   const AxisOrder order = long_axes_first(scan.geometry.matrix_size);
   Reconstruction result;
@@ -269,7 +271,9 @@ std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& ref
   reference.validate("scan");
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
-  auto larger = prepare_matrix(reference, context);
+  KeptCalibrations& kept =
+      *state_->in_precision([](auto& of_precision) { return &of_precision.calibrations; });
+  auto larger = prepare_matrix(reference, context, kept);
   const Scan& scan = larger ? *larger : reference;
   auto result = std::make_shared<Preparation>();
   result->trajectory = reference.trajectory;
@@ -277,7 +281,8 @@ std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& ref
   result->coil_count = reference.kspace.coil_count();
   result->order = long_axes_first(scan.geometry.matrix_size);
   result->scan = in_order(result->order, scan);
-  if (auto prepared = prepare_coils(result->scan, settings, journal, execution.device, &result->mixing))
+  if (auto prepared =
+          prepare_coils(result->scan, settings, journal, execution.device, &result->mixing, &kept))
     result->scan = std::move(*prepared);
   result->volumes_at_once = planned_volumes_at_once(result->scan, context);
   result->report = std::move(journal.report);

@@ -24,10 +24,12 @@ void run_solver(const Model<T>& model, Solution<T>& solution, const Context& con
   const LeastSquares& method = *least_squares(context.settings);
   const Problem<T>& problem = model.problem;
   context.journal.stage("conjugate gradient", [&] {
-    auto results =
-        conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
-                            {method.iterations, method.tolerance, residual_interval(context.device())},
-                            context.journal.progress());
+    auto results = conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
+                                       {.iterations = method.iterations,
+                                        .tolerance = method.tolerance,
+                                        .check_every = residual_interval(context.device()),
+                                        .from_zero = true},
+                                       context.journal.progress());
     for (auto& result : results) {
       const double eigenvalue = eigenvalue_of(model, result);
       solution.volumes.push_back({std::move(result.relative_residuals), result.converged, 0, eigenvalue});

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "recon/coils/calibration.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/sense.hpp"
@@ -14,11 +15,16 @@
 
 namespace fhd {
 
+/// What scans of one trajectory share where the centre of k-space is looked at, kept from scan to scan.
+struct KeptCalibrations {
+  std::optional<CalibrationSystem> surroundings{}, maps{};
+};
+
 // --- surroundings.cpp ---
 
 /// The scan on a larger matrix, to be cropped, where the object reaches beyond the field of view and the samples
 /// tell it apart; empty where it stays as it is. Said in a note and the stage "surroundings".
-std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context);
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, KeptCalibrations& kept);
 
 // --- prepare_coils.cpp ---
 
@@ -29,7 +35,8 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context);
 /// memory. `mixing` [virtual coil][coil] is what the coils were multiplied by, for further volumes of the scan; empty
 /// where they stay.
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
-                                  Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr);
+                                  Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
+                                  KeptCalibrations* kept = nullptr);
 
 // --- prepare.cpp: values scaled to a largest magnitude near 1, so that no scale of a scanner or of a map leaves the
 // range of T ---

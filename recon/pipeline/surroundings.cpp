@@ -74,13 +74,14 @@ struct LowResolution {
   bool sampled = false;
 };
 LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<float>>& kspace,
-                             const std::array<int, 3>& matrix_size, Device device) {
+                             const std::array<int, 3>& matrix_size, Device device,
+                             std::optional<CalibrationSystem>& kept) {
   const int least = least_calibration_radius(matrix_size);
   double largest = 0;  // calibration_region divides by it
   for (const auto& d : kspace) largest = std::max({largest, std::abs(double(d.re)), std::abs(double(d.im))});
   if (largest == 0) return {};
-  const auto region =
-      calibration_region(in_field, kspace, matrix_size, largest_radius(matrix_size), least, least, device);
+  const auto region = calibration_region(
+      in_field, kspace, {matrix_size, largest_radius(matrix_size), least, least}, device, &kept);
   auto images = windowed(region);
   centred_fft(images, +1);
   const auto n = region.matrix_size();
@@ -291,22 +292,26 @@ bool is_improbably_long(const std::array<int, 3>& matrix_size, const std::array<
   return true;
 }
 
-ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart, Device device) {
+ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart, Device device,
+                                  std::optional<CalibrationSystem>* kept) {
   const auto& matrix = scan.geometry.matrix_size;
   const auto field = field_matrix(matrix, told_apart);
   const CentralSamples centre = centre_of(scan, told_apart);
   const auto trajectory = in_field(centre.trajectory, told_apart);
   ObjectBeyondFov object{matrix};
   if (centre.trajectory.sample_count() == 0) return object;
-  const auto image = low_resolution(trajectory, centre.kspace, field, device);
+  std::optional<CalibrationSystem> own;
+  auto& system = kept != nullptr ? *kept : own;
+  const auto image = low_resolution(trajectory, centre.kspace, field, device, system);
   if (!image.sampled) return object;
   Array<double> noise(image.energy.shape());
   if (matrix_for_object(matrix, seen_in(image, noise, told_apart).views) == matrix) return object;
 
   const double sigma = noise_of(scan);
   if (sigma > 0)
-    noise =
-        low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field, device).energy;
+    noise = low_resolution(trajectory, pure_noise(centre.trajectory.sample_count(), sigma), field, device,
+                           system)
+                .energy;
   for (double& value : noise) value *= static_cast<double>(centre.kspace.extent(0));
   const Seen seen = seen_in(image, noise, told_apart);
   object.matrix_size = matrix_for_object(matrix, seen.views);
@@ -377,7 +382,7 @@ std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& ma
          " % of its energy at low resolution)";
 }
 
-std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, KeptCalibrations& kept) {
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
   const auto told_apart = field_told_apart(scan);
   if (told_apart == own_field) return std::nullopt;
@@ -385,8 +390,9 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context) {
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
   journal.stage("surroundings", [&] {
-    object = on_device_or_cpu(context.device(), journal, "what lies beyond the field of view is looked for",
-                              [&](Device device) { return object_beyond_fov(scan, told_apart, device); });
+    object = on_device_or_cpu(
+        context.device(), journal, "what lies beyond the field of view is looked for",
+        [&](Device device) { return object_beyond_fov(scan, told_apart, device, &kept.surroundings); });
   });
   // Rounding may differ between processes: the first one decides.
   std::array<double, 4> decided{};

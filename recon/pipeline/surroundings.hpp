@@ -41,9 +41,11 @@ struct ObjectBeyondFov {
 };
 /// Looks at the field `told_apart` through the centre of k-space of two (in 2D four) virtual coils: an image by
 /// least squares (calibration_region), in which a signal counts above 1 % of the mean energy inside the FOV and above
-/// twice the noise, that of the noise readouts or of the edge of k-space. `device` makes the image.
+/// twice the noise, that of the noise readouts or of the edge of k-space. `device` makes the image. `kept`: of
+/// calibration_region.
 ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart,
-                                  Device device = Device::cpu());
+                                  Device device = Device::cpu(),
+                                  std::optional<CalibrationSystem>* kept = nullptr);
 /// "the object reaches beyond the field of view along y (12 % of its energy at low resolution)", of a scan of this
 /// smaller matrix.
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size);

@@ -118,9 +118,11 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
     if (progress) progress({"conjugate gradient", done, settings.iterations, largest});
   };
 
-  a.forward_each(x, ap);
-  add_scaled(r, T(-1), ap);  // r = b - A x
-  copy(r, p);                // p = r
+  if (!settings.from_zero) {
+    a.forward_each(x, ap);
+    add_scaled(r, T(-1), ap);  // r = b - A x
+  }
+  copy(r, p);  // p = r
   dot(r, r, rr, 0, systems);
   basis.keep(r, rr, 0);
   look(0);

@@ -16,6 +16,7 @@ struct ConjugateGradientSettings {
   int check_every = 1;
   /// The first ones, to which later residuals are kept orthogonal (residual_basis.hpp).
   int kept_residuals = 40;
+  bool from_zero = false;  ///< x is zero as given: the first residual is b, without an A x
 };
 
 struct ConjugateGradientResult {

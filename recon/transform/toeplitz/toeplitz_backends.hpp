@@ -76,7 +76,8 @@ inline bool cufft_needs_work(std::int64_t length) {
   return length > 1;
 }
 
-/// The share of FFTW in the time of all threads in forward() so far, of an operator of make_toeplitz_normal_cpu.
+/// The share of FFTW in the time of all threads, measured in some applications of an operator of
+/// make_toeplitz_normal_cpu.
 double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz);
 /// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its cuFFT passes
 /// alone.

@@ -42,13 +42,6 @@ Array<T> packed_transfer(const Array<Complex<T>>& point_spread) {
   return packed;
 }
 
-template <class Transform>
-void timed(double& seconds, const Transform& transform) {
-  const double start = omp_get_wtime();
-  transform();
-  seconds += omp_get_wtime() - start;
-}
-
 /// The CPU operator. Passes along x, y and z run over short FFTs in cache-sized buffers; rows of zeros are
 /// never transformed, rows outside the image are never transformed back, and the pass along the last axis
 /// multiplies by the transfer function between its two FFTs. Floor: the FFTs themselves, about 2 (1/4 + 1/2 +
@@ -76,6 +69,48 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     this->check_images(in, out);
+    apply<false>(in, out);
+  }
+
+  /// Of FFTs in the seconds of all threads, in some applications.
+  double fft_share() const {
+    constexpr int applications = 3;
+    const Array<Complex<T>> in(this->domain());
+    Array<Complex<T>> out(this->domain());
+    Seconds sum;
+    for (int i = 0; i < applications; ++i) {
+      const Seconds one = apply<true>(in, out);
+      sum.fft += one.fft, sum.all += one.all;
+    }
+    return sum.fft / sum.all;
+  }
+
+ private:
+  struct Seconds {
+    double fft = 0, all = 0;
+  };
+  /// One thread's buffer and its seconds in FFTW, which are taken only where `timed`: of small matrices clocks
+  /// are a part of the work.
+  template <bool timed>
+  struct Thread {
+    Complex<T>* buffer;
+    double fft_seconds = 0;
+
+    template <class Transform>
+    void fft(const Transform& transform) {
+      const double start = timed ? omp_get_wtime() : 0;
+      transform();
+      if (timed) fft_seconds += omp_get_wtime() - start;
+    }
+  };
+  /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
+  struct Columns {
+    const Fft1d<T>& fft;
+    std::int64_t slices, slice_stride, stride;
+  };
+
+  template <bool timed>
+  Seconds apply(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
     const auto [nx, ny, nz] = matrix_;
     const auto [gx, gy, gz] = grid_;
     const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
@@ -83,49 +118,33 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     double fft_seconds = 0, thread_seconds = 0;
 #pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0))) reduction(+ : fft_seconds, thread_seconds)
     {
-      const double began = omp_get_wtime();
-      Thread own{buffers_.data() + omp_get_thread_num() * buffers_.extent(1)};
+      const double began = timed ? omp_get_wtime() : 0;
+      Thread<timed> own{buffers_.data() + omp_get_thread_num() * buffers_.extent(1)};
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         const Complex<T>* map = maps_.data() + coil * in.size();
         pad_rows(in.data(), map, own);
         if (gz > 1) {
           if (gy > 1)
-            for_columns(y, ny, gy, own,
-                        [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.forward(own.buffer); }); });
+            for_columns(y, ny, gy, own, [&](std::int64_t) { own.fft([&] { fft_y_.forward(own.buffer); }); });
           for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
           if (gy > 1)
-            for_columns(y, gy, ny, own,
-                        [&](std::int64_t) { timed(own.fft_seconds, [&] { fft_y_.backward(own.buffer); }); });
+            for_columns(y, gy, ny, own, [&](std::int64_t) { own.fft([&] { fft_y_.backward(own.buffer); }); });
         } else if (gy > 1) {
           for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
         }
         combine_rows(map, coil == 0, out.data(), own);
       }
       fft_seconds += own.fft_seconds;
-      thread_seconds += omp_get_wtime() - began;
+      if (timed) thread_seconds += omp_get_wtime() - began;
     }
-    fft_seconds_ += fft_seconds;
-    thread_seconds_ += thread_seconds;
+    return {fft_seconds, thread_seconds};
   }
 
-  /// Of the seconds of all threads in forward().
-  double fft_share() const { return fft_seconds_ / thread_seconds_; }
-
- private:
-  /// One thread's buffer and its seconds in FFTW.
-  struct Thread {
-    Complex<T>* buffer;
-    double fft_seconds = 0;
-  };
-  /// Columns of work_ along y or z: `slices` of them, elements of a column `stride` apart.
-  struct Columns {
-    const Fft1d<T>& fft;
-    std::int64_t slices, slice_stride, stride;
-  };
   // The passes of one coil; each is called by all threads.
 
   /// S rho, zero-padded, FFT along x.
-  void pad_rows(const Complex<T>* image, const Complex<T>* map, Thread& own) const {
+  template <class Own>
+  void pad_rows(const Complex<T>* image, const Complex<T>* map, Own& own) const {
     const auto [nx, ny, nz] = matrix_;
     const std::int64_t gx = grid_[0];
     const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
@@ -134,15 +153,15 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
       Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
       for (std::int64_t x = 0; x < nx; ++x) at[x] = map[row * nx + x] * image[row * nx + x];
       std::fill(at + nx, at + gx, Complex<T>());
-      timed(own.fft_seconds, [&] { fft_x_.forward(at); });
+      own.fft([&] { fft_x_.forward(at); });
       if (along_x_only)
         for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
     }
   }
 
   /// Columns [n][wide] of the buffer, `loaded` elements and zeros, transformed; the first `stored` go back.
-  template <class Transform>
-  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, Thread& own,
+  template <class Own, class Transform>
+  void for_columns(const Columns& columns, std::int64_t loaded, std::int64_t stored, Own& own,
                    const Transform& transform) const {
     constexpr std::int64_t wide = Fft1d<T>::wide;
     const std::int64_t gx = grid_[0], chunks = (gx + wide - 1) / wide, stride = columns.stride;
@@ -153,7 +172,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
       Complex<T>* at = work_.data() + unit / chunks * columns.slice_stride + first;
       for (std::int64_t i = 0; i < loaded; ++i) {
         std::copy_n(at + i * stride, used, buffer + i * wide);
-        std::fill(buffer + i * wide + used, buffer + (i + 1) * wide, Complex<T>());
+        if (used < wide) std::fill(buffer + i * wide + used, buffer + (i + 1) * wide, Complex<T>());
       }
       std::fill(buffer + loaded * wide, buffer + columns.fft.size() * wide, Complex<T>());
       transform(unit);
@@ -162,23 +181,25 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   }
 
   /// FFT, transfer function, inverse FFT.
-  void convolve(const Fft1d<T>& fft, std::int64_t unit, Thread& own) const {
+  template <class Own>
+  void convolve(const Fft1d<T>& fft, std::int64_t unit, Own& own) const {
     Complex<T>* const buffer = own.buffer;
-    timed(own.fft_seconds, [&] { fft.forward(buffer); });
+    own.fft([&] { fft.forward(buffer); });
     const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
     const T* transfer = transfer_.data() + unit * size;
     for (std::int64_t i = 0; i < size; ++i) buffer[i] *= transfer[i];
-    timed(own.fft_seconds, [&] { fft.backward(buffer); });
+    own.fft([&] { fft.backward(buffer); });
   }
 
   /// Inverse FFT along x, crop, sum of conj(S) over the coils.
-  void combine_rows(const Complex<T>* map, bool first, Complex<T>* image, Thread& own) const {
+  template <class Own>
+  void combine_rows(const Complex<T>* map, bool first, Complex<T>* image, Own& own) const {
     const auto [nx, ny, nz] = matrix_;
     // Same rows, same threads as in pad_rows: the next coil may start without waiting.
 #pragma omp for schedule(static) nowait
     for (std::int64_t row = 0; row < nz * ny; ++row) {
       Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
-      timed(own.fft_seconds, [&] { fft_x_.backward(at); });
+      own.fft([&] { fft_x_.backward(at); });
       Complex<T>* sum = image + row * nx;
       const Complex<T>* s = map + row * nx;
       if (first)
@@ -195,7 +216,6 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
   mutable Array<Complex<T>> work_;     // one coil
   mutable Array<Complex<T>> buffers_;  // [thread][...]
-  mutable double fft_seconds_ = 0, thread_seconds_ = 0;
 };
 
 }  // namespace

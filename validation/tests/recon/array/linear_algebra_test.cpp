@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "recon/array/thread_limit.hpp"
@@ -27,6 +28,18 @@ Array<Complex<float>> covariance(std::int64_t n, std::int64_t rank) {
   return sum;
 }
 
+/// |P a - P b| / |P b| of the projectors onto the rows.
+double subspace_difference(const Array<Complex<float>>& a, const Array<Complex<float>>& b) {
+  const auto projector = [](const Array<Complex<float>>& rows) {
+    Array<Complex<float>> columns({rows.extent(1), rows.extent(0)});
+    for (std::int64_t i = 0; i < rows.extent(0); ++i)
+      for (std::int64_t j = 0; j < rows.extent(1); ++j)
+        columns[j * rows.extent(0) + i] = rows[i * rows.extent(1) + j];
+    return sum_of_outer_products(columns);
+  };
+  return difference(projector(a), projector(b));
+}
+
 TEST(LeadingEigenvectors, span_what_the_first_of_all_span) {
   for (const std::int64_t n : {1, 2, 7, 64, 233})
     for (const std::int64_t rank : {std::int64_t{1}, (n + 1) / 2, n}) {
@@ -38,13 +51,7 @@ TEST(LeadingEigenvectors, span_what_the_first_of_all_span) {
       ASSERT_TRUE(leading.vectors.shape() == (Shape{rank, n}));
       Array<Complex<float>> first({rank, n});
       std::copy_n(all.vectors.data(), first.size(), first.data());
-      const auto projector = [&](const Array<Complex<float>>& rows) {
-        Array<Complex<float>> columns({n, rank});
-        for (std::int64_t i = 0; i < rank; ++i)
-          for (std::int64_t j = 0; j < n; ++j) columns[j * rank + i] = rows[i * n + j];
-        return sum_of_outer_products(columns);
-      };
-      EXPECT_LE(difference(projector(leading.vectors), projector(first)), 1e-4) << n << ", " << rank;
+      EXPECT_LE(subspace_difference(leading.vectors, first), 1e-4) << n << ", " << rank;
     }
 }
 
@@ -55,6 +62,52 @@ TEST(LeadingEigenvectors, may_be_none_and_refuse_nan) {
   EXPECT_TRUE(none.vectors.empty());
   matrix[7].im = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(leading_eigenvectors(matrix, [](const auto&) { return std::int64_t{1}; }), Error);
+}
+
+/// Of vectors at random, the energy of which falls by `decay` from each to the next, and noise.
+Array<Complex<float>> decaying_covariance(std::int64_t n, double decay, double noise) {
+  auto columns = tests::random_values<float>({n, n}, 3);
+  const auto small = sum_of_outer_products(tests::random_values<float>({n, 2 * n}, 4));
+  for (std::int64_t i = 0; i < columns.size(); ++i)
+    columns[i] = static_cast<float>(std::pow(decay, 0.5 * static_cast<double>(i % n))) * columns[i];
+  const auto large = sum_of_outer_products(columns);
+  Array<Complex<float>> sum(large.shape());
+  for (std::int64_t i = 0; i < sum.size(); ++i) sum[i] = Complex<float>(large[i] + noise * small[i]);
+  return sum;
+}
+
+// Small matrices are reduced as a whole, large ones (512) iterated, and again reduced where too many
+// eigenvalues are above the threshold or noise decides it. Next to the threshold eigenvalues differ by 1 -
+// decay of it, 1e-3 of the largest: 1e-6 of rounding turns vectors by at most 1e-6 / (1e-3 (1 - decay)).
+TEST(EigenvectorsAbove, are_those_of_all_that_exceed_the_threshold) {
+  struct Case {
+    std::int64_t n;
+    double decay, noise, share;
+  };
+  for (const Case& c :
+       {Case{40, 0.8, 1e-9, 1e-3}, Case{300, 0.9, 1e-8, 1e-3}, Case{560, 0.9, 1e-9, 1e-3},
+        Case{700, 0.9, 1e-8, 1e-3}, Case{560, 0.97, 1e-9, 1e-3}, Case{560, 0.9, 1e-5, 1e-3}}) {
+    const auto matrix = decaying_covariance(c.n, c.decay, c.noise);
+    const EigenvalueThreshold threshold{c.share, 4, c.n / 2};
+    const auto all = hermitian_eigen(converted<Complex<double>>(matrix));
+    const double least = std::max(c.share * all.values[0], 4 * all.values[c.n / 2]);
+    const std::int64_t rank =
+        std::count_if(all.values.begin(), all.values.end(), [&](double v) { return v > least; });
+    const auto above = eigenvectors_above(matrix, threshold);
+    ASSERT_EQ(above.vectors.extent(0), rank) << c.n << ", " << c.decay << ", " << c.noise;
+    ASSERT_GT(rank, 0);
+    Array<Complex<float>> first({rank, c.n});
+    for (std::int64_t i = 0; i < first.size(); ++i) first[i] = Complex<float>(all.vectors[i]);
+    EXPECT_LE(subspace_difference(above.vectors, first), 1e-3 / (1 - c.decay)) << c.n;
+    for (std::int64_t i = 0; i < rank; ++i)
+      EXPECT_LE(std::abs(above.values[i] - all.values[i]), 1e-5 * all.values[0]);
+  }
+}
+
+TEST(EigenvectorsAbove, refuse_nan) {
+  auto matrix = decaying_covariance(520, 0.9, 1e-8);
+  matrix[1000].re = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(eigenvectors_above(matrix, {1e-3, 4, 260}), Error);
 }
 
 TEST(MatrixProduct, in_place_and_in_parts_is_the_product) {

@@ -197,6 +197,40 @@ TEST(SensitivityMaps, do_not_depend_on_the_size_of_the_data_and_come_out_the_sam
   }
 }
 
+TEST(SensitivityMaps, take_from_the_scan_before_what_the_trajectory_shares_and_nothing_else) {
+  const Scan first = data::simulate(small_case.settings()).scan;
+  Scan second = first, turned = first, narrow = first;
+  for (std::int64_t i = 0; i < second.kspace.values.size(); ++i)
+    second.kspace.values[i] += 0.1f * first.kspace.values[(7 * i + 3) % first.kspace.values.size()];
+  const std::int64_t samples = first.trajectory.sample_count();
+  for (std::int64_t m = 0; m < samples; ++m) turned.trajectory.k[m] *= -1;  // mirrored along x
+  narrow.geometry.matrix_size = {32, 32, 1};
+  std::optional<CalibrationSystem> kept;
+  for (const Scan* scan : std::initializer_list<const Scan*>{&first, &second, &turned, &narrow, &first}) {
+    const auto alone = estimate_maps(*scan, MapMethod::espirit).maps.values,
+               after = estimate_maps(*scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept).maps.values;
+    EXPECT_EQ(io::largest_difference(after, alone), 0);
+    ASSERT_TRUE(kept);
+  }
+  const CalibrationExtent extent{first.geometry.matrix_size, 16, 12, 12};
+  EXPECT_TRUE(kept->is_of(second.trajectory, extent, Device::cpu()));
+  EXPECT_FALSE(kept->is_of(turned.trajectory, extent, Device::cpu()));
+  EXPECT_FALSE(kept->is_of(first.trajectory, {first.geometry.matrix_size, 15, 12, 12}, Device::cpu()));
+  Scan moved = first;
+  std::int64_t central = 0;
+  while (std::hypot(first.trajectory.k[central], first.trajectory.k[samples + central]) > 5) ++central;
+  moved.trajectory.k[central] += 1e-9;
+  EXPECT_FALSE(kept->is_of(moved.trajectory, extent, Device::cpu()));
+}
+
+TEST(SensitivityMaps, of_a_volume_leave_nothing_behind) {
+  const Scan scan =
+      data::simulate(Case{TrajectoryKind::golden_means_radial_3d, {24, 24, 24}, 1, 2, 30}.settings()).scan;
+  std::optional<CalibrationSystem> kept;
+  estimate_maps(scan, MapMethod::espirit, {}, Device::cpu(), {}, &kept);
+  EXPECT_FALSE(kept.has_value());
+}
+
 TEST(SensitivityMaps, are_zero_in_the_corners_that_hold_nothing) {
   const auto simulation = data::simulate(small_case.settings());
   const auto maps = estimate_maps(simulation.scan, MapMethod::espirit).maps.values;

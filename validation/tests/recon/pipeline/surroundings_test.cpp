@@ -137,6 +137,20 @@ TEST(Surroundings, noise_alone_is_no_object) {
   EXPECT_EQ(object_beyond_fov(scan, field_told_apart(scan)).matrix_size, scan.geometry.matrix_size);
 }
 
+TEST(Surroundings, are_the_same_after_another_scan_of_the_trajectory_or_of_another) {
+  const Scan wide = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan,
+             inside = head(TrajectoryKind::golden_radial, {48, 48, 1}, 0.7, 4).scan,
+             other = head(TrajectoryKind::variable_density_spiral, {48, 48, 1}, 1.4, 4).scan;
+  std::optional<CalibrationSystem> kept;
+  for (const Scan* scan : {&wide, &inside, &other, &wide}) {
+    const auto told_apart = field_told_apart(*scan);
+    const auto alone = object_beyond_fov(*scan, told_apart),
+               after = object_beyond_fov(*scan, told_apart, Device::cpu(), &kept);
+    EXPECT_EQ(after.matrix_size, alone.matrix_size);
+    EXPECT_EQ(after.energy_share, alone.energy_share);
+  }
+}
+
 TEST(Surroundings, an_object_below_the_noise_beyond_the_fov_is_left) {
   Scan scan = head(TrajectoryKind::golden_radial, {48, 48, 1}, 1.4, 4).scan;
   const auto told_apart = field_told_apart(scan);

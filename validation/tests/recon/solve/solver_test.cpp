@@ -117,6 +117,16 @@ TYPED_TEST(ConjugateGradient, keeps_the_solution_of_the_iteration_that_reached_t
   EXPECT_TRUE(std::equal(often.begin(), often.end(), seldom.begin()));
 }
 
+TYPED_TEST(ConjugateGradient, from_zero_has_the_bits_of_a_start_that_is_zero) {
+  const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 9), TypeParam(1));
+  const auto b = random_values<TypeParam>({20}, 10);
+  Array<Complex<TypeParam>> first({20}), second({20});
+  conjugate_gradient(normal, b, first, {.iterations = 6, .tolerance = 0});
+  conjugate_gradient(normal, b, second, {.iterations = 6, .tolerance = 0, .from_zero = true});
+  EXPECT_GT(norm(first[0]), 0);
+  EXPECT_EQ(metrics::relative_l2(converted<Complex<double>>(second), converted<Complex<double>>(first)), 0);
+}
+
 TYPED_TEST(ConjugateGradient, continues_from_a_given_start) {
   const DenseNormal<TypeParam> normal(random_values<TypeParam>({60, 20}, 9), TypeParam(1));
   auto solution = random_values<TypeParam>({20}, 10);
