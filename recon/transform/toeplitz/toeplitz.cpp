@@ -102,6 +102,7 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
   for (std::size_t axis = 0; axis < 3; ++axis) {
     n[axis] = matrix_size[axis];
     g[axis] = n[axis] == 1 ? 1 : 2 * n[axis];
+    if (device.is_cpu()) g[axis] = double(convolution_points(std::int64_t(g[axis]), matrix_size[2] == 1));
   }
   const double element = static_cast<double>(bytes_of_complex(precision)), points = g[0] * g[1] * g[2],
                maps = n[0] * n[1] * n[2] * static_cast<double>(coils) * element;

@@ -22,6 +22,22 @@ Array<T> transfer_function(const Array<Complex<T>>& point_spread) {
 
 namespace {
 
+/// The kernel of differences of voxels -(N-1) ... N-1 on another periodic grid; z, y, x.
+template <class T>
+Array<Complex<T>> on_grid(const Array<Complex<T>>& point_spread, const std::array<std::int64_t, 3>& matrix,
+                          const std::array<std::int64_t, 3>& grid) {
+  Array<Complex<T>> result(Shape{grid[0], grid[1], grid[2]});
+  const auto place = [](std::int64_t difference, std::int64_t size) { return (difference + size) % size; };
+  const Shape& from = point_spread.shape();
+  for (std::int64_t z = 1 - matrix[0]; z < matrix[0]; ++z)
+    for (std::int64_t y = 1 - matrix[1]; y < matrix[1]; ++y)
+      for (std::int64_t x = 1 - matrix[2]; x < matrix[2]; ++x)
+        result.data()[(place(z, grid[0]) * grid[1] + place(y, grid[1])) * grid[2] + place(x, grid[2])] =
+            point_spread
+                .data()[(place(z, from[0]) * from[1] + place(y, from[1])) * from[2] + place(x, from[2])];
+  return result;
+}
+
 /// The transfer function in the order in which forward() meets it: [unit][n][wide columns] for the units of
 /// the last axis with extent (a column chunk of x; along z for every y), zero beyond the last column.
 template <class T>
@@ -52,8 +68,12 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   ToeplitzNormalCpu(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps)
       : ToeplitzNormal<T>(point_spread, std::move(maps), 0),
         matrix_{maps_.extent(3), maps_.extent(2), maps_.extent(1)},
-        grid_{point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
-        transfer_(packed_transfer(point_spread)),
+        grid_{convolution_points(point_spread.extent(2), matrix_[2] == 1),
+              convolution_points(point_spread.extent(1), matrix_[2] == 1), point_spread.extent(0)},
+        transfer_(packed_transfer(grid_[0] == point_spread.extent(2) && grid_[1] == point_spread.extent(1)
+                                      ? point_spread
+                                      : on_grid(point_spread, {matrix_[2], matrix_[1], matrix_[0]},
+                                                {grid_[2], grid_[1], grid_[0]}))),
         fft_x_(static_cast<int>(grid_[0]), 1),
         fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
         fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {

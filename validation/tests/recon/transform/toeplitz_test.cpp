@@ -49,7 +49,7 @@ const std::vector<tests::TransformCase> cases{
     {{1, 1, 1}, 3, 2},     {{7, 1, 1}, 30, 1},    {{1, 9, 1}, 12, 3},  {{1, 1, 6}, 20, 2},
     {{32, 32, 1}, 700, 1}, {{31, 33, 1}, 511, 3}, {{8, 8, 8}, 400, 2}, {{5, 9, 7}, 300, 4},
     {{12, 1, 10}, 150, 2}, {{1, 6, 5}, 64, 2},    {{2, 2, 2}, 1, 1},   {{64, 64, 1}, 1, 5},
-    {{16, 3, 17}, 333, 1}};
+    {{16, 3, 17}, 333, 1}, {{56, 50, 1}, 150, 2}};  // the last on 128 x 128 points of the CPU
 
 TYPED_TEST(Toeplitz, equals_forward_then_adjoint) {
   unsigned seed = 1;
@@ -127,8 +127,10 @@ TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
     const auto info = mallinfo2();
     return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
   };
-  for (const auto& c :
-       {tests::TransformCase{{192, 160, 1}, 1, 3}, {{48, 40, 36}, 1, 2}, {{4000, 1, 1}, 1, 1}}) {
+  for (const auto& c : {tests::TransformCase{{192, 160, 1}, 1, 3},
+                        {{48, 40, 36}, 1, 2},
+                        {{4000, 1, 1}, 1, 1},
+                        {{56, 50, 1}, 1, 3}}) {
     SCOPED_TRACE(c.text());
     const auto [nx, ny, nz] = c.matrix_size;
     const auto grid = difference_grid(c.matrix_size);
