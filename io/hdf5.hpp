@@ -17,6 +17,8 @@ namespace fhd::io::hdf5 {
 
 /// HDF5 prints its error stack unless told not to, by every thread: for one that reads a file that another has opened.
 void be_silent();
+/// Whether this HDF5 library lets threads wait for each other: others may be used by one thread alone.
+bool allows_threads();
 
 /// libhdf5 lets one thread in at a time, and its lock changes hands at every call. Threads that write or open whole files
 /// hold a turn meanwhile, and wait once.
