@@ -359,6 +359,7 @@ Array<Complex<float>> product(const Array<Complex<float>>& a, CBLAS_TRANSPOSE of
             n = blas_size(b.extent(of_b == CblasNoTrans ? 1 : 0));
   Array<Complex<float>> c(Shape{m, n});
   const Complex<float> one(1), zero(0);
+  use_threads_for(static_cast<double>(a.size()) * n);
   openblas().cgemm(CblasRowMajor, CblasNoTrans, of_b, m, n, k, &one, a.data(), k, b.data(),
                    static_cast<int>(b.extent(1)), &zero, c.data(), n);
   return c;
@@ -370,6 +371,7 @@ void orthonormalize_rows(Array<Complex<float>>& rows) {
   std::vector<Complex<float>> factors(static_cast<std::size_t>(count)),
       work(static_cast<std::size_t>(work_size));
   int info = 0;
+  use_threads_for(static_cast<double>(rows.size()) * count);
   // Row-major rows are column-major columns.
   openblas().cgeqrf(&n, &count, rows.data(), &n, factors.data(), work.data(), &work_size, &info);
   require_success(info, "cgeqrf");
@@ -457,10 +459,8 @@ HermitianEigen<float> eigenvectors_above(Array<Complex<float>> matrix, const Eig
   require_square(matrix);
   require_finite(matrix);
   const std::int64_t n = matrix.extent(0);
-  if (n >= worth_iterating) {
-    use_threads_for(std::pow(n, 3));
+  if (n >= worth_iterating)
     if (auto found = by_iteration(matrix, threshold)) return std::move(*found);
-  }
   return leading_eigenvectors(std::move(matrix), [&](const Array<float>& values) {
     const double least =
         std::max(threshold.share * values[0], threshold.times_middle * values[threshold.middle]);
