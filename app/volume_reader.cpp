@@ -1,9 +1,13 @@
 #include "app/volume_reader.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <utility>
 
+#include "app/side_by_side.hpp"
 #include "recon/array/trace.hpp"
 
 namespace fhd::app {
@@ -48,6 +52,18 @@ std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_
   return chosen;
 }
 
+/// Threads that read: each holds a volume beside those that wait.
+int reader_count(const io::ScanFile& file, std::size_t volumes) {
+  if (!file.reads_side_by_side()) return 1;
+  constexpr double most = 4, most_bytes = 1 << 26;
+  const auto& summary = file.summary();
+  const double bytes = static_cast<double>(summary.samples_per_scan) *
+                       static_cast<double>(summary.coil_count) * sizeof(Complex<float>);
+  const double threads =
+      std::min({most, most_bytes / bytes, static_cast<double>(volumes), double(omp_get_max_threads())});
+  return threads > 1 ? static_cast<int>(threads) : 1;
+}
+
 }  // namespace
 
 bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference_, volume); }
@@ -64,7 +80,8 @@ VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes
     : file_(file),
       volumes_(std::move(volumes)),
       takes_series_(std::move(takes_series)),
-      done_(volumes_.size()) {
+      done_(volumes_.size()),
+      reader_count_(reader_count(file_, volumes_.size())) {
   for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
   thread_ = std::thread([this] {
     trace::name_thread("reader");
@@ -135,13 +152,26 @@ std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(Slic
   return next(at_once);
 }
 
-bool VolumeReader::push(ReadVolume volume) {
+/// False where nobody waits for it any more.
+bool VolumeReader::push(ReadVolume volume, std::size_t turn) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || queue_.size() < wanted_; });
+  changed_.wait(lock, [&] { return stopped_ || (turn_ == turn && queue_.size() < wanted_); });
   if (stopped_) return false;
+  if (volume.series) {
+    volume.is_first = !std::exchange(has_first_, true);
+    if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
+  }
   queue_.push_back(std::move(volume));
+  ++turn_;
   changed_.notify_all();
   return true;
+}
+
+/// False where another failed, or nobody waits any more.
+bool VolumeReader::wait_for_turn(std::size_t turn) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || turn_ == turn; });
+  return !stopped_;
 }
 
 Scan VolumeReader::read(std::size_t number) {
@@ -159,21 +189,43 @@ void VolumeReader::read_all() {
 }
 
 void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
-  if (std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) { return done_[number]; })) return;
+  std::vector<std::size_t> left;
+  for (const std::size_t number : numbers)
+    if (!done_[number]) left.push_back(number);
+  if (left.empty()) return;
   std::map<std::size_t, Scan> known;
   const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
-  bool is_next_first = true;
-  for (const std::size_t number : numbers) {
-    auto node = known.extract(number);
-    if (done_[number]) continue;
-    ReadVolume volume{number, node ? std::move(node.mapped()) : read(number)};
-    if (series && series->holds(volume.scan)) {
-      volume.series = series;
-      volume.is_first = std::exchange(is_next_first, false);
-      if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
-    }
-    if (!push(std::move(volume))) return;
-  }
+  read_in_turn(left, series, known);
+}
+
+/// Threads take volume after volume, and each puts its own into the queue when those before it are there: of several
+/// failures the first in order is told.
+void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
+                                const std::shared_ptr<SliceSeries>& series,
+                                std::map<std::size_t, Scan>& known) {
+  std::atomic<std::size_t> next = 0;
+  turn_ = 0;  // no other thread reads yet
+  has_first_ = false;
+  const auto volume_of = [&](std::size_t i) {
+    std::unique_lock lock(mutex_);
+    auto node = known.extract(numbers[i]);
+    lock.unlock();
+    ReadVolume volume{numbers[i], node ? std::move(node.mapped()) : read(numbers[i])};
+    if (series && series->holds(volume.scan)) volume.series = series;
+    return volume;
+  };
+  run_side_by_side(reader_count_, [&](const auto&) {
+    trace::name_thread("reader");
+    for (std::size_t i; (i = next++) < numbers.size();) try {
+        if (!push(volume_of(i), i)) return;
+      } catch (...) {
+        if (!wait_for_turn(i)) return;
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        changed_.notify_all();
+        throw;
+      }
+  });
 }
 
 /// Null where they do not go together. What was read for it stays in `known`.

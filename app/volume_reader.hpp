@@ -1,6 +1,6 @@
 #pragma once
-// The volumes of a scan, read ahead of those who reconstruct them: a thread of its own reads, as far as a bounded
-// queue allows.
+// The volumes of a scan, read ahead of those who reconstruct them: threads of their own read, as far as a bounded
+// queue allows; several where volumes are small and the file lets them.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -71,19 +71,25 @@ class VolumeReader {
  private:
   void read_all();
   void read_slice(const std::vector<std::size_t>& numbers);
+  void read_in_turn(const std::vector<std::size_t>& numbers, const std::shared_ptr<SliceSeries>& series,
+                    std::map<std::size_t, Scan>& known);
   std::shared_ptr<SliceSeries> series_of(const std::vector<std::size_t>& numbers,
                                          std::map<std::size_t, Scan>& known);
   Scan read(std::size_t number);
-  bool push(ReadVolume volume);
+  bool push(ReadVolume volume, std::size_t turn);
+  bool wait_for_turn(std::size_t turn);
 
   io::ScanFile& file_;
   std::vector<VolumeNumber> volumes_;
   std::function<bool(const Scan&)> takes_series_;
   std::vector<bool> done_;
+  const int reader_count_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ReadVolume> queue_;
   std::size_t wanted_ = 2;  ///< volumes that may wait
+  std::size_t turn_ = 0;    ///< which volume of the slice comes into the queue next
+  bool has_first_ = false;  ///< the first of its series was there
   bool ended_ = false, stopped_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

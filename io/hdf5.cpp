@@ -24,6 +24,11 @@ void be_silent() {
   is_silent = true;
 }
 
+bool allows_threads() {
+  hbool_t allowed = false;
+  return H5is_library_threadsafe(&allowed) >= 0 && allowed;
+}
+
 namespace {
 
 /// The innermost description of HDF5's error stack: the one that tells the cause.

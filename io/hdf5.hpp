@@ -16,6 +16,8 @@ namespace fhd::io::hdf5 {
 
 /// HDF5 prints its error stack unless told not to, by every thread: for one that reads a file that another has opened.
 void be_silent();
+/// Whether this HDF5 library lets threads wait for each other: others may be used by one thread alone.
+bool allows_threads();
 
 using Extents = std::vector<std::int64_t>;
 /// "[4][4096]"

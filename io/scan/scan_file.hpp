@@ -104,6 +104,8 @@ class ScanFile {
   virtual const ScanSummary& summary() const = 0;
   /// One slice (or volume) of one repetition, validated. Throws Error.
   virtual Scan read(std::int64_t slice, std::int64_t repetition) = 0;
+  /// Whether several threads may call `read` at once.
+  virtual bool reads_side_by_side() const { return false; }
 };
 
 /// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 namespace fhd::io {
@@ -81,9 +82,11 @@ class FileWithoutZeros final : public ScanFile {
   const ScanSummary& summary() const override { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) override {
     auto scan = file_->read(slice, repetition);
-    if (!leave_out_zeros(scan, summary_.readout_length)) summary_.readout_length = 0;
+    std::atomic_ref readout_length(summary_.readout_length);
+    if (!leave_out_zeros(scan, readout_length)) readout_length = 0;
     return scan;
   }
+  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
 
  private:
   std::unique_ptr<ScanFile> file_;

@@ -15,15 +15,17 @@ std::string number(double value) {
 
 template <class T>
 bool all_finite(const Array<T>& values) {
-  bool finite = true;
-#pragma omp parallel for reduction(&& : finite) schedule(static)
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    if constexpr (requires { values[i].re; })
-      finite = finite && std::isfinite(values[i].re) && std::isfinite(values[i].im);
+  int others = 0;
+  const T* const at = values.data();
+  const std::int64_t count = values.size();
+#pragma omp parallel for simd reduction(| : others) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (requires { at[i].re; })
+      others |= int(!std::isfinite(at[i].re)) | int(!std::isfinite(at[i].im));
     else
-      finite = finite && std::isfinite(values[i]);
+      others |= int(!std::isfinite(at[i]));
   }
-  return finite;
+  return others == 0;
 }
 
 template <class T>

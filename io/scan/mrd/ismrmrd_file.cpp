@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
@@ -29,11 +32,15 @@ class IsmrmrdFile final : public ScanFile {
 
   const ScanSummary& summary() const override { return summary_; }
 
+  bool reads_side_by_side() const override { return hdf5::allows_threads(); }
+
   Scan read(std::int64_t slice, std::int64_t repetition) override {
     hdf5::be_silent();
-    auto scan = volumes_.volume(slice, repetition, std::ref(reader_));
+    const auto reader = take_reader();
+    auto scan = volumes_.volume(slice, repetition, std::ref(*reader));
     read_maps(file_, volumes_.map_matrix_size(), slice, repetition, precision_, scan);
-    if (auto noise = volumes_.noise(std::ref(reader_))) scan.noise = std::move(noise);
+    if (auto noise = volumes_.noise(std::ref(*reader))) scan.noise = std::move(noise);
+    give_back(reader);
     constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
     const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
     scan.validate(summary_.path);
@@ -42,9 +49,24 @@ class IsmrmrdFile final : public ScanFile {
   }
 
  private:
+  using Reader = std::shared_ptr<mrd::RecordReader>;
+
+  Reader take_reader() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_shared<mrd::RecordReader>(records_, true);
+    auto reader = std::move(idle_.back());
+    idle_.pop_back();
+    return reader;
+  }
+  void give_back(Reader reader) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(reader));
+  }
+
   hdf5::File file_;
   mrd::RecordDataset records_;
-  mrd::RecordReader reader_{records_, true};  ///< the next volume often follows in the file
+  std::mutex mutex_;
+  std::vector<Reader> idle_;  ///< the next volume often follows in the file
   mrd::VolumeAssembler volumes_;
   ScanSummary summary_;
   Precision precision_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -84,12 +85,14 @@ Handle head_type(const std::string& subject) {
                        subject);
 }
 
-Handle record_type(bool with_values, const std::string& subject) {
+enum class Parts { head, trajectory, values };  ///< each with those before it
+
+Handle record_type(Parts parts, const std::string& subject) {
   const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
   const auto head = head_type(subject);
-  std::vector<Member> members{{"head", offsetof(Record, head), head.get()},
-                              {"traj", offsetof(Record, trajectory), floats.get()}};
-  if (with_values) members.push_back({"data", offsetof(Record, values), floats.get()});
+  std::vector<Member> members{{"head", offsetof(Record, head), head.get()}};
+  if (parts >= Parts::trajectory) members.push_back({"traj", offsetof(Record, trajectory), floats.get()});
+  if (parts >= Parts::values) members.push_back({"data", offsetof(Record, values), floats.get()});
   return compound_type(sizeof(Record), members, subject);
 }
 
@@ -143,8 +146,66 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
   if (extents.size() != 1 || count_ == 0)
     throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
   hdf5::require_stored(dataset_.get(), stored.get(), extents, subject_);
-  type_ = record_type(true, subject_);
-  type_without_values_ = record_type(false, subject_);
+  type_ = record_type(Parts::values, subject_);
+  type_without_values_ = record_type(Parts::trajectory, subject_);
+  type_of_head_ = record_type(Parts::head, subject_);
+  find_layout(file.id(), stored.get());
+}
+
+namespace {
+
+/// Whether the file is read through one descriptor, with addresses and sizes of 8 bytes that count from its start.
+bool has_plain_addresses(hid_t file, const std::string& subject) {
+  const Handle creation(H5Fget_create_plist(file), H5Pclose, subject, "a readable file"),
+      access(H5Fget_access_plist(file), H5Pclose, subject, "a readable file");
+  hsize_t user_block = 1;
+  std::size_t address_bytes = 0, size_bytes = 0;
+  return H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0 &&
+         H5Pget_sizes(creation.get(), &address_bytes, &size_bytes) >= 0 && address_bytes == 8 &&
+         size_bytes == 8 && H5Pget_driver(access.get()) == H5FD_SEC2;
+}
+
+/// Whether a member of a record is a list of floats as they are in memory here.
+bool holds_native_floats(hid_t record, const char* member, const std::string& subject) {
+  const auto index = static_cast<unsigned>(H5Tget_member_index(record, member));
+  const Handle list(H5Tget_member_type(record, index), H5Tclose, subject, "a readable type");
+  const Handle number(H5Tget_super(list.get()), H5Tclose, subject, "a readable type");
+  return H5Tequal(number.get(), H5T_IEEE_F32LE) > 0;
+}
+
+/// Records in a chunk of what is stored without filters; 0 where it is not so.
+std::int64_t plain_chunk(hid_t dataset, const std::string& subject) {
+  const Handle properties(H5Dget_create_plist(dataset), H5Pclose, subject, "a readable layout");
+  hsize_t records = 0;
+  if (H5Pget_layout(properties.get()) != H5D_CHUNKED || H5Pget_nfilters(properties.get()) != 0 ||
+      H5Pget_chunk(properties.get(), 1, &records) != 1)
+    return 0;
+  constexpr hsize_t most = 1 << 16;
+  return records <= most ? static_cast<std::int64_t>(records) : 0;
+}
+
+}  // namespace
+
+/// A list is stored as its length (4 bytes), the address of its collection (8) and its index there (4): as long as
+/// hvl_t, so that the offsets of the type are those of the file.
+void RecordDataset::find_layout(hid_t file, hid_t stored_type) {
+  static_assert(sizeof(hvl_t) == 16);
+  const auto chunk_records = plain_chunk(dataset_.get(), subject_);
+  if (chunk_records == 0 || !has_plain_addresses(file, subject_) ||
+      !holds_native_floats(stored_type, "traj", subject_) || !holds_native_floats(stored_type, "data", subject_))
+    return;
+  const auto offset_of = [&](const char* member) {
+    return H5Tget_member_offset(stored_type, static_cast<unsigned>(H5Tget_member_index(stored_type, member)));
+  };
+  int* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 || descriptor == nullptr)
+    return;
+  const Layout layout{*descriptor, H5Tget_size(stored_type), offset_of("traj"), offset_of("data"),
+                      chunk_records};
+  constexpr std::size_t most_chunk_bytes = 1 << 24;  // more are no chunk of records, but damage
+  if (std::max(layout.trajectory_offset, layout.values_offset) + sizeof(hvl_t) <= layout.record_bytes &&
+      layout.record_bytes <= most_chunk_bytes / static_cast<std::size_t>(chunk_records))
+    layout_ = layout;
 }
 
 namespace {
@@ -186,7 +247,11 @@ void* RecordReader::Pool::take(std::size_t bytes, void* pool) {
 }
 
 RecordReader::RecordReader(const RecordDataset& records, bool with_values)
-    : records_(records), type_((with_values ? records.type_ : records.type_without_values_).get()) {
+    : records_(records),
+      with_values_(with_values),
+      type_((with_values ? records.type_ : records.type_without_values_).get()),
+      trajectories_(records.layout_.descriptor),
+      values_(records.layout_.descriptor) {
   const auto& subject = records.subject_;
   transfer_ = transfer_properties(subject);
   file_space_ = {H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace"};
@@ -195,6 +260,7 @@ RecordReader::RecordReader(const RecordDataset& records, bool with_values)
 void RecordReader::read(std::int64_t first, std::int64_t count) {
   const auto& subject = records_.subject_;
   block_.clear();  // nothing is at hand where the reading fails
+  lists_.clear();
   pool_.clear(count == 1);
   std::vector<Record> block(static_cast<std::size_t>(count));
   hdf5::check(H5Pset_vlen_mem_manager(
@@ -209,6 +275,68 @@ void RecordReader::read(std::int64_t first, std::int64_t count) {
   first_ = first;
 }
 
+/// The chunk of a readout, as stored; null where it is not as expected.
+const char* RecordReader::chunk_of(std::int64_t number) {
+  const auto& layout = records_.layout_;
+  const auto wanted = number / layout.chunk_records;
+  if (wanted == chunk_number_) return chunk_.data();
+  chunk_number_ = -1;
+  const hid_t dataset = records_.dataset_.get();
+  const hsize_t first = static_cast<hsize_t>(wanted * layout.chunk_records);
+  const auto bytes = static_cast<std::size_t>(layout.chunk_records) * layout.record_bytes;
+  hsize_t stored = 0;
+  std::uint32_t filters = 0;
+  // H5Dread_chunk writes as many bytes as are stored.
+  if (H5Dget_chunk_storage_size(dataset, &first, &stored) < 0 || stored != bytes) return nullptr;
+  chunk_.resize(bytes);
+  if (H5Dread_chunk(dataset, H5P_DEFAULT, &first, &filters, chunk_.data()) < 0 || filters != 0) return nullptr;
+  chunk_number_ = wanted;
+  return chunk_.data();
+}
+
+/// Heads of readouts, and where their arrays are; false where that is not as expected.
+bool RecordReader::read_lists(std::int64_t first, std::int64_t count) {
+  const auto& layout = records_.layout_;
+  block_.clear();
+  lists_.clear();
+  if (!records_.has_plain_layout()) return false;
+  std::vector<Record> block(static_cast<std::size_t>(count));
+  std::vector<StoredLists> lists(block.size());
+  const auto& subject = records_.subject_;
+  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
+  const auto space = hdf5::space_of({count}, subject);
+  if (H5Dread(records_.dataset_.get(), records_.type_of_head_.get(), space.get(), file_space_.get(),
+              transfer_.get(), block.data()) < 0)
+    return false;
+  const auto list_at = [](const char* at) {
+    StoredList list;
+    std::memcpy(&list.length, at, 4);
+    std::memcpy(&list.address, at + 4, 8);
+    std::memcpy(&list.index, at + 12, 4);
+    return list;
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    const char* chunk = chunk_of(first + i);
+    if (chunk == nullptr) return false;
+    const auto place = static_cast<std::size_t>((first + i) % layout.chunk_records) * layout.record_bytes;
+    lists[static_cast<std::size_t>(i)] = {list_at(chunk + place + layout.trajectory_offset),
+                                          list_at(chunk + place + layout.values_offset)};
+  }
+  block_ = std::move(block);
+  lists_ = std::move(lists);
+  first_ = first;
+  return true;
+}
+
+/// A readout at hand, with its arrays; empty where they are not there.
+std::optional<Readout> RecordReader::out_of_heap(std::int64_t number) {
+  const auto i = static_cast<std::size_t>(number - first_);
+  const auto trajectory = trajectories_.floats(lists_[i].trajectory);
+  const auto values = with_values_ ? values_.floats(lists_[i].values) : std::span<const float>();
+  if (!trajectory || !values) return std::nullopt;
+  return Readout{block_[i].head, *trajectory, *values};
+}
+
 /// How many to read behind those at hand: twice as many, as far as they will fit.
 std::int64_t RecordReader::count_ahead() const {
   std::size_t largest = sizeof(float);
@@ -220,16 +348,29 @@ std::int64_t RecordReader::count_ahead() const {
                     std::int64_t{1}, most_records);
 }
 
+/// `goes_on`: behind those at hand.
+void RecordReader::read_through_hdf5(std::int64_t number, bool goes_on) {
+  const auto count = goes_on ? count_ahead() : 1;
+  try {
+    read(number, count);
+  } catch (const Error&) {
+    if (count == 1) throw;
+    read(number, 1);
+  }
+}
+
 Readout RecordReader::operator()(std::int64_t number) {
   const auto end = first_ + static_cast<std::int64_t>(block_.size());
   if (number < first_ || number >= end) {
-    const auto count = !block_.empty() && number == end ? count_ahead() : 1;
-    try {
-      read(number, count);
-    } catch (const Error&) {
-      if (count == 1) throw;
-      read(number, 1);
-    }
+    constexpr std::int64_t least_lists = 16;  // cost hardly more than one
+    const bool goes_on = !block_.empty() && number == end;
+    const auto count = std::min(goes_on ? std::max(count_ahead(), least_lists) : least_lists,
+                                std::max<std::int64_t>(records_.count() - number, 1));
+    if (!records_.has_plain_layout() || !read_lists(number, count)) read_through_hdf5(number, goes_on);
+  }
+  if (!lists_.empty()) {
+    if (const auto readout = out_of_heap(number)) return *readout;
+    read(number, 1);  // says what is wrong
   }
   const auto& record = block_[static_cast<std::size_t>(number - first_)];
   return {record.head, floats_of(record.trajectory), floats_of(record.values)};
@@ -239,7 +380,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
     : subject_(file.subject(records_name(usual_group))), transfer_(transfer_properties(subject_)) {
   file.create_group(usual_group);
   write_header(file, header);
-  type_ = record_type(true, subject_);
+  type_ = record_type(Parts::values, subject_);
   // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
   // the format's own struct.
   const Handle packed(H5Tcopy(type_.get()), H5Tclose, subject_, "the ISMRMRD record type");

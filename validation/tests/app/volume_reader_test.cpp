@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <omp.h>
+
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "validation/tests/io/io_scans.hpp"
 
@@ -21,8 +25,13 @@ class CountingFile final : public io::ScanFile {
   }
   const io::ScanSummary& summary() const override { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) override {
+    const int inside = ++reading;
+    for (int most = most_at_once; most < inside && !most_at_once.compare_exchange_weak(most, inside);) {}
+    if (side_by_side) std::this_thread::sleep_for(std::chrono::milliseconds((repetition * 7) % 5));
+    --reading;
     ++reads;
-    if (repetition == damaged) throw Error("volume", "readable", "damage");
+    if (repetition == damaged || (repetition > damaged && damaged >= 0 && side_by_side))
+      throw Error("volume " + std::to_string(repetition), "readable", "damage");
     Scan scan;
     scan.geometry.matrix_size = {4, 4, 1};
     scan.trajectory.k = Array<double>({3, 3});
@@ -31,8 +40,10 @@ class CountingFile final : public io::ScanFile {
     scan.kspace.values[0] = static_cast<float>(100 * slice + repetition);
     return scan;
   }
-  std::int64_t odd = -1, damaged = -1;
-  std::atomic<int> reads = 0;
+  bool reads_side_by_side() const override { return side_by_side; }
+  std::int64_t odd = -1, damaged = -1;  ///< side by side those behind it are damaged too
+  bool side_by_side = false;
+  std::atomic<int> reads = 0, reading = 0, most_at_once = 0;
 
  private:
   io::ScanSummary summary_;
@@ -96,6 +107,44 @@ TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
   EXPECT_FALSE(reader.next([](SliceSeries&) { return 1; }).front().is_first);
   // 0, 2, ... 14
   EXPECT_FLOAT_EQ(first.front().series->reference().kspace.values[0].re, 7);
+}
+
+TEST(VolumeReader, several_threads_keep_the_order) {
+  omp_set_num_threads(3);
+  CountingFile file(60, 1);
+  file.side_by_side = true;
+  VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
+  std::size_t expected = 0;
+  while (true) {
+    const auto volumes = reader.next([](SliceSeries&) { return 8; });
+    if (volumes.empty()) break;
+    for (const auto& volume : volumes) {
+      EXPECT_EQ(volume.is_first, expected == 0);
+      EXPECT_EQ(volume.scan.kspace.values[0].re, static_cast<float>(expected));
+      EXPECT_EQ(volume.number, expected++);
+    }
+  }
+  EXPECT_EQ(expected, 60u);
+  EXPECT_GE(file.most_at_once, 2);
+  EXPECT_LE(file.most_at_once, 3);
+}
+
+TEST(VolumeReader, of_several_failures_the_first_in_order_is_told) {
+  omp_set_num_threads(4);
+  for (int i = 0; i < 20; ++i) {
+    CountingFile file(40, 1);
+    file.damaged = 20 + i % 4;
+    file.side_by_side = true;
+    VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
+    EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
+  }
+  CountingFile unread(1000, 1);
+  unread.side_by_side = true;
+  {
+    VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
+    reader.wait_for_first();
+  }
+  EXPECT_LE(unread.reads, 24) << "it reads ahead without bounds";
 }
 
 TEST(VolumeReader, tells_a_failure_and_ends_when_nobody_asks) {

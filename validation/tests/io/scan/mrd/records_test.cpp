@@ -45,6 +45,7 @@ TEST_F(RecordReaderFile, delivers_every_readout_in_any_order) {
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * i % 301;
   const auto file = hdf5::File::open(write(sizes));
   const RecordDataset records(file, usual_group);
+  EXPECT_TRUE(records.has_plain_layout());
   RecordReader whole(records, true), heads(records, false);
   std::vector<std::int64_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -72,6 +73,40 @@ TEST_F(RecordReaderFile, delivers_readouts_that_are_larger_than_what_it_reads_ah
   for (int pass = 0; pass < 2; ++pass)
     for (std::size_t i = 0; i < sizes.size(); ++i)
       expect(reader(static_cast<std::int64_t>(i)), static_cast<std::int64_t>(i), sizes[i]);
+}
+
+/// The same readouts, compressed.
+void compress(const std::string& from, const std::string& to) {
+  auto source = hdf5::File::open(from), file = hdf5::File::create(to, to);
+  file.create_group(usual_group);
+  const auto name = records_name(usual_group);
+  const auto records = source.open_dataset(name);
+  const hdf5::Handle type(H5Dget_type(records.get()), H5Tclose, from, "a type"),
+      space(H5Dget_space(records.get()), H5Sclose, from, "a space"),
+      properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, to, "properties");
+  const hsize_t chunk = 16;
+  H5Pset_chunk(properties.get(), 1, &chunk);
+  H5Pset_deflate(properties.get(), 4);
+  std::vector<char> values(H5Tget_size(type.get()) *
+                           static_cast<std::size_t>(hdf5::extents_of(space.get(), from).at(0)));
+  hdf5::check(H5Dread(records.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), from, "values");
+  auto copy = file.create_dataset(name, type.get(), space.get(), properties.get());
+  hdf5::check(H5Dwrite(copy.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), to, "a file");
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, values.data());
+  copy.close(to);
+  file.close();
+}
+
+TEST_F(RecordReaderFile, delivers_the_same_out_of_a_compressed_file) {
+  std::vector<std::size_t> sizes(300);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * i % 301;
+  compress(write(sizes), path("compressed.mrd"));
+  const auto file = hdf5::File::open(path("compressed.mrd"));
+  const RecordDataset records(file, usual_group);
+  EXPECT_FALSE(records.has_plain_layout());
+  RecordReader reader(records, true);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    expect(reader(static_cast<std::int64_t>(i)), static_cast<std::int64_t>(i), sizes[i]);
 }
 
 TEST_F(RecordReaderFile, damage_hinders_only_the_readouts_it_hits) {
