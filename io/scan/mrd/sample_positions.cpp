@@ -48,7 +48,7 @@ TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& option
 
 }  // namespace
 
-void TrajectoryExtent::add(std::int64_t number, const Readout& readout) {
+void TrajectoryExtent::add(const Readout& readout) {
   const auto& head = readout.head;
   some_center_is_stated = some_center_is_stated || head.center_sample != 0;
   largest_step_1 = std::max<int>(largest_step_1, head.idx.kspace_encode_step_1);
@@ -56,7 +56,7 @@ void TrajectoryExtent::add(std::int64_t number, const Readout& readout) {
   const std::size_t axes = head.trajectory_dimensions;
   axis_count = static_cast<int>(axes);
   if (axes == 0) return;
-  double lowest = std::numeric_limits<double>::infinity(), nearest = lowest;
+  double lowest = std::numeric_limits<double>::infinity();
   auto& third = third_by_step_[head.idx.kspace_encode_step_2];
   for (auto s = head.first_sample(); s < head.first_sample() + head.sample_count(); ++s) {
     const float* k = readout.trajectory.data() + static_cast<std::size_t>(s) * axes;
@@ -64,13 +64,11 @@ void TrajectoryExtent::add(std::int64_t number, const Readout& readout) {
       if (const double magnitude = std::abs(k[axis]);
           std::isfinite(magnitude))  // validate() refuses the others
         largest_k[axis] = std::max(largest_k[axis], magnitude);
-    nearest = std::min(nearest, distance_from_centre(readout, s));
     if (axes < 3) continue;
     lowest = std::min(lowest, double{k[2]});
     third.sum += k[2];
     ++third.count;
   }
-  nearest_[number] = nearest;
   lowest_third_ = std::min(lowest_third_, lowest);
 }
 
@@ -86,23 +84,27 @@ bool TrajectoryExtent::third_axis_is_weight() const {
   return most - least <= alike * most;
 }
 
-std::vector<std::int64_t> TrajectoryExtent::central_readouts(std::vector<std::int64_t> numbers) const {
+double nearest_to_centre(const Readout& readout) {
+  const auto& head = readout.head;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (auto s = head.first_sample(); s < head.first_sample() + head.sample_count(); ++s)
+    nearest = std::min(nearest, distance_from_centre(readout, s));
+  return nearest;
+}
+
+std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers,
+                                           const std::function<double(std::int64_t)>& distance) {
   const auto most = static_cast<std::size_t>(ObjectExtent::most_readouts);
-  const auto distance = [&](std::int64_t number) {
-    const auto found = nearest_.find(number);
-    return found == nearest_.end() ? std::numeric_limits<double>::infinity() : found->second;
-  };
   if (numbers.size() <= most) return numbers;
   std::vector<double> distances;
   for (const auto number : numbers) distances.push_back(distance(number));
-  std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(most) - 1,
-                   distances.end());
-  std::erase_if(numbers, [&, farthest = distances[most - 1] * 1.001](std::int64_t number) {
-    return !(distance(number) <= farthest);
-  });
-  std::vector<std::int64_t> chosen;
-  for (std::size_t i = 0; i < most && !numbers.empty(); ++i)
-    chosen.push_back(numbers[i * numbers.size() / most]);
+  auto sorted = distances;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(most) - 1, sorted.end());
+  const double farthest = sorted[most - 1] * 1.001;
+  std::vector<std::int64_t> near, chosen;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (distances[i] <= farthest) near.push_back(numbers[i]);
+  for (std::size_t i = 0; i < most && !near.empty(); ++i) chosen.push_back(near[i * near.size() / most]);
   return chosen;
 }
 

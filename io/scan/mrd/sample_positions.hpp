@@ -36,12 +36,10 @@ struct TrajectoryExtent {
   bool some_center_is_stated = false;          ///< of the readouts' center_sample
   int largest_step_1 = 0, largest_step_2 = 0;  ///< kspace_encode_step_1 and _2
 
-  void add(std::int64_t number, const Readout& readout);  ///< whose trajectory is as long as its head says
+  void add(const Readout& readout);  ///< whose trajectory is as long as its head says
   /// Whether the third axis holds no positions but density weights, or nothing: never below zero, and the same in
   /// every partition (kspace_encode_step_2) of a stack.
   bool third_axis_is_weight() const;
-  /// Up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre of k-space.
-  std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers) const;
 
  private:
   struct Mean {
@@ -50,8 +48,14 @@ struct TrajectoryExtent {
   };
   double lowest_third_ = std::numeric_limits<double>::infinity();
   std::map<int, Mean> third_by_step_;
-  std::map<std::int64_t, double> nearest_;  ///< distance of each readout from the centre, in the plane
 };
+
+/// How near a readout with a trajectory comes to the centre of k-space, in the plane of the first two axes.
+double nearest_to_centre(const Readout& readout);
+/// Up to ObjectExtent::most_readouts of `numbers`, spread over those that come nearest to the centre; distance(number)
+/// is asked for where there are more.
+std::vector<std::int64_t> central_readouts(std::vector<std::int64_t> numbers,
+                                           const std::function<double(std::int64_t)>& distance);
 
 /// The part of a readout about the centre of k-space, its trajectory's first `axes` axes.
 ReadoutPart central_part(const Readout& readout, int axes);

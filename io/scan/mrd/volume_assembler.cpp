@@ -29,8 +29,10 @@ RepetitionCounters repetition_of(const ReadoutHead& head) {
 }
 
 template <class T>
-std::int64_t rank_of(const T& value, const std::set<T>& all) {
-  return std::distance(all.begin(), all.find(value));
+std::map<T, std::int64_t> ranks_of(const std::set<T>& all) {
+  std::map<T, std::int64_t> ranks;
+  for (const auto& value : all) ranks.emplace_hint(ranks.end(), value, static_cast<std::int64_t>(ranks.size()));
+  return ranks;
 }
 
 std::array<double, 3> position_mm(const ReadoutHead& head) {
@@ -56,7 +58,7 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
 void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
-  if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) noise_readouts_.push_back({number, head});
+  if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) append(noise_readouts_, number, kinds_.of(head));
   const std::size_t axes = head.trajectory_dimensions, trajectory_length = head.number_of_samples * axes;
   const bool is_navigator = head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA);
   const char* purpose = other_purpose(head);
@@ -67,8 +69,8 @@ void VolumeAssembler::add(const Readout& readout) {
     if (!usable) {
       ++skipped_[is_navigator ? "phase correction" : "calibration"];
     } else {
-      (is_navigator ? navigators_ : references_).push_back({number, head});
-      if (!is_navigator) reference_extent_.add(number, readout);
+      append(is_navigator ? navigators_ : references_, number, kinds_.of(head));
+      if (!is_navigator) reference_extent_.add(readout);
     }
     return;
   }
@@ -84,27 +86,27 @@ void VolumeAssembler::add(const Readout& readout) {
         subjects_.readout(number), "more samples than discard_pre and discard_post leave out",
         fmt::format("{} samples, {} and {}", head.number_of_samples, head.discard_pre, head.discard_post));
   require_length(readout.trajectory.size(), trajectory_length, subjects_.readout(number) + ".traj");
-  extent_.add(number, readout);
-  image_readouts_.push_back({number, head});
+  extent_.add(readout);
+  append(image_readouts_, number, kinds_.of(head));
 }
 
 void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   require_agreement();
-  const auto length = [&](int axes) { return object_length(image_readouts_, extent_, with_values, axes); };
+  const auto length = [&](int axes) { return object_length(image_readouts_, source, with_values, axes); };
   placing_.positions = choose_positions(header_, header_.trajectory_unit, options_, space_, extent_, length,
                                         subjects_, summary_.inferred);
   sort_references(source, with_values);
   group_by_volume();
   require_references_in_place();
-  tell_repetition_time();
+  tell_repetition_time(source);
   tell_ghost();
   read_directions();
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
-  for (const auto& entry : readouts_of(0, 0)) {
-    copy_positions(entry, source(entry.number), placing_, trajectory.k, m);
-    m += entry.head.sample_count();
-  }
+  for_each_readout(readouts_of(0, 0), [&](std::int64_t number, const ReadoutHead& head) {
+    copy_positions(number, source(number), placing_, trajectory.k, m);
+    m += head.sample_count();
+  });
   summary_.cartesian = lies_on_grid(trajectory);
   if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
   add_facts();
@@ -114,36 +116,35 @@ void VolumeAssembler::require_agreement() {
   if (image_readouts_.empty())
     throw Error(subjects_.readouts, "readouts of an image",
                 fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_));
-  const auto& first = image_readouts_.front().head;
+  const auto& first = *image_readouts_.front().head;
   summary_.coil_count = first.active_channels;
   summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
-  for (const auto& [number, head] : image_readouts_) {
-    if (head.active_channels != first.active_channels)
+  for (const auto& [number, count, head] : image_readouts_) {
+    if (head->active_channels != first.active_channels)
       throw Error(subjects_.readout(number),
                   fmt::format("{} channels as in the first", first.active_channels),
-                  std::to_string(head.active_channels));
-    if (head.trajectory_dimensions != first.trajectory_dimensions)
+                  std::to_string(head->active_channels));
+    if (head->trajectory_dimensions != first.trajectory_dimensions)
       throw Error(subjects_.readout(number),
                   fmt::format("{} trajectory dimensions as in the first", first.trajectory_dimensions),
-                  std::to_string(head.trajectory_dimensions));
-    if (head.sample_count() != summary_.readout_length) summary_.readout_length = 0;
+                  std::to_string(head->trajectory_dimensions));
+    if (head->sample_count() != summary_.readout_length) summary_.readout_length = 0;
   }
   // Noise, references and navigators of another set of coils say nothing about these.
-  const auto of_other_coils = [&](const Entry& entry) {
-    return entry.head.active_channels != first.active_channels || entry.head.sample_count() < 1;
+  const auto of_other_coils = [&](const ReadoutHead& head) {
+    return head.active_channels != first.active_channels || head.sample_count() < 1;
   };
-  std::erase_if(noise_readouts_, of_other_coils);
-  if (const auto left_out = std::erase_if(references_, of_other_coils)) skipped_["calibration"] += left_out;
-  if (const auto left_out = std::erase_if(navigators_, of_other_coils))
-    skipped_["phase correction"] += left_out;
+  leave_out(noise_readouts_, of_other_coils);
+  if (const auto left_out = leave_out(references_, of_other_coils)) skipped_["calibration"] += left_out;
+  if (const auto left_out = leave_out(navigators_, of_other_coils)) skipped_["phase correction"] += left_out;
 }
 
 /// Whether the references are samples of the image: see the top of the header.
 bool VolumeAssembler::are_embedded(const Source& source) const {
-  const auto& first = image_readouts_.front().head;
-  const bool alike = std::all_of(references_.begin(), references_.end(), [&](const Entry& entry) {
-    const auto& head = entry.head;
+  const auto& first = *image_readouts_.front().head;
+  const bool alike = std::all_of(references_.begin(), references_.end(), [&](const ReadoutRun& run) {
+    const auto& head = *run.head;
     return head.encoding_space_ref == 0 && head.sample_count() == first.sample_count() &&
            head.center_sample == first.center_sample &&
            head.trajectory_dimensions == first.trajectory_dimensions;
@@ -153,39 +154,41 @@ bool VolumeAssembler::are_embedded(const Source& source) const {
   if (mode == "embedded" || mode == "interleaved") return true;
   std::set<LineKey> lines;
   std::set<std::array<int, 2>> contrasts;
-  for (const auto& entry : image_readouts_) {
-    lines.insert(line_of(entry.head));
-    contrasts.insert({entry.head.idx.contrast, entry.head.idx.set});
-  }
-  std::size_t repeated = 0;
-  for (const auto& entry : references_) {
-    repeated += lines.count(line_of(entry.head));
-    if (contrasts.count({entry.head.idx.contrast, entry.head.idx.set}) == 0) return false;
-    Trajectory trajectory{Array<double>({3, entry.head.sample_count()})};
-    copy_positions(entry, source(entry.number), placing_, trajectory.k, 0);
-    if (!lies_on_grid(trajectory)) return false;
-  }
-  return 8 * repeated <
-         references_.size();  // what repeats the lines of the image is a measurement of its own
+  for_each_readout(image_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
+    lines.insert(line_of(source(number).head));
+    contrasts.insert({head.idx.contrast, head.idx.set});
+  });
+  std::int64_t repeated = 0;
+  bool on_grid = true;
+  for_each_readout(references_, [&](std::int64_t number, const ReadoutHead& head) {
+    const auto readout = source(number);
+    repeated += lines.count(line_of(readout.head)) > 0;
+    Trajectory trajectory{Array<double>({3, head.sample_count()})};
+    copy_positions(number, readout, placing_, trajectory.k, 0);
+    on_grid = on_grid && contrasts.count({head.idx.contrast, head.idx.set}) > 0 && lies_on_grid(trajectory);
+  });
+  // What repeats the lines of the image is a measurement of its own.
+  return on_grid && 8 * repeated < readout_count(references_);
 }
 
 /// References become samples of the image, or a calibration of their own.
 void VolumeAssembler::sort_references(const Source& source, const Source& with_values) {
   if (references_.empty()) return;
   // One encoding is enough: that of the image, if it has some.
-  const auto chosen =
-      std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
-        return a.head.encoding_space_ref < b.head.encoding_space_ref;
+  const auto& chosen =
+      *std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
+        return a.head->encoding_space_ref < b.head->encoding_space_ref;
       })->head;
   reference_extent_.axis_count = chosen.trajectory_dimensions;
-  if (const auto others = std::erase_if(references_, [&](const Entry& entry) {
-        return entry.head.encoding_space_ref != chosen.encoding_space_ref ||
-               entry.head.trajectory_dimensions != chosen.trajectory_dimensions;
+  if (const auto others = leave_out(references_, [&](const ReadoutHead& head) {
+        return head.encoding_space_ref != chosen.encoding_space_ref ||
+               head.trajectory_dimensions != chosen.trajectory_dimensions;
       }))
     skipped_["calibration of a further encoding"] += others;
-  const auto count = references_.size();
+  const auto count = readout_count(references_);
+  const auto runs = static_cast<std::ptrdiff_t>(references_.size());
   embedded_ = are_embedded(source);
-  if (!embedded_) return place_references(with_values);
+  if (!embedded_) return place_references(source, with_values);
   const bool stated = header_.calibration_mode == "embedded" || header_.calibration_mode == "interleaved";
   summary_.inferred.push_back(fmt::format("{} calibration readouts are samples of the image too, because {}.",
                                           count,
@@ -193,29 +196,27 @@ void VolumeAssembler::sort_references(const Source& source, const Source& with_v
                                                  : "they lie between its lines, and are like them"));
   summary_.facts.emplace_back("calibration",
                               fmt::format("{} embedded readouts, samples of the image", count));
-  for (const auto& entry : image_readouts_)
-    if (entry.head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
-      references_.push_back(entry);
-  const auto in_order = [](const Entry& a, const Entry& b) { return a.number < b.number; };
-  image_readouts_.insert(image_readouts_.end(), references_.begin(),
-                         references_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (const auto& run : image_readouts_)
+    if (run.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING)) references_.push_back(run);
+  const auto in_order = [](const ReadoutRun& a, const ReadoutRun& b) { return a.first < b.first; };
+  image_readouts_.insert(image_readouts_.end(), references_.begin(), references_.begin() + runs);
   std::sort(image_readouts_.begin(), image_readouts_.end(), in_order);
   std::sort(references_.begin(), references_.end(), in_order);
   reference_placing_ = placing_;
 }
 
 /// Where the samples of a reference of its own lie.
-void VolumeAssembler::place_references(const Source& with_values) {
-  const auto space = references_.front().head.encoding_space_ref;
+void VolumeAssembler::place_references(const Source& source, const Source& with_values) {
+  const auto space = references_.front().head->encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
-  const auto count = references_.size();
+  const auto count = readout_count(references_);
   reference_placing_ = placing_;
   try {
     std::vector<std::string> not_told;
     ReadOptions options;
     options.trajectory_unit = options_.trajectory_unit;
     const auto length = [&](int axes) {
-      return object_length(references_, reference_extent_, with_values, axes);
+      return object_length(references_, source, with_values, axes);
     };
     if (space != 0 || placing_.positions.elsewhere || reference_extent_.axis_count != extent_.axis_count)
       reference_placing_.positions =
@@ -226,7 +227,7 @@ void VolumeAssembler::place_references(const Source& with_values) {
     summary_.missing.push_back(
         fmt::format("{} calibration readouts are left out, because their positions are unknown: {}.", count,
                     error.what()));
-    skipped_["calibration"] += static_cast<std::int64_t>(count);
+    skipped_["calibration"] += count;
     return references_.clear();
   }
   for (int axis = 0; axis < 3; ++axis)
@@ -237,7 +238,7 @@ void VolumeAssembler::place_references(const Source& with_values) {
   const auto& fov = encoding.encoded_fov_mm;
   const auto what =
       fmt::format("{} separate readouts of {} samples, encoded with {} x {} x {} and {:g} x {:g} x {:g} mm",
-                  count, references_.front().head.sample_count(), n[0], n[1], n[2], fov[0], fov[1], fov[2]);
+                  count, references_.front().head->sample_count(), n[0], n[1], n[2], fov[0], fov[1], fov[2]);
   summary_.facts.emplace_back("calibration", what + ", for the maps alone");
   summary_.inferred.push_back("Calibration for the sensitivity maps alone: " + what + ".");
 }
@@ -245,10 +246,10 @@ void VolumeAssembler::place_references(const Source& with_values) {
 /// A reference of another place in the patient says nothing about the maps of this one.
 void VolumeAssembler::require_references_in_place() {
   if (embedded_) return;
-  for (const auto& [key, entries] : reference_volumes_) {
+  for (const auto& [key, runs] : reference_volumes_) {
     const auto* images = of_volume(volumes_, key.second, key.first);
     if (images == nullptr) continue;
-    const auto &reference = entries.front().head, &image = images->front().head;
+    const auto &reference = *runs.front().head, &image = *images->front().head;
     double offset_mm = 0, turned = 0;
     for (int axis = 0; axis < 3; ++axis) {
       offset_mm = std::max(offset_mm, std::abs(double{reference.position[axis]} - image.position[axis]));
@@ -259,7 +260,7 @@ void VolumeAssembler::require_references_in_place() {
     summary_.missing.push_back(fmt::format(
         "{} calibration readouts are left out, because they lie elsewhere than the image: {:.3g} mm off, "
         "directions that differ by {:.2g}.",
-        references_.size(), offset_mm, turned));
+        readout_count(references_), offset_mm, turned));
     reference_volumes_.clear();
     return;
   }
@@ -267,10 +268,10 @@ void VolumeAssembler::require_references_in_place() {
 
 /// What is known of the delay between echoes of opposite directions.
 void VolumeAssembler::tell_ghost() {
-  const auto reversed = [](const Entry& entry) { return is_reversed(entry.head); };
-  const auto has_both = [&](const Entries& entries) {
-    const auto count = std::count_if(entries.begin(), entries.end(), reversed);
-    return count > 0 && count < static_cast<std::ptrdiff_t>(entries.size());
+  const auto reversed = [](const ReadoutRun& run) { return is_reversed(*run.head); };
+  const auto has_both = [&](const ReadoutRuns& runs) {
+    const auto count = std::count_if(runs.begin(), runs.end(), reversed);
+    return count > 0 && count < static_cast<std::ptrdiff_t>(runs.size());
   };
   if (extent_.axis_count == 0 && header_.ramp_sampled)
     summary_.missing.emplace_back(
@@ -280,7 +281,8 @@ void VolumeAssembler::tell_ghost() {
   if (!has_both(image_readouts_)) return;
   if (extent_.axis_count == 0 && has_both(navigators_))
     summary_.inferred.push_back(fmt::format(
-        "Echoes of opposite directions are aligned by {} phase-correction readouts.", navigators_.size()));
+        "Echoes of opposite directions are aligned by {} phase-correction readouts.",
+        readout_count(navigators_)));
   else
     summary_.missing.emplace_back(extent_.axis_count > 0 && has_both(navigators_)
                                       ? "Echoes of opposite directions are taken as the trajectory says: "
@@ -292,12 +294,12 @@ void VolumeAssembler::tell_ghost() {
 
 /// Whether the readouts count slices that the header denies.
 bool VolumeAssembler::is_one_slice() const {
-  const auto& first = image_readouts_.front().head;
+  const auto& first = *image_readouts_.front().head;
   return header_.slice && header_.slice->maximum == 0 &&
          std::any_of(image_readouts_.begin(), image_readouts_.end(),
-                     [](const Entry& entry) { return entry.head.idx.slice > 0; }) &&
-         std::all_of(image_readouts_.begin(), image_readouts_.end(), [&](const Entry& entry) {
-           return std::equal(entry.head.position, entry.head.position + 3, first.position);
+                     [](const ReadoutRun& run) { return run.head->idx.slice > 0; }) &&
+         std::all_of(image_readouts_.begin(), image_readouts_.end(), [&](const ReadoutRun& run) {
+           return std::equal(run.head->position, run.head->position + 3, first.position);
          });
 }
 
@@ -310,11 +312,12 @@ void VolumeAssembler::group_by_volume() {
   const auto slice_of = [&](const ReadoutHead& head) { return one_slice ? 0 : int{head.idx.slice}; };
   std::set<RepetitionCounters> repetitions;
   std::set<int> slices, averages, distinct[4];
-  for (const auto& [number, head] : image_readouts_) {
-    repetitions.insert(repetition_of(head));
-    slices.insert(slice_of(head));
-    averages.insert(head.idx.average);
-    const int counters[]{head.idx.repetition, head.idx.contrast, head.idx.phase, head.idx.set};
+  for (const auto& run : image_readouts_) {
+    const auto& idx = run.head->idx;
+    repetitions.insert(repetition_of(*run.head));
+    slices.insert(slice_of(*run.head));
+    averages.insert(idx.average);
+    const int counters[]{idx.repetition, idx.contrast, idx.phase, idx.set};
     for (int i = 0; i < 4; ++i) distinct[i].insert(counters[i]);
   }
   summary_.slice_count = static_cast<std::int64_t>(slices.size());
@@ -328,14 +331,14 @@ void VolumeAssembler::group_by_volume() {
   if (averages.size() > 1)
     summary_.inferred.push_back(
         fmt::format("The {} averages are further samples of the same image.", averages.size()));
-  const auto grouped = [&](const Entries& entries) {
+  const auto ranks = ranks_of(repetitions);
+  const auto slice_ranks = ranks_of(slices);
+  const auto grouped = [&](const ReadoutRuns& runs) {
     Volumes volumes;
-    for (const auto& entry : entries)
-      if (slices.count(slice_of(entry.head)) > 0) {
-        const auto repetition = repetition_of(entry.head);
-        volumes[{repetitions.count(repetition) > 0 ? rank_of(repetition, repetitions) : -1,
-                 rank_of(slice_of(entry.head), slices)}]
-            .push_back(entry);
+    for (const auto& run : runs)
+      if (const auto slice = slice_ranks.find(slice_of(*run.head)); slice != slice_ranks.end()) {
+        const auto repetition = ranks.find(repetition_of(*run.head));
+        volumes[{repetition == ranks.end() ? -1 : repetition->second, slice->second}].push_back(run);
       }
     return volumes;
   };
@@ -353,18 +356,20 @@ void VolumeAssembler::group_by_volume() {
 }
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
-void VolumeAssembler::tell_repetition_time() {
+void VolumeAssembler::tell_repetition_time(const Source& source) {
   const auto& counters = summary_.repetition_counters;
-  std::vector<std::uint32_t> stamps;
+  std::vector<std::int64_t> numbers;  // of the first readouts
   std::int64_t most_readouts = 0;
-  for (const auto& [key, entries] : volumes_) {
-    most_readouts = std::max(most_readouts, static_cast<std::int64_t>(entries.size()));
-    if (key.second == 0) stamps.push_back(entries.front().head.acquisition_time_stamp);
+  for (const auto& [key, runs] : volumes_) {
+    most_readouts = std::max(most_readouts, readout_count(runs));
+    if (key.second == 0) numbers.push_back(runs.front().first);
     const auto& own = counters[static_cast<std::size_t>(key.first)];
     if (own != RepetitionCounters{own.repetition, counters[0].contrast, counters[0].phase, counters[0].set})
       return;
   }
-  if (stamps.size() < 2 || stamps.size() != counters.size()) return;
+  if (numbers.size() < 2 || numbers.size() != counters.size()) return;
+  std::vector<std::uint32_t> stamps;
+  for (const auto number : numbers) stamps.push_back(source(number).head.acquisition_time_stamp);
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
   if (seconds > 0) summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
@@ -372,7 +377,7 @@ void VolumeAssembler::tell_repetition_time() {
 
 void VolumeAssembler::read_directions() {
   auto& geometry = summary_.geometry;
-  const auto& head = volumes_.begin()->second.front().head;
+  const auto& head = *volumes_.begin()->second.front().head;
   const auto unit_vector = [](const float(&from)[3], std::array<double, 3>& to) {
     const double length = std::hypot(double{from[0]}, double{from[1]}, double{from[2]});
     for (int axis = 0; axis < 3; ++axis) to[axis] = from[axis] / length;
@@ -391,25 +396,32 @@ void VolumeAssembler::read_directions() {
   geometry.position_mm = position_mm(head);
 }
 
-/// From the readouts of the first volume among `entries`, along the axes of the trajectory (in 1 / its unit).
-std::array<double, 3> VolumeAssembler::object_length(const Entries& entries, const TrajectoryExtent& of,
+/// From the readouts of the first volume among `runs`, along the axes of the trajectory (in 1 / its unit).
+std::array<double, 3> VolumeAssembler::object_length(const ReadoutRuns& runs, const Source& source,
                                                      const Source& with_values, int axes) const {
   const bool one_slice = is_one_slice();
-  const auto volume_of = [&](const Entry& entry) {
-    return std::pair(repetition_of(entry.head), one_slice ? 0 : int{entry.head.idx.slice});
+  const auto volume_of = [&](const ReadoutHead& head) {
+    return std::pair(repetition_of(head), one_slice ? 0 : int{head.idx.slice});
   };
-  auto first = volume_of(entries.front());
-  for (const auto& entry : entries) first = std::min(first, volume_of(entry));
+  auto first = volume_of(*runs.front().head);
+  for (const auto& run : runs) first = std::min(first, volume_of(*run.head));
   std::vector<std::int64_t> numbers;
-  for (const auto& entry : entries)
-    if (volume_of(entry) == first) numbers.push_back(entry.number);
-  ObjectExtent extent;
-  for (const auto number : of.central_readouts(numbers)) {
-    const auto readout = with_values(number);
-    const auto& head = readout.head;
+  for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
+    if (volume_of(head) == first) numbers.push_back(number);
+  });
+  const auto checked = [&](const Readout& readout, std::int64_t number) {
     require_length(readout.trajectory.size(),
-                   std::size_t{head.number_of_samples} * head.trajectory_dimensions,
+                   std::size_t{readout.head.number_of_samples} * readout.head.trajectory_dimensions,
                    subjects_.readout(number) + ".traj");
+    return readout;
+  };
+  const auto central = central_readouts(std::move(numbers), [&](std::int64_t number) {
+    return nearest_to_centre(checked(source(number), number));
+  });
+  ObjectExtent extent;
+  for (const auto number : central) {
+    const auto readout = checked(with_values(number), number);
+    const auto& head = readout.head;
     require_length(readout.values.size(), std::size_t{2} * head.number_of_samples * head.active_channels,
                    subjects_.readout(number) + ".data");
     extent.add(central_part(readout, axes));
@@ -423,79 +435,78 @@ void VolumeAssembler::add_facts() {
   };
   if (!noise_readouts_.empty())
     add_fact("noise readouts",
-             std::to_string(noise_readouts_.size()) +
+             std::to_string(readout_count(noise_readouts_)) +
                  (noise_scale() == 1
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   add_fact("system", header_.vendor);
   add_fact("protocol", header_.protocol);
   add_fact("trajectory", header_.trajectory);
-  add_fact("readouts used", std::to_string(image_readouts_.size()));
+  add_fact("readouts used", std::to_string(readout_count(image_readouts_)));
   std::string skipped;
   for (const auto& [what, count] : skipped_)
     skipped += fmt::format("{}{} {}", skipped.empty() ? "" : ", ", count, what);
   add_fact("readouts skipped", skipped);
-  image_readouts_.clear();  // held by volume now
+  image_readouts_ = {};  // held by volume now
 }
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
-  const auto& entries = readouts_of(slice, repetition);
-  const auto samples = sample_count(entries);
+  const auto& runs = readouts_of(slice, repetition);
+  const auto samples = sample_count(runs);
   Scan scan;
   scan.geometry = summary_.geometry;
-  scan.geometry.position_mm = position_mm(entries.front().head);
+  scan.geometry.position_mm = position_mm(*runs.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto ghost = ghost_correction(slice, repetition, source, scan.remarks);
-  collect(entries, placing_, source, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
+  collect(runs, placing_, source, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
   scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
-  if (states_times(entries)) scan.sample_time_s = Array<double>({samples});
-  std::int64_t m = 0;
-  for (const auto& [number, head] : entries) {
-    for (std::int64_t s = 0; scan.sample_time_s && s < head.sample_count(); ++s)
-      (*scan.sample_time_s)[m + s] =
-          static_cast<double>(head.first_sample() + s) * head.sample_time_us * 1e-6;
-    m += head.sample_count();
-  }
+  if (!states_times(runs)) return scan;
+  scan.sample_time_s = Array<double>({samples});
+  double* time_s = scan.sample_time_s->data();
+  for_each_readout(runs, [&](std::int64_t, const ReadoutHead& head) {
+    for (std::int64_t s = 0; s < head.sample_count(); ++s)
+      *time_s++ = static_cast<double>(head.first_sample() + s) * head.sample_time_us * 1e-6;
+  });
   return scan;
 }
 
 /// Samples of readouts, one after the other.
-void VolumeAssembler::collect(const Entries& entries, const Placing& placing, const Source& source,
+void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, const Source& source,
                               GhostCorrection* ghost, Trajectory& trajectory, KSpace& kspace) const {
-  const auto samples = sample_count(entries);
+  const auto samples = sample_count(runs);
   trajectory.k = Array<double>({3, samples});
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
-  for (const auto& entry : entries) {
-    const auto readout = source(entry.number);
-    copy_positions(entry, readout, placing, trajectory.k, m);
-    copy_values(readout, subjects_.readout(entry.number), kspace.values, m);
-    if (ghost != nullptr && is_reversed(entry.head) && entry.head.sample_count() == ghost->sample_count())
+  for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
+    const auto readout = source(number);
+    copy_positions(number, readout, placing, trajectory.k, m);
+    copy_values(readout, subjects_.readout(number), kspace.values, m);
+    if (ghost != nullptr && is_reversed(head) && head.sample_count() == ghost->sample_count())
       ghost->apply(kspace.values, m);
-    m += entry.head.sample_count();
-  }
+    m += head.sample_count();
+  });
 }
 
 /// Those of the slice and repetition; else of the slice in the first repetition that has some; null without.
-const VolumeAssembler::Entries* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
+const ReadoutRuns* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
                                                            std::int64_t repetition) {
   if (const auto found = volumes.find({repetition, slice}); found != volumes.end()) return &found->second;
-  for (const auto& [key, entries] : volumes)
-    if (key.second == slice) return &entries;
+  for (const auto& [key, runs] : volumes)
+    if (key.second == slice) return &runs;
   return nullptr;
 }
 
 /// Empty without a reference, and where it is part of the volume's own samples.
 std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std::int64_t repetition,
                                                         const Source& source, GhostCorrection* ghost) const {
-  const auto* entries = of_volume(reference_volumes_, slice, repetition);
-  if (entries == nullptr || reference_placing_.positions.elsewhere ||
+  const auto* runs = of_volume(reference_volumes_, slice, repetition);
+  if (runs == nullptr || reference_placing_.positions.elsewhere ||
       (embedded_ && reference_volumes_.count({repetition, slice}) > 0))
     return std::nullopt;
-  const auto space = entries->front().head.encoding_space_ref;
+  const auto space = runs->front().head->encoding_space_ref;
   const EncodingHeader& encoding = space == 0 ? header_ : header_.others[space - 1U];
   Calibration calibration{{}, {}, encoding.encoded_matrix, encoding.encoded_fov_mm};
-  collect(*entries, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
+  collect(*runs, reference_placing_, source, ghost, calibration.trajectory, calibration.kspace);
   return calibration;
 }
 
@@ -505,24 +516,24 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
                                                                  std::vector<std::string>& remarks) const {
   const auto& lines = readouts_of(slice, repetition);
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
-  const auto coils = summary_.coil_count, length = lines.front().head.sample_count();
+  const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
   if (navigators == nullptr || extent_.axis_count > 0 ||
-      std::none_of(lines.begin(), lines.end(), [](const Entry& entry) { return is_reversed(entry.head); }))
+      std::none_of(lines.begin(), lines.end(), [](const ReadoutRun& run) { return is_reversed(*run.head); }))
     return std::nullopt;
   Array<Complex<double>> sums[2]{Array<Complex<double>>({coils, length}),
                                  Array<Complex<double>>({coils, length})};
   std::int64_t counts[2]{};
-  for (const auto& entry : *navigators) {
-    if (entry.head.sample_count() != length) continue;
+  for_each_readout(*navigators, [&](std::int64_t number, const ReadoutHead& head) {
+    if (head.sample_count() != length) return;
     Array<Complex<float>> line({coils, length});
-    copy_values(source(entry.number), subjects_.readout(entry.number), line, 0);
-    const bool reversed = is_reversed(entry.head);
+    copy_values(source(number), subjects_.readout(number), line, 0);
+    const bool reversed = is_reversed(head);
     ++counts[reversed];
     for (std::int64_t coil = 0; coil < coils; ++coil)
       for (std::int64_t s = 0; s < length; ++s)
         sums[reversed][coil * length + s] +=
             Complex<double>(line[coil * length + (reversed ? length - 1 - s : s)]);
-  }
+  });
   const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
   if (!phase) {
     remarks.emplace_back(
@@ -542,34 +553,27 @@ std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source
   if (noise_readouts_.empty()) return {};
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
   std::int64_t m = 0;
-  for (const auto& entry : noise_readouts_) {
-    copy_values(source(entry.number), subjects_.readout(entry.number), noise, m);
-    m += entry.head.sample_count();
-  }
+  for_each_readout(noise_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
+    copy_values(source(number), subjects_.readout(number), noise, m);
+    m += head.sample_count();
+  });
   multiply(noise, noise_scale());
   return noise;
 }
 
 double VolumeAssembler::noise_scale() const {
-  return mrd::noise_scale(noise_readouts_.front().head.sample_time_us,
-                          volumes_.begin()->second.front().head.sample_time_us,
+  return mrd::noise_scale(noise_readouts_.front().head->sample_time_us,
+                          volumes_.begin()->second.front().head->sample_time_us,
                           header_.relative_noise_bandwidth);
 }
 
 /// Lines of an echo train share an excitation, and their heads do not say when each begins.
-bool VolumeAssembler::states_times(const Entries& entries) const {
-  const auto has_dwell = [](const Entry& entry) { return entry.head.sample_time_us > 0; };
-  return header_.trajectory != "epi" && std::all_of(entries.begin(), entries.end(), has_dwell);
+bool VolumeAssembler::states_times(const ReadoutRuns& runs) const {
+  const auto has_dwell = [](const ReadoutRun& run) { return run.head->sample_time_us > 0; };
+  return header_.trajectory != "epi" && std::all_of(runs.begin(), runs.end(), has_dwell);
 }
 
-std::int64_t VolumeAssembler::sample_count(const Entries& entries) {
-  std::int64_t samples = 0;
-  for (const auto& entry : entries) samples += entry.head.sample_count();
-  return samples;
-}
-
-const VolumeAssembler::Entries& VolumeAssembler::readouts_of(std::int64_t slice,
-                                                             std::int64_t repetition) const {
+const ReadoutRuns& VolumeAssembler::readouts_of(std::int64_t slice, std::int64_t repetition) const {
   require_volume(summary_, slice, repetition);
   const auto found = volumes_.find({repetition, slice});
   if (found == volumes_.end())
@@ -581,11 +585,11 @@ const VolumeAssembler::Entries& VolumeAssembler::readouts_of(std::int64_t slice,
 }
 
 /// Puts the positions of a readout at sample m of k [axis][sample].
-void VolumeAssembler::copy_positions(const Entry& entry, const Readout& readout, const Placing& placing,
+void VolumeAssembler::copy_positions(std::int64_t number, const Readout& readout, const Placing& placing,
                                      Array<double>& k, std::int64_t m) const {
-  const auto& head = entry.head;
+  const auto& head = readout.head;
   require_length(readout.trajectory.size(), std::size_t{head.number_of_samples} * head.trajectory_dimensions,
-                 subjects_.readout(entry.number) + ".traj");
+                 subjects_.readout(number) + ".traj");
   const auto samples = k.extent(1);
   for (std::int64_t s = 0; s < head.sample_count(); ++s) {
     const auto position = placing.positions.of(readout, head.first_sample() + s);

@@ -24,13 +24,14 @@
 #include <vector>
 
 #include "io/scan/mrd/epi_ghost.hpp"
+#include "io/scan/mrd/readout_runs.hpp"
 #include "io/scan/mrd/sample_positions.hpp"
 
 namespace fhd::io::mrd {
 
 /// First it is shown every readout (`add`), then it says what they are of (`finish`, `summary`), then it
-/// makes volumes of them. Of the readouts it remembers the heads alone: to make a volume it asks for those of the
-/// volume again, by the number in which they were added.
+/// makes volumes of them. Of the readouts it remembers runs alone (readout_runs.hpp): to make a volume it asks for those
+/// of the volume again, by the number in which they were added.
 class VolumeAssembler {
  public:
   /// Delivers readout `number` again; its arrays live until the next call.
@@ -39,6 +40,7 @@ class VolumeAssembler {
   /// `inferred`: what is known before the header.
   VolumeAssembler(Header header, const ReadOptions& options, Subjects subjects,
                   std::vector<std::string> inferred = {});
+  VolumeAssembler(VolumeAssembler&&) = default;
   /// The next readout; its values do not count yet. Throws Error when it contradicts its head.
   void add(const Readout& readout);
   /// After the last readout. `source` need not deliver values; `with_values` does, and is asked for a few readouts
@@ -58,43 +60,37 @@ class VolumeAssembler {
   std::optional<Array<Complex<float>>> noise(const Source& source) const;
 
  private:
-  struct Entry {
-    std::int64_t number;
-    ReadoutHead head;
-  };
-  using Entries = std::vector<Entry>;
-  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, Entries>;  ///< by repetition and slice
+  using Volumes = std::map<std::pair<std::int64_t, std::int64_t>, ReadoutRuns>;  ///< by repetition and slice
   /// How readouts become samples of a scan.
   struct Placing {
     SamplePositions positions;
     std::array<double, 3> scale{1, 1, 1};  ///< to the FOV of the image
   };
-  static std::int64_t sample_count(const Entries& entries);
-  const Entries& readouts_of(std::int64_t slice, std::int64_t repetition) const;
+  const ReadoutRuns& readouts_of(std::int64_t slice, std::int64_t repetition) const;
   void require_agreement();
   bool is_one_slice() const;
   void sort_references(const Source& source, const Source& with_values);
   bool are_embedded(const Source& source) const;
-  void place_references(const Source& with_values);
+  void place_references(const Source& source, const Source& with_values);
   void group_by_volume();
   void require_references_in_place();
-  void tell_repetition_time();
+  void tell_repetition_time(const Source& source);
   void tell_ghost();
   void read_directions();
-  std::array<double, 3> object_length(const Entries& entries, const TrajectoryExtent& of,
+  std::array<double, 3> object_length(const ReadoutRuns& runs, const Source& source,
                                       const Source& with_values, int axes) const;
   void add_facts();
   double noise_scale() const;
-  bool states_times(const Entries& entries) const;
-  static const Entries* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
+  bool states_times(const ReadoutRuns& runs) const;
+  static const ReadoutRuns* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                   const Source& source,
                                                   std::vector<std::string>& remarks) const;
   std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
                                          GhostCorrection* ghost) const;
-  void collect(const Entries& entries, const Placing& placing, const Source& source, GhostCorrection* ghost,
+  void collect(const ReadoutRuns& runs, const Placing& placing, const Source& source, GhostCorrection* ghost,
                Trajectory& trajectory, KSpace& kspace) const;
-  void copy_positions(const Entry& entry, const Readout& readout, const Placing& placing, Array<double>& k,
+  void copy_positions(std::int64_t number, const Readout& readout, const Placing& placing, Array<double>& k,
                       std::int64_t m) const;
 
   Header header_;
@@ -104,7 +100,8 @@ class VolumeAssembler {
   EncodedSpace space_;
   std::int64_t added_ = 0;
   std::map<std::string, std::int64_t> skipped_;  ///< readouts that are not of the image, by what they are
-  Entries image_readouts_, noise_readouts_, references_, navigators_;
+  ReadoutKinds kinds_;
+  ReadoutRuns image_readouts_, noise_readouts_, references_, navigators_;
   Volumes volumes_, reference_volumes_, navigator_volumes_;  ///< repetition -1: of none of the image's
   TrajectoryExtent extent_, reference_extent_;
   Placing placing_{}, reference_placing_{};

@@ -329,7 +329,7 @@ TEST(TrajectoryExtent, takes_half_a_k_space_for_positions) {
       head.number_of_samples = 8;
       head.trajectory_dimensions = 3;
       head.idx.kspace_encode_step_2 = static_cast<std::uint16_t>(step);
-      extent.add(step, {head, k, {}});
+      extent.add({head, k, {}});
     }
     EXPECT_NE(extent.third_axis_is_weight(), positions);
   }
