@@ -455,6 +455,13 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
 
 // --- Which volumes
 
+void add_compression_option(CLI::App& app, std::optional<int>& level) {
+  app.add_option("--compression", level,
+                 "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
+      ->check(CLI::Range(0, 9))
+      ->type_name("N");
+}
+
 void VolumeSelection::add_to(CLI::App& app) {
   app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
   app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +136,9 @@ std::array<int, 3> parse_matrix_size(const std::string& text);
 std::array<double, 3> parse_fov_mm(const std::string& text);
 /// The whole text as a number; false when it is none.
 bool parse_number(const std::string& text, double& number);
+
+/// Adds --compression, the level of NIfTI and PNG files, 0 ... 9. `level` must outlive the parse.
+void add_compression_option(CLI::App& app, std::optional<int>& level);
 
 /// --slices and --repetitions: which volumes of a scan.
 struct VolumeSelection {

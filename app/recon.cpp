@@ -38,6 +38,7 @@ struct ReconCommand {
   VolumeSelection selection;
   std::optional<std::string> output;
   bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false, strict = false;
+  std::optional<int> compression;
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
@@ -71,8 +72,8 @@ void share_processors(int processes) {
 
 std::string describe(const Report& report) {
   std::string line;
-  for (const auto& [name, seconds] : report.stages)
-    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", name, seconds);
+  for (const auto& stage : report.stages)
+    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
   if (!report.relative_residuals.empty())
     line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
                         report.relative_residuals.size() - 1, report.relative_residuals.back(),
@@ -166,7 +167,7 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
   results.set_checksum(checksum.get());
-  results.write(*output, phase);
+  results.write(*output, phase, compression);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
                phase ? " " + *output + io::phase_ending : "");
@@ -310,6 +311,7 @@ Run add_recon(CLI::App& app) {
   app.add_flag("--strict", command->strict,
                "fail, and write nothing, where the image or the scan is suspicious");
   app.add_flag("--phase", command->phase, "also write OUT_phase.nii.gz, the phase in rad");
+  add_compression_option(app, command->compression);
   command->selection.add_to(app);
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");

@@ -30,6 +30,16 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// What follows a reconstruction. That of a volume of a series, of which a report tells a share of the time, has no
+/// place among the others.
+void add_stage(Report& report, const std::string& name, double seconds) {
+  const bool has_place = std::none_of(report.stages.begin(), report.stages.end(),
+                                      [](const Stage& stage) { return stage.spans.empty(); });
+  report.stages.push_back({name, seconds});
+  if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
+  report.seconds += seconds;
+}
+
 }  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
@@ -209,8 +219,7 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
     const auto begin = std::chrono::steady_clock::now();
     verdict.cause =
         validation::likeliest_cause(scan, settings_.coils, std::max(15.0, report.seconds)).value_or("");
-    report.stages.push_back({"search of a cause", seconds_since(begin)});
-    report.seconds += report.stages.back().seconds;
+    add_stage(report, "search of a cause", seconds_since(begin));
   }
   if (verdict.judgement == Judgement::varies) {
     if (verdict.cause.empty()) return;
@@ -231,8 +240,7 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
     make_companion(Device::cpu());
     gridded = (*companion_)(scan, progress);
   }
-  report.stages.push_back({"gridded image", gridded.report.seconds});
-  report.seconds += gridded.report.seconds;
+  add_stage(report, "gridded image", gridded.report.seconds);
   report.trajectory_hits += gridded.report.trajectory_hits;
   return std::move(gridded.image);
 }
@@ -384,8 +392,9 @@ std::string with_notes(std::string report, std::size_t number, const std::vector
 
 }  // namespace
 
-void ScanResults::write(const std::string& prefix, bool with_phase) {
+void ScanResults::write(const std::string& prefix, bool with_phase, std::optional<int> compression_level) {
   companions_.with_phase = with_phase;
+  companions_.compression.level = compression_level.value_or(companions_.compression.level);
   if (folder_) {
     series_.stored = folder_->images();
     companions_.diagnostic_images = folder_->exhibits();

@@ -117,7 +117,7 @@ class ScanResults {
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
   /// OUT.h5, ...: see io::write_results.
-  void write(const std::string& prefix, bool with_phase);
+  void write(const std::string& prefix, bool with_phase, std::optional<int> compression_level);
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
   std::string name_of(std::size_t number) const;
   const io::Provenance& provenance() const { return provenance_; }

@@ -17,6 +17,7 @@ const std::set<std::string>& without_effect() {
                                            "--force",
                                            "--strict",
                                            "--phase",
+                                           "--compression",
                                            "--quiet",
                                            "--verbose",
                                            "--device",

@@ -106,7 +106,7 @@ void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
   const bool phase = settings->options.phase;
   results_.require_trust(settings->options.strict);
   io::check_writable(prefix, results_.inputs(), phase);
-  results_.write(prefix, phase);
+  results_.write(prefix, phase, settings->options.compression);
   manifest.images = static_cast<std::int64_t>(results_.volumes().size());
   for (const auto& report : results_.reports()) {
     manifest.cache_hits += report.trajectory_hits;

@@ -247,6 +247,7 @@ void JobOptions::add_to(CLI::App& app) {
   app.add_flag("--no-gridded-image", no_gridded_image,
                "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
   app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");
+  add_compression_option(app, compression);
   recon.set_default_cache("auto");
   device.add_to(app);
   recon.add_to(app);

@@ -20,6 +20,7 @@ namespace fhd::app {
 struct JobOptions {
   VolumeSelection selection;
   bool no_gridded_image = false, phase = false, strict = false;
+  std::optional<int> compression;
   io::ReadOptions read_options;
   ReconOptions recon;
   DeviceOption device;

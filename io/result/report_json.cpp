@@ -15,7 +15,10 @@ Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs
 
 Json stages_to_json(const std::vector<Stage>& stages) {
   Json json = Json::array();
-  for (const auto& stage : stages) json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  for (const auto& stage : stages) {
+    json.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+    for (const auto& [begin_s, seconds] : stage.spans) json.back()["spans"].push_back({begin_s, seconds});
+  }
   return json;
 }
 

@@ -273,7 +273,9 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   const auto read = [&](std::size_t i) { return series.image(i); };
   const auto picture = [&](AtomicFile& to) {
     const trace::Span span("write PNG", "write");
-    write_png(to.temporary(), montage(series.images, read), to.path());
+    constexpr int searches_for_repetitions = 6;
+    write_png(to.temporary(), montage(series.images, read), to.path(),
+              compression.level >= searches_for_repetitions);
     to.flush();
   };
   std::vector<std::future<void>> others;

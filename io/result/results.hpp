@@ -60,7 +60,7 @@ struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
-  Compression compression{};           ///< of the NIfTI files; its threads make the other files as well
+  Compression compression{};           ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};

@@ -14,9 +14,16 @@
 
 namespace fhd {
 
+/// A time without pause, from the moment the reconstruction of the image began.
+struct StageSpan {
+  double begin_s = 0, seconds = 0;
+};
+
 struct Stage {
   std::string name;  ///< "FhD", "Q", "conjugate gradient", ...
   double seconds = 0;
+  /// When it was at work, in order; empty for a share of what was done for several images at once.
+  std::vector<StageSpan> spans{};
 };
 
 /// Bytes of a GPU that an array takes, as planned before the work.

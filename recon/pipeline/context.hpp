@@ -35,10 +35,9 @@ class Journal {
     const double seconds = since(begin);
     const auto known = std::find_if(report.stages.begin(), report.stages.end(),
                                     [&](const Stage& s) { return s.name == name; });
-    if (known != report.stages.end())
-      known->seconds += seconds;
-    else
-      report.stages.push_back({name, seconds});
+    Stage& stage = known != report.stages.end() ? *known : report.stages.emplace_back(Stage{name});
+    stage.seconds += seconds;
+    stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
   void note(std::string sentence) { report.notes.push_back(std::move(sentence)); }

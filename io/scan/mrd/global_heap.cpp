@@ -12,9 +12,8 @@
 namespace fhd::io::mrd {
 namespace {
 
-constexpr std::uint64_t page = 4096, least_ahead = 1 << 15,
-                        most_ahead = 1 << 18;  // stays in a processor's own cache until it is copied
-constexpr std::uint64_t head_bytes = 16;       // of a collection, and of an object
+constexpr std::uint64_t usual_window = 1 << 18;  // stays in a processor's own cache until it is copied
+constexpr std::uint64_t head_bytes = 16;         // of a collection, and of an object
 
 template <class T>
 T number_at(const char* bytes) {
@@ -35,12 +34,14 @@ std::optional<std::span<const float>> GlobalHeap::floats(const StoredList& list)
   static_assert(std::endian::native == std::endian::little);
   if (list.length == 0) return std::span<const float>();
   const std::uint64_t wanted = std::uint64_t{list.length} * sizeof(float);
-  const char* head = at(list.address, head_bytes);
+  if (list.address > file_bytes_) return std::nullopt;
+  const char* head = at(list.address, std::max(head_bytes, std::min(usual_size_, file_bytes_ - list.address)));
   if (head == nullptr || std::memcmp(head, "GCOL\1", 5) != 0) return std::nullopt;
   const auto size = number_at<std::uint64_t>(head + 8);
   if (size > file_bytes_ - list.address) return std::nullopt;
   // At once: the way to every list in it begins at its head.
-  if (size <= most_ahead && at(list.address, size) == nullptr) return std::nullopt;
+  usual_size_ = std::min(size, usual_window);
+  if (size == usual_size_ && at(list.address, size) == nullptr) return std::nullopt;
   constexpr int most_objects = 1 << 16;  // an index has 16 bits
   std::uint64_t offset = head_bytes;
   for (int i = 0; i < most_objects && offset + head_bytes <= size; ++i) {
@@ -60,33 +61,28 @@ std::optional<std::span<const float>> GlobalHeap::floats(const StoredList& list)
   return std::nullopt;
 }
 
-/// Null where the file ends before, or cannot be read.
+/// Bytes of the file that are in memory from now on; null where it ends before, or cannot be read.
 const char* GlobalHeap::at(std::uint64_t offset, std::uint64_t bytes) {
   if (offset > file_bytes_ || bytes > file_bytes_ - offset) return nullptr;
-  if ((offset < begin_ || offset + bytes > end_) && !load(offset, bytes)) return nullptr;
-  return window_.get() + (offset - begin_);
-}
-
-bool GlobalHeap::load(std::uint64_t offset, std::uint64_t bytes) {
-  const bool goes_on = offset >= begin_ && offset <= end_ + least_ahead;
-  ahead_ = goes_on ? std::min(2 * ahead_, most_ahead) : least_ahead;
-  ahead_ = std::max(ahead_, least_ahead);
-  begin_ = offset / page * page;
-  end_ = begin_;
-  const auto length = std::min(std::max(ahead_, offset + bytes - begin_), file_bytes_ - begin_);
-  if (length > capacity_) {
-    window_.reset(new (std::nothrow) char[length]);
-    capacity_ = window_ ? length : 0;
-    if (!window_) return false;
+  if (offset < begin_ || offset > end_ || offset + bytes - begin_ > capacity_) {
+    begin_ = end_ = offset;
+    if (bytes > capacity_) {
+      capacity_ = std::max(bytes, usual_window);
+      window_.reset(new (std::nothrow) char[capacity_]);
+      if (!window_) {
+        capacity_ = 0;
+        return nullptr;
+      }
+    }
   }
-  while (end_ < begin_ + length) {
-    const auto read =
-        pread(descriptor_, window_.get() + (end_ - begin_), begin_ + length - end_, static_cast<off_t>(end_));
+  while (end_ < offset + bytes) {
+    const auto read = pread(descriptor_, window_.get() + (end_ - begin_), offset + bytes - end_,
+                            static_cast<off_t>(end_));
     if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) break;
+    if (read <= 0) return nullptr;
     end_ += static_cast<std::uint64_t>(read);
   }
-  return end_ >= offset + bytes;
+  return window_.get() + (offset - begin_);
 }
 
 }  // namespace fhd::io::mrd

@@ -20,7 +20,7 @@ struct StoredList {
   std::uint32_t length = 0, index = 0;
 };
 
-/// Reads some of the file ahead where it is asked for one list after the other. For one thread.
+/// Reads whole collections, and keeps some of them. For one thread.
 class GlobalHeap {
  public:
   /// Of the file open as `descriptor`, which must outlive it.
@@ -30,12 +30,12 @@ class GlobalHeap {
 
  private:
   const char* at(std::uint64_t offset, std::uint64_t bytes);
-  bool load(std::uint64_t offset, std::uint64_t bytes);
 
   int descriptor_;
   std::uint64_t file_bytes_ = 0;
   std::unique_ptr<char[]> window_;  ///< bytes [begin_, end_) of the file
-  std::uint64_t capacity_ = 0, begin_ = 0, end_ = 0, ahead_ = 0;
+  std::uint64_t capacity_ = 0, begin_ = 0, end_ = 0;
+  std::uint64_t usual_size_ = 0;  ///< of collections
 };
 
 }  // namespace fhd::io::mrd

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "io/result/picture.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/program.hpp"
@@ -73,6 +74,50 @@ TEST_F(Recon, an_earlier_result_of_another_scan_is_not_overwritten_without_force
   EXPECT_CONTAINS(text("err"), "fhd: out.json: ");
   EXPECT_EQ(recon("two.h5 -o out --force"), 0) << text("err");
   EXPECT_EQ(nlohmann::json::parse(text("out.json"))["input"]["path"], "two.h5");
+}
+
+TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
+  ASSERT_EQ(run("simulate -o one --matrix 64 --coils 2"), 0) << text("err");
+  const auto bytes = [&](const std::string& name) { return std::filesystem::file_size(path(name)); };
+  for (const std::string level : {"0", "1", "9"})
+    ASSERT_EQ(recon("one.h5 -o out" + level + " --iterations 3 --compression " + level), 0) << text("err");
+  ASSERT_EQ(recon("one.h5 -o out --iterations 3"), 0) << text("err");
+  EXPECT_EQ(bytes("out.nii.gz"), bytes("out1.nii.gz")) << "the default";
+  EXPECT_GT(bytes("out0.nii.gz"), 64 * 64 * sizeof(float));
+  EXPECT_LT(bytes("out1.nii.gz"), bytes("out0.nii.gz"));
+  EXPECT_NE(bytes("out9.nii.gz"), bytes("out1.nii.gz"));
+  EXPECT_EQ(bytes("out0.png"), bytes("out1.png"));
+  EXPECT_LT(bytes("out9.png"), bytes("out1.png"));
+  EXPECT_EQ(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz > $i.nii; done; cmp 0.nii 1.nii && cmp 0.nii 9.nii"),
+            0);
+  const auto pixels = [&](const std::string& name) { return io::read_png(path(name)).pixels; };
+  EXPECT_EQ(pixels("out9.png"), pixels("out1.png"));
+  for (const std::string level : {"10", "-1", "x", "1.5"}) {
+    EXPECT_EQ(recon("one.h5 -o bad --compression=" + level), 2) << level;
+    EXPECT_CONTAINS(text("err"), "--compression");
+    EXPECT_FALSE(std::filesystem::exists(path("bad.h5")));
+  }
+}
+
+TEST_F(Recon, stages_have_their_place_in_time) {
+  simulate("one", "");
+  ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
+  const auto image = nlohmann::json::parse(text("out.json"))["images"][0];
+  ASSERT_GE(image["stages"].size(), 3u);
+  double end_of_all = 0;
+  for (const auto& stage : image["stages"]) {
+    ASSERT_TRUE(stage.contains("spans")) << stage;
+    double sum = 0, end = 0;
+    for (const auto& span : stage["spans"]) {
+      EXPECT_GE(span[0].get<double>(), end) << stage;
+      end = span[0].get<double>() + span[1].get<double>();
+      sum += span[1].get<double>();
+    }
+    EXPECT_NEAR(sum, stage["seconds"].get<double>(), 1e-9) << stage;
+    end_of_all = std::max(end_of_all, end);
+  }
+  EXPECT_LE(end_of_all, image["seconds"].get<double>());
+  EXPECT_GT(end_of_all, 0);
 }
 
 TEST_F(Recon, a_result_of_the_same_scan_is_replaced) {

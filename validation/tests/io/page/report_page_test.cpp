@@ -578,6 +578,37 @@ TEST_F(ReportPageDrawn, says_first_whether_the_result_is_as_exact_as_asked) {
   EXPECT_EQ(draw(page_of(certificate), check("pass", "Certified")), 1);
 }
 
+TEST_F(ReportPageDrawn, shows_when_each_stage_was_at_work) {
+  const auto page_of = [&](std::vector<Stage> stages) {
+    io::ImageSeries series;
+    Image image;
+    image.geometry.matrix_size = {8, 8, 1};
+    image.values = Array<Complex<float>>(image.geometry.image_shape());
+    series.images.push_back(std::move(image));
+    io::Provenance provenance;
+    provenance.reports.emplace_back();
+    provenance.reports[0].stages = std::move(stages);
+    io::write_results(path("timeline"), series, provenance);
+    return io::report_page({path("timeline.h5")});
+  };
+  // FhD in two parts with a second between, Q after it; a share of something else has no place.
+  const auto page = page_of({{"Q", 2, {{6, 2}}}, {"FhD", 3, {{1, 1}, {3, 2}}}, {"shared", 1}});
+  const std::string check =
+      "const bars = [...document.querySelectorAll('svg.timeline rect')].map(b => b.getBBox());"
+      "need(bars.length === 3, 'three spans: ' + bars.length);"
+      "const second = bars[0].width, zero = bars[0].x - second, near = (a, b) => Math.abs(a - b) < .5;"
+      "need(near(bars[1].x, zero + 3 * second) && near(bars[1].width, 2 * second), 'FhD goes on');"
+      "need(near(bars[2].x, zero + 6 * second) && near(bars[2].width, 2 * second), 'Q');"
+      "need(bars[0].y === bars[1].y && bars[2].y > bars[1].y, 'lanes in the order of their beginnings');"
+      "const words = document.body.innerText;"
+      "need(words.includes('1 of 3 stages are shares'), 'says what is not shown');";
+  const int status = draw(page, check);
+  if (status == no_browser) GTEST_SKIP() << install;
+  EXPECT_EQ(status, 0) << text("said");
+  EXPECT_EQ(draw(page_of({{"Q", 2}}), "need(!document.querySelector('svg.timeline'), 'nothing to draw');"), 0)
+      << text("said");
+}
+
 TEST_F(ReportPageDrawn, is_small_and_opens_soon) {
   const auto page = io::report_page({full_result()});
   EXPECT_LE(page.size(), 5'000'000U);

@@ -55,7 +55,7 @@ TEST_F(GlobalHeapFile, finds_lists_in_any_order) {
   std::string bytes(before, 'x');
   bytes += collection(objects, objects.size() + 16);
   bytes.resize(far, 'y');
-  constexpr std::uint32_t many = 300000;  // more than is read ahead
+  constexpr std::uint32_t many = 300000;  // more than is kept
   std::string large;
   append_object(large, 1, many * 4, many, 0);
   bytes += collection(large, large.size() + 16);
