@@ -9,7 +9,8 @@ namespace {
 
 ReadoutHead kind_of(const ReadoutHead& head) {
   ReadoutHead kind{};  // its padding too
-  for (const int flag : {ISMRMRD::ISMRMRD_ACQ_IS_REVERSE, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING})
+  for (const int flag :
+       {ISMRMRD::ISMRMRD_ACQ_IS_REVERSE, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING})
     if (head.has_flag(flag)) kind.set_flag(flag);
   kind.number_of_samples = head.number_of_samples;
   kind.active_channels = head.active_channels;

@@ -85,14 +85,12 @@ Handle head_type(const std::string& subject) {
                        subject);
 }
 
-enum class Parts { head, trajectory, values };  ///< each with those before it
-
-Handle record_type(Parts parts, const std::string& subject) {
+Handle record_type(bool with_values, const std::string& subject) {
   const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
   const auto head = head_type(subject);
-  std::vector<Member> members{{"head", offsetof(Record, head), head.get()}};
-  if (parts >= Parts::trajectory) members.push_back({"traj", offsetof(Record, trajectory), floats.get()});
-  if (parts >= Parts::values) members.push_back({"data", offsetof(Record, values), floats.get()});
+  std::vector<Member> members{{"head", offsetof(Record, head), head.get()},
+                              {"traj", offsetof(Record, trajectory), floats.get()}};
+  if (with_values) members.push_back({"data", offsetof(Record, values), floats.get()});
   return compound_type(sizeof(Record), members, subject);
 }
 
@@ -146,9 +144,9 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
   if (extents.size() != 1 || count_ == 0)
     throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
   hdf5::require_stored(dataset_.get(), stored.get(), extents, subject_);
-  type_ = record_type(Parts::values, subject_);
-  type_without_values_ = record_type(Parts::trajectory, subject_);
-  type_of_head_ = record_type(Parts::head, subject_);
+  type_ = record_type(true, subject_);
+  type_without_values_ = record_type(false, subject_);
+  head_type_ = head_type(subject_);
   find_layout(file.id(), stored.get());
 }
 
@@ -200,10 +198,18 @@ void RecordDataset::find_layout(hid_t file, hid_t stored_type) {
   int* descriptor = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 || descriptor == nullptr)
     return;
-  const Layout layout{*descriptor, H5Tget_size(stored_type), offset_of("traj"), offset_of("data"),
+  const auto head = static_cast<unsigned>(H5Tget_member_index(stored_type, "head"));
+  stored_head_type_ = {H5Tget_member_type(stored_type, head), H5Tclose, subject_, "a readable type"};
+  const Layout layout{*descriptor,
+                      H5Tget_size(stored_type),
+                      H5Tget_size(stored_head_type_.get()),
+                      offset_of("head"),
+                      offset_of("traj"),
+                      offset_of("data"),
                       chunk_records};
   constexpr std::size_t most_chunk_bytes = 1 << 24;  // more are no chunk of records, but damage
   if (std::max(layout.trajectory_offset, layout.values_offset) + sizeof(hvl_t) <= layout.record_bytes &&
+      layout.head_offset + layout.head_bytes <= layout.record_bytes &&
       layout.record_bytes <= most_chunk_bytes / static_cast<std::size_t>(chunk_records))
     layout_ = layout;
 }
@@ -302,12 +308,8 @@ bool RecordReader::read_lists(std::int64_t first, std::int64_t count) {
   if (!records_.has_plain_layout()) return false;
   std::vector<Record> block(static_cast<std::size_t>(count));
   std::vector<StoredLists> lists(block.size());
-  const auto& subject = records_.subject_;
-  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
-  const auto space = hdf5::space_of({count}, subject);
-  if (H5Dread(records_.dataset_.get(), records_.type_of_head_.get(), space.get(), file_space_.get(),
-              transfer_.get(), block.data()) < 0)
-    return false;
+  std::vector<char> heads(block.size() * std::max(layout.head_bytes, sizeof(ReadoutHead))),
+      background(block.size() * sizeof(ReadoutHead));
   const auto list_at = [](const char* at) {
     StoredList list;
     std::memcpy(&list.length, at, 4);
@@ -315,13 +317,19 @@ bool RecordReader::read_lists(std::int64_t first, std::int64_t count) {
     std::memcpy(&list.index, at + 12, 4);
     return list;
   };
-  for (std::int64_t i = 0; i < count; ++i) {
-    const char* chunk = chunk_of(first + i);
-    if (chunk == nullptr) return false;
-    const auto place = static_cast<std::size_t>((first + i) % layout.chunk_records) * layout.record_bytes;
-    lists[static_cast<std::size_t>(i)] = {list_at(chunk + place + layout.trajectory_offset),
-                                          list_at(chunk + place + layout.values_offset)};
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const auto number = first + static_cast<std::int64_t>(i);
+    const char* record = chunk_of(number);
+    if (record == nullptr) return false;
+    record += static_cast<std::size_t>(number % layout.chunk_records) * layout.record_bytes;
+    lists[i] = {list_at(record + layout.trajectory_offset), list_at(record + layout.values_offset)};
+    std::memcpy(heads.data() + i * layout.head_bytes, record + layout.head_offset, layout.head_bytes);
   }
+  if (H5Tconvert(records_.stored_head_type_.get(), records_.head_type_.get(), block.size(), heads.data(),
+                 background.data(), H5P_DEFAULT) < 0)
+    return false;
+  for (std::size_t i = 0; i < block.size(); ++i)
+    std::memcpy(&block[i].head, heads.data() + i * sizeof(ReadoutHead), sizeof(ReadoutHead));
   block_ = std::move(block);
   lists_ = std::move(lists);
   first_ = first;
@@ -380,7 +388,7 @@ RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int
     : subject_(file.subject(records_name(usual_group))), transfer_(transfer_properties(subject_)) {
   file.create_group(usual_group);
   write_header(file, header);
-  type_ = record_type(Parts::values, subject_);
+  type_ = record_type(true, subject_);
   // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
   // the format's own struct.
   const Handle packed(H5Tcopy(type_.get()), H5Tclose, subject_, "the ISMRMRD record type");

@@ -41,12 +41,12 @@ class RecordDataset {
   /// How a record is stored, where its arrays can be read without HDF5.
   struct Layout {
     int descriptor = -1;  ///< of the open file; -1: they cannot
-    std::size_t record_bytes = 0, trajectory_offset = 0, values_offset = 0;
+    std::size_t record_bytes = 0, head_bytes = 0, head_offset = 0, trajectory_offset = 0, values_offset = 0;
     std::int64_t chunk_records = 0;
   };
   void find_layout(hid_t file, hid_t stored_type);
   std::string subject_;
-  hdf5::Handle dataset_, type_, type_without_values_, type_of_head_;
+  hdf5::Handle dataset_, type_, type_without_values_, head_type_, stored_head_type_;
   std::int64_t count_ = 1;
   Layout layout_;
 };

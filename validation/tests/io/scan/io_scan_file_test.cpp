@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <numbers>
+#include <thread>
+#include <vector>
 
 #include "io/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
@@ -540,6 +542,23 @@ TEST(RealScan, impatient_trajectories_alone_are_read_for_info) {
     EXPECT_EQ(file->summary().geometry.matrix_size, (std::array{n, n, 1}));
     EXPECT_CONTAINS(error_of([&] { file->read(0, 0); }), "only a trajectory");
   }
+}
+
+TEST_F(ScanFile, ismrmrd_volumes_are_read_by_several_threads_at_once) {
+  ScanSeries series{24, 1, 32, {}};
+  for (unsigned seed = 1; seed <= 24; ++seed) series.scans.push_back(random_scan({16, 16, 1}, 3, 32, 20, seed));
+  write_scan(path("series.mrd"), ScanFormat::ismrmrd, series);
+  const auto file = open_scan(path("series.mrd"));
+  if (!file->reads_side_by_side()) GTEST_SKIP() << "libhdf5 is built without threads";
+  std::vector<Scan> read(24);
+  std::vector<std::thread> threads;
+  for (std::int64_t first = 0; first < 4; ++first)
+    threads.emplace_back([&, first] {
+      for (std::int64_t i = first; i < 24; i += 4) read[static_cast<std::size_t>(i)] = file->read(0, i);
+    });
+  for (auto& thread : threads) thread.join();
+  for (std::size_t i = 0; i < 24; ++i)
+    expect_same_values(series.scans[i], read[i], float_rounding(series.scans[i]));
 }
 
 }  // namespace
