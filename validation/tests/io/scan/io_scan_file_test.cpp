@@ -557,8 +557,12 @@ TEST_F(ScanFile, ismrmrd_volumes_are_read_by_several_threads_at_once) {
       for (std::int64_t i = first; i < 24; i += 4) read[static_cast<std::size_t>(i)] = file->read(0, i);
     });
   for (auto& thread : threads) thread.join();
-  for (std::size_t i = 0; i < 24; ++i)
-    expect_same_values(series.scans[i], read[i], float_rounding(series.scans[i]));
+  for (std::size_t i = 0; i < 24; ++i) {
+    EXPECT_EQ(largest_difference(series.scans[i].kspace.values, read[i].kspace.values), 0) << i;
+    EXPECT_LE(largest_difference(series.scans[i].trajectory.k, read[i].trajectory.k),
+              float_rounding(series.scans[i]))
+        << i;
+  }
 }
 
 }  // namespace
