@@ -227,16 +227,16 @@ CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const Calibra
   if (inside_.empty()) return;  // region() refuses
   const Trajectory central{columns_at(inside_, trajectory.k)};
   const ThreadLimit limit(threads_for(8 * central.sample_count()));  // as much work as that of some coils
-  density_ = density_compensation(central, small_, device);
+  const Device gridder = gridding_device(small_, device), solver = solving_device(small_, sampled_, device);
+  density_ = density_compensation(central, small_, gridder);
   // Where the object gives no signal, maps follow differences of the region by some ten times their size.
   constexpr auto kernel = GriddingChoice::of_cpu;
-  transform_ = make_gridded_transform<float>(central, small_, calibration_accuracy, device, kernel);
+  transform_ = make_gridded_transform<float>(central, small_, calibration_accuracy, gridder, kernel);
   point_spread_ =
-      point_spread_gridded<float>(central, small_, &density_, calibration_accuracy, device, kernel);
-  const Device solver = solving_device(small_, sampled_, device);
+      point_spread_gridded<float>(central, small_, &density_, calibration_accuracy, gridder, kernel);
   ones_ = Array<Complex<float>>({1, small_[2], small_[1], small_[0]});
   std::fill(ones_.begin(), ones_.end(), Complex<float>(1));
-  if (solver != device) point_spread_ = point_spread_.to(solver);
+  if (solver != gridder) point_spread_ = point_spread_.to(solver);
   if (solver.is_cuda()) ones_ = ones_.to(solver);
 }
 
@@ -294,10 +294,11 @@ CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace)
   for (std::int64_t coil = 0; coil < coils; ++coil)
     for (std::int64_t m = 0; m < count; ++m)
       samples.data()[coil * count + m] *= static_cast<float>(density_.data()[m]);
-  if (device_.is_cuda()) samples = samples.to(device_);
-  Array<Complex<float>> right_hand_side(transform_->images_shape(coils), device_);
+  const Device gridder = transform_->device();
+  if (gridder.is_cuda()) samples = samples.to(gridder);
+  Array<Complex<float>> right_hand_side(transform_->images_shape(coils), gridder);
   transform_->adjoint(samples, right_hand_side);
-  if (point_spread_.device() != device_) right_hand_side = right_hand_side.to(point_spread_.device());
+  if (point_spread_.device() != gridder) right_hand_side = right_hand_side.to(point_spread_.device());
 
   CalibrationRegion region;
   region.radius = radius_;

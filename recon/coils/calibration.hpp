@@ -72,7 +72,7 @@ struct CalibrationExtent {
 /// Reference lines alone (`least_width` < `least_radius`) are fewer along some axes than along the readout: before
 /// joint estimation the radius along one or both phase axes shrinks down to `least_width`.
 ///
-/// `device` grids, and solves where the region is large; joint estimation runs on the CPU.
+/// `device` grids and solves where the region is large; joint estimation runs on the CPU.
 class CalibrationSystem {
  public:
   CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent, Device device);
@@ -134,15 +134,18 @@ bool calibration_is_sampled(const Trajectory& trajectory, std::array<int, 3> mat
 std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int radius);
 inline constexpr double calibration_accuracy = 1e-4;  ///< of its gridded transform
 
-/// So few voxels that launching kernels is all that a GPU would do, and that a system is kept for the next scan.
+/// So few voxels that a GPU would do nothing but launch kernels, and that a system is kept for the next scan.
 inline bool is_small_region(const std::array<int, 3>& matrix_size) {
   constexpr double worth_launching = 1 << 13;
   return double(matrix_size[0]) * matrix_size[1] * matrix_size[2] < worth_launching;
 }
-/// Where calibration_region solves what `device` gridded: on a GPU where the region is not small; the joint
-/// estimation never.
+/// Where calibration_region grids, of `device` and the CPU: a small region on the CPU.
+inline Device gridding_device(const std::array<int, 3>& matrix_size, Device device) {
+  return is_small_region(matrix_size) ? Device::cpu() : device;
+}
+/// Where it solves: there, too, but the joint estimation on the CPU.
 inline Device solving_device(const std::array<int, 3>& matrix_size, bool sampled, Device device) {
-  return sampled && !is_small_region(matrix_size) ? device : Device::cpu();
+  return sampled ? gridding_device(matrix_size, device) : Device::cpu();
 }
 
 /// The region's k-space times 1/2 + 1/2 cos(pi |k| / radius), 0 beyond the radius: images of it do not ring.

@@ -23,7 +23,7 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                           std::int64_t coil_count, bool sampled, Device device) {
   TransformSizes small;
   small.matrix_size = calibration_matrix(matrix_size, radius);
-  small.device = device;
+  small.device = gridding_device(small.matrix_size, device);
   // Samples fall into the small matrix in proportion to its width where readouts cross the centre, and to what its
   // corners hold of them, in all directions.
   const double corners = small.matrix_size[2] > 1 ? 1.25 : 1.13,
@@ -32,7 +32,7 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
   small.samples.all = small.samples.x = small.samples.xy = static_cast<std::int64_t>(inside);
   const GriddedCost transform(small, calibration_accuracy, 0, GriddingChoice::of_cpu);
   const DensityCost density = density_cost(small);
-  const Device solver_device = solving_device(small.matrix_size, sampled, device);
+  const Device gridder = small.device, solver_device = solving_device(small.matrix_size, sampled, device);
   const OperatorCost toeplitz = toeplitz_cost(small.matrix_size, 1, small.precision, solver_device);
 
   // Some ten iterations for each coil; or, where it is undersampled, six Newton steps with up to 20 each.
@@ -40,7 +40,7 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
   const Work iteration = toeplitz.forward + Work(WorkUnit::projection, voxels * kept_residuals) +
                          Work(WorkUnit::copied_byte, 6 * voxels * element) + Work(WorkUnit::region, 10);
   MapsCost cost;
-  (device.is_cuda() ? cost.device_work : cost.work) =
+  (gridder.is_cuda() ? cost.device_work : cost.work) =
       density.work + transform.making() + transform.adjoint(coil_count) + transform.point_spread();
   (solver_device.is_cuda() ? cost.device_work : cost.work) += coils * (sampled ? 10 : 60 * 2.5) * iteration;
 
@@ -57,8 +57,8 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
                solving = (solver_device.is_cuda() ? vectors : solver) * voxels * element +
                          (solver_device.is_cuda() ? 1 : threads) * (toeplitz.bytes + toeplitz.scratch_bytes);
   cost.scratch_bytes = whole_bytes(
-      held + std::max(device.is_cuda() ? 0.0 : gridding, solver_device.is_cuda() ? 0.0 : solving));
-  if (device.is_cuda())
+      held + std::max(gridder.is_cuda() ? 0.0 : gridding, solver_device.is_cuda() ? 0.0 : solving));
+  if (gridder.is_cuda())
     cost.device_bytes = whole_bytes((inside + 2 * voxels) * coils * element + q * element +
                                     std::max(gridding, solver_device.is_cuda() ? solving : 0.0));
   return cost;

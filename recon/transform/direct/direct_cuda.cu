@@ -159,14 +159,34 @@ __device__ __forceinline__ void write_runs(VoxelGrid grid, const RunSum<T> (&sum
     }
 }
 
+enum class PointSource { constant_memory, memory };
+
+/// A scan point that all threads of a warp read, in words of 16 or 8 bytes.
+template <class T, int coils>
+__device__ __forceinline__ ScanPoint<T, coils> point_in_memory(const ScanPoint<T, coils>* points, int m) {
+  using Point = ScanPoint<T, coils>;
+  using Word = std::conditional_t<sizeof(Point) % sizeof(uint4) == 0, uint4, uint2>;
+  static_assert(sizeof(Point) % sizeof(Word) == 0);
+  union {
+    Word words[sizeof(Point) / sizeof(Word)];
+    unsigned char bytes[sizeof(Point)];
+  } loaded;
+  const auto* words = reinterpret_cast<const Word*>(points + m);
+#pragma unroll
+  for (int i = 0; i < int(sizeof(Point) / sizeof(Word)); ++i) loaded.words[i] = __ldg(words + i);
+  return *reinterpret_cast<const Point*>(loaded.bytes);
+}
+
 // The adjoint over one tile:  image_c(p) += sum_m d_c(m) exp(+i 2 pi k_m . r_p)  (= for the first tile).
 // One thread owns a run of 2 H voxels along x in `rows` rows, for all coils of the pass, and is their only
 // writer. blockIdx.y takes one part of the tile's scan points and writes images + part x part_stride,
-// [coil][z][y][x]. Floor per run, row and sample: 4 + 4 H multiply-adds per coil and 2 special functions.
-template <class T, int coils, SinCos sin_cos>
+// [coil][z][y][x]. Floor per run, row and sample: 4 + 4 H multiply-adds per coil and 2 special functions. The tile is
+// a half of the bank, or as many scan points as there are at `in_memory`.
+template <class T, int coils, SinCos sin_cos, PointSource source>
 __global__ void __launch_bounds__(adjoint_block<T>)
-    adjoint_tile_kernel(VoxelGrid grid, int bank_half, int tile_points, int points_per_part, bool first_tile,
-                        std::int64_t part_stride, Complex<T>* images) {
+    adjoint_tile_kernel(VoxelGrid grid, int bank_half, const ScanPoint<T, coils>* __restrict__ in_memory,
+                        int tile_points, int points_per_part, bool first_tile, std::int64_t part_stride,
+                        Complex<T>* images) {
   constexpr int rows = rows_per_thread<T, coils>, half = half_run<coils>;
   const int runs = grid.runs_per_row(half), row_groups = (grid.extent[1] + rows - 1) / rows;
   const std::int64_t thread = std::int64_t{blockIdx.x} * adjoint_block<T> + threadIdx.x;
@@ -182,7 +202,12 @@ __global__ void __launch_bounds__(adjoint_block<T>)
   RunSum<T> sums[coils][rows][half];
 #pragma unroll 4
   for (int m = begin; m < end; ++m) {
-    const ScanPoint<T, coils>& point = points[m];
+    const auto& point = [&]() -> decltype(auto) {
+      if constexpr (source == PointSource::memory)
+        return point_in_memory(in_memory, m);
+      else
+        return (points[m]);
+    }();
     Phase<T> phase = phase_at<T>(point.half_voxel, centre_x, first_y, centre_z);
 #pragma unroll
     for (int row = 0; row < rows; ++row) {
@@ -331,10 +356,12 @@ class DirectSums {
       };
       const auto launch = [&](dim3 blocks, int bank_half, std::int64_t, int count, int per_part,
                               bool first_tile, std::int64_t stride, Complex<T>* out) {
-        adjoint_kernel<coils>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, count, per_part,
+        adjoint_kernel<coils>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(grid_, bank_half, nullptr, count, per_part,
                                                                         first_tile, stride, out);
         device::check_launch("adjoint_tile_kernel");
       };
+      if (reads_points_from_memory(full_threads_, adjoint_threads<T, coils>(grid_)))
+        return adjoint_from_memory<coils>(pack, values + coil * voxels_);
       run_tiles(samples_, sizeof(ScanPoint<T, coils>), adjoint_threads<T, coils>(grid_), adjoint_block<T>,
                 coils * voxels_, values + coil * voxels_, pack, launch);
     });
@@ -377,10 +404,33 @@ class DirectSums {
   }
 
  private:
-  template <int coils>
+  template <int coils, PointSource source = PointSource::constant_memory>
   static auto adjoint_kernel(SinCos sin_cos) {
-    return sin_cos == SinCos::fast ? adjoint_tile_kernel<T, coils, SinCos::fast>
-                                   : adjoint_tile_kernel<T, coils, SinCos::accurate>;
+    return sin_cos == SinCos::fast ? adjoint_tile_kernel<T, coils, SinCos::fast, source>
+                                   : adjoint_tile_kernel<T, coils, SinCos::accurate, source>;
+  }
+  /// The sums of a pass over few voxels: as many scan points at once as are packed at once.
+  template <int coils, class Pack>
+  void adjoint_from_memory(const Pack& pack, Complex<T>* out) {
+    using Point = ScanPoint<T, coils>;
+    const std::int64_t threads = adjoint_threads<T, coils>(grid_), size = coils * voxels_,
+                       chunk = packed_.size() / static_cast<std::int64_t>(sizeof(Point));
+    const int part_count = parts_of_points(full_threads_, threads, samples_);
+    Complex<T>* sums = part_count == 1 ? out : partial_.data();
+    for (std::int64_t first = 0; first < samples_; first += chunk) {
+      const int count = static_cast<int>(std::min(chunk, samples_ - first));
+      pack(first, count);
+      const dim3 blocks(blocks_for(threads, adjoint_block<T>), static_cast<unsigned>(part_count));
+      adjoint_kernel<coils, PointSource::memory>(sin_cos_)<<<blocks, (adjoint_block<T>)>>>(
+          grid_, 0, reinterpret_cast<const Point*>(packed_.data()), count, (count + part_count - 1) / part_count,
+          first == 0, size, sums);
+      device::check_launch("adjoint_tile_kernel");
+    }
+    if (part_count > 1) add_parts(part_count, size, out);
+  }
+  void add_parts(int part_count, std::int64_t size, Complex<T>* out) {
+    add_parts_kernel<T><<<blocks_for(size), small_block>>>(partial_.data(), part_count, size, size, out);
+    device::check_launch("add_parts_kernel");
   }
   template <int coils>
   static auto forward_kernel(SinCos sin_cos) {
@@ -428,10 +478,7 @@ class DirectSums {
              per_part, tile == 0, size, sums);
       computed_[half].record();
     }
-    if (part_count > 1) {
-      add_parts_kernel<T><<<blocks_for(size), small_block>>>(sums, part_count, size, size, out);
-      device::check_launch("add_parts_kernel");
-    }
+    if (part_count > 1) add_parts(part_count, size, out);
   }
 
   VoxelGrid grid_;

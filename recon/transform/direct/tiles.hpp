@@ -51,6 +51,17 @@ template <class T>
 std::int64_t forward_threads(std::int64_t samples) {
   return (samples + samples_per_thread<T> - 1) / samples_per_thread<T>;
 }
+/// Whether scan points are read from memory in place of constant memory: where the voxels are too few to keep a device
+/// busy, a tile is done before the next one is there.
+inline bool reads_points_from_memory(std::int64_t full_threads, std::int64_t threads) {
+  return threads < full_threads;
+}
+/// How many parts of that many scan points are computed side by side then. By the trajectory and the matrix alone: sums
+/// have one order.
+inline int parts_of_points(std::int64_t full_threads, std::int64_t threads, std::int64_t points) {
+  const auto most = std::max<std::int64_t>(points / items_per_part, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(full_threads / threads, 1, most));
+}
 /// How many parts of a tile are computed side by side so that `full_threads` are busy.
 inline int parts_of_tile(std::int64_t full_threads, std::int64_t threads, std::size_t item_bytes) {
   const auto most =
@@ -62,8 +73,7 @@ inline int parts_of_tile(std::int64_t full_threads, std::int64_t threads, std::s
 template <class T, int coils = coils_per_pass<T>>
 double partial_elements(const VoxelGrid& grid, std::int64_t samples, std::int64_t full_threads) {
   const double voxels = static_cast<double>(grid.extent[0]) * grid.extent[1] * grid.extent[2];
-  const int of_image =
-                parts_of_tile(full_threads, adjoint_threads<T, coils>(grid), sizeof(ScanPoint<T, coils>)),
+  const int of_image = parts_of_points(full_threads, adjoint_threads<T, coils>(grid), samples),
             of_samples = parts_of_tile(full_threads, forward_threads<T>(samples), sizeof(VoxelRun<T, coils>));
   const double elements = std::max(of_image > 1 ? of_image * coils * voxels : 0.0,
                                    of_samples > 1 ? of_samples * coils * static_cast<double>(samples) : 0.0);
