@@ -1,6 +1,9 @@
 #include "io/result/report_json.hpp"
 
+#include <algorithm>
 #include <charconv>
+
+#include "io/blocks.hpp"
 
 namespace fhd::io {
 namespace {
@@ -197,6 +200,36 @@ Report summary_of_report(const Json& json) {
   return report;
 }
 
+namespace {
+
+/// One after the other in the file, made together.
+struct ReportedImages {
+  std::string text;
+  std::vector<Json> reports;
+};
+
+/// `report` is what report_of_image() gives.
+std::string text_of_image(const ImageSeries& series, const Provenance& provenance, std::size_t i,
+                          std::int64_t repetition, std::int64_t slice, const Json& report) {
+  const auto& geometry = series.images[i].geometry;
+  const auto slice_count = static_cast<std::size_t>(series.slice_count);
+  Json image{{"repetition", repetition},
+             {"slice", slice},
+             {"matrix_size", geometry.matrix_size},
+             {"fov_mm", geometry.fov_mm},
+             {"position_mm", geometry.position_mm}};
+  add_counters(image, provenance, i / slice_count, i % slice_count);
+  image.update(report);
+  std::string text = i == 0 ? "\n    " : ",\n    ";
+  for (const char c : text_of(image, 2)) {
+    text += c;
+    if (c == '\n') text += "    ";
+  }
+  return text;
+}
+
+}  // namespace
+
 void write_report_json(const ImageSeries& series, const Provenance& provenance,
                        const std::function<void(std::string_view)>& write,
                        const std::function<void(std::size_t, const Json&)>& on_report) {
@@ -212,22 +245,27 @@ void write_report_json(const ImageSeries& series, const Provenance& provenance,
   write(text + ",\n  \"images\": [");
   const auto repetitions = chosen_numbers(provenance.repetitions, series.repetition_count),
              slices = chosen_numbers(provenance.slices, series.slice_count);
-  for (std::size_t i = 0; i < series.images.size(); ++i) {
-    const auto& geometry = series.images[i].geometry;
-    const auto slice_count = static_cast<std::size_t>(series.slice_count);
-    Json image{{"repetition", repetitions[i / slice_count]},
-               {"slice", slices[i % slice_count]},
-               {"matrix_size", geometry.matrix_size},
-               {"fov_mm", geometry.fov_mm},
-               {"position_mm", geometry.position_mm}};
-    add_counters(image, provenance, i / slice_count, i % slice_count);
-    const Json report = report_of_image(provenance, i);
-    if (on_report) on_report(i, report);
-    image.update(report);
-    text = i == 0 ? "\n    " : ",\n    ";
-    for (const char c : text_of(image, 2)) text += c == '\n' ? std::string("\n    ") : std::string(1, c);
-    write(text);
-  }
+  constexpr std::size_t in_block = 32;
+  const std::size_t count = series.images.size(), slice_count = static_cast<std::size_t>(series.slice_count);
+  std::size_t next = 0;
+  const auto make = [&](std::int64_t block) {
+    ReportedImages made;
+    const std::size_t first = static_cast<std::size_t>(block) * in_block;
+    for (std::size_t i = first; i < std::min(count, first + in_block); ++i) {
+      made.reports.push_back(report_of_image(provenance, i));
+      made.text += text_of_image(series, provenance, i, repetitions[i / slice_count], slices[i % slice_count],
+                                 made.reports.back());
+    }
+    return made;
+  };
+  in_order(static_cast<std::int64_t>((count + in_block - 1) / in_block), threads_or_all(0), make,
+           [&](const ReportedImages& made) {
+             for (const auto& report : made.reports) {
+               if (on_report) on_report(next, report);
+               ++next;
+             }
+             write(made.text);
+           });
   write("\n  ]\n}\n");
 }
 

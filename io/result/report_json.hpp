@@ -11,7 +11,7 @@
 
 namespace fhd::io {
 
-/// Writes the text piece by piece, one image at a time; it ends with a new line. Throws what `write` throws.
+/// Writes the text piece by piece, some images at a time, in order; it ends with a new line. Throws what `write` throws.
 /// `on_report` hears of the report of every image.
 void write_report_json(const ImageSeries& series, const Provenance& provenance,
                        const std::function<void(std::string_view)>& write,

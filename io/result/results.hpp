@@ -51,7 +51,7 @@ struct Provenance {
   std::vector<int> slice_counters{};
   double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
   std::vector<InputPiece> pieces{};
-  /// In place of `reports`: that of an image as JSON text. Throws Error.
+  /// In place of `reports`: that of an image as JSON text, for several threads at a time. Throws Error.
   std::function<std::string(std::size_t)> stored_report{};
 };
 
@@ -60,7 +60,8 @@ struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
-  Compression compression{};           ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well
+  Compression
+      compression{};  ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};

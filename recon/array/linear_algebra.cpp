@@ -340,9 +340,13 @@ HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,
   if (count == 0) return eigen;
   auto of_tridiagonal = inverse_iteration(d, e, values, count);
   if (of_tridiagonal.empty()) of_tridiagonal = robust_eigenvectors(d, e, count);
-  for (std::int64_t i = 0; i < eigen.vectors.size(); ++i)  // largest first
-    eigen.vectors.data()[i] =
-        static_cast<float>(of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)]);
+  // Entries of unit vectors fall off like exponentials. What is far below rounding would become numbers so small that
+  // processors take a hundred times as long for each product.
+  constexpr double nothing = 1e-12;
+  for (std::int64_t i = 0; i < eigen.vectors.size(); ++i) {  // largest first
+    const double entry = of_tridiagonal[static_cast<std::size_t>((count - 1 - i / n) * n + i % n)];
+    eigen.vectors.data()[i] = std::abs(entry) < nothing ? 0.0f : static_cast<float>(entry);
+  }
   openblas().cunmtr("L", "U", "N", &n, &count, matrix.data(), &n, factors.data(), eigen.vectors.data(), &n,
                     work.data(), &work_size, &info);
   require_success(info, "cunmtr");

@@ -91,7 +91,7 @@ inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 
 /// What the volumes of a series that a GPU takes together may take of `free_bytes`, beside all else: enough for many small
 /// ones, and room for engines that work side by side.
-inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 8); }
+inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
 /// the solver finds it on its way, but only where the regularizer adds the same to every eigenvalue.

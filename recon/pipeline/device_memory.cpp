@@ -98,7 +98,7 @@ double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device
 
 std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {
   if (context.device().is_cpu()) return 1;
-  constexpr std::int64_t most = 32;
+  constexpr std::int64_t most = 16;
   const auto free = static_cast<double>(device::memory_use(context.device()).free_bytes);
   const double of_volume = device_bytes_of_volume(scan, context.settings, context.device());
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes_of_volumes_together(free) / of_volume), 1,
