@@ -31,6 +31,7 @@ constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw",
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
 std::mutex note_mutex;
+std::mutex opening;  // held from before a folder is made until remove_empty_series_folder() knows of it
 std::string unfinished_note, empty_folder;
 
 /// What a process that ends now is to say, or which folder to remove.
@@ -122,6 +123,7 @@ std::string note_of_unfinished_series() {
 }
 
 void remove_empty_series_folder() {
+  const std::lock_guard opened(opening);
   const std::lock_guard lock(note_mutex);
   if (!empty_folder.empty()) remove_folder(empty_folder);
 }
@@ -130,6 +132,7 @@ SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
                            std::function<SeriesIdentity()> identity, std::function<std::string()> host,
                            bool anew)
     : path_(path_of(prefix)), identity_(std::move(identity)), host_(std::move(host)), lines_(volume_count) {
+  const std::lock_guard not_yet(opening);
   take();
   try {
     if (!anew) resume();

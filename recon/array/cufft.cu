@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <shared_mutex>
 #include <string>
 
 #include "recon/array/cuda_library.hpp"
@@ -50,6 +51,8 @@ const Library& library() {
 
 Handle::Handle(const PlanKey& key) : device(key.device) {
   const CurrentDevice guard(Device::cuda(device));
+  const std::shared_lock lock(
+      device::state_of(Device::cuda(device)).recording);  // cuFFT may wait for the whole device
   auto sizes = key.sizes;
   check(library().create(&plan), "making a plan");
   try {
@@ -67,6 +70,7 @@ Handle::Handle(const PlanKey& key) : device(key.device) {
 Handle::~Handle() {
   try {
     const CurrentDevice guard(Device::cuda(device));
+    const std::shared_lock lock(device::state_of(Device::cuda(device)).recording);
     library().destroy(plan);
   } catch (const Error&) {
   }

@@ -419,6 +419,8 @@ std::optional<HermitianEigen<float>> by_iteration(const Array<Complex<float>>& m
   constexpr int most_iterations = 6;
   // Residuals over the largest eigenvalue: near the rounding of products in single precision, which grows with n.
   constexpr double settled = 1e-6, rounding = 4e-6;
+  if (threshold.share < 25 * rounding)
+    return std::nullopt;  // it would be among eigenvalues that are not settled
   const std::int64_t n = matrix.extent(0), count = std::min(n / 5, std::max<std::int64_t>(256, n / 10));
   double trace = 0, before = std::numeric_limits<double>::infinity();
   for (std::int64_t i = 0; i < n; ++i) trace += matrix.data()[i * n + i].re;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,12 @@ void* allocate(std::size_t bytes, Device device) {
 
 }  // namespace
 
+std::uint64_t this_thread() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t number = ++last;
+  return number;
+}
+
 Memory::Memory(std::size_t bytes, Device device) : Memory(allocate(bytes, device), bytes, device, true) {
   fill_zero();
 }
@@ -76,7 +83,7 @@ void ReleaseMemory::operator()(void* data) const noexcept {
   if (device.is_cpu())
     std::free(data);
   else if constexpr (built_with_cuda)
-    device::cuda::release(data, bytes, device, owner == std::this_thread::get_id());
+    device::cuda::release(data, bytes, device, owner == this_thread());
 }
 
 Memory Memory::copy(Device to) const {

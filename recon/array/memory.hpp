@@ -1,9 +1,9 @@
 #pragma once
 // Raw memory of a device: 64-byte aligned host memory, or memory of a GPU.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "recon/array/device.hpp"
 
@@ -14,12 +14,15 @@ inline std::string mebibytes(std::size_t bytes) {
   return std::to_string((bytes + (std::size_t{1} << 20) - 1) >> 20) + " MiB";
 }
 
+/// Never that of a thread that has ended.
+std::uint64_t this_thread();
+
 /// Of what Memory owns.
 struct ReleaseMemory {
   std::size_t bytes = 0;
   Device device;
   bool owned = false;
-  std::thread::id owner{};  ///< who allocated it
+  std::uint64_t owner = 0;  ///< the thread that allocated it
   void operator()(void* data) const noexcept;
 };
 
@@ -42,7 +45,7 @@ class Memory {
 
  private:
   Memory(void* data, std::size_t bytes, Device device, bool owned)
-      : data_(data, {bytes, device, owned, std::this_thread::get_id()}) {}
+      : data_(data, {bytes, device, owned, this_thread()}) {}
 
   std::unique_ptr<void, ReleaseMemory> data_;
 };

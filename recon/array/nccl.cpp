@@ -57,6 +57,13 @@ std::string text_of(int version) {
 }  // namespace
 
 struct Communicators::Parts {
+  static CUstream_st* default_stream() {
+    if constexpr (built_with_cuda)
+      return device::cuda::default_stream();
+    else
+      refuse_cuda();
+  }
+
   std::vector<Device> devices;
   std::vector<Communicator> of_rank;
   // Shared by those that use communicators, alone for who ends them.
@@ -69,7 +76,7 @@ struct Communicators::Parts {
     const CurrentDevice current(devices[static_cast<std::size_t>(rank)]);
     const int status =
         library()->all_reduce(values, values, static_cast<std::size_t>(count), type, sum_of_values,
-                              of_rank[static_cast<std::size_t>(rank)], device::cuda::default_stream());
+                              of_rank[static_cast<std::size_t>(rank)], default_stream());
     if (status != success)
       throw DeviceError("NCCL: summing over GPUs", "", library()->error_text(status),
                         "run again; if it stays, use one GPU and report it");

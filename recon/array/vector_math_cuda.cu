@@ -1,12 +1,14 @@
 // Vector operations on a GPU: the dot product, whose sums cross the threads. All else is pointwise.
 #include <algorithm>
 #include <map>
+#include <shared_mutex>
 #include <utility>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/array/vector_math.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::device {
 namespace {
@@ -62,9 +64,20 @@ class DotSums {
   DotSums() = default;
   DotSums(const DotSums&) = delete;
   DotSums& operator=(const DotSums&) = delete;
-  ~DotSums() { cudaFree(sums_); }
-  double* of_at_least(std::int64_t count) {
+  ~DotSums() {
+    if (sums_ == nullptr) return;
+    try {
+      const CurrentDevice current(device_);
+      const std::shared_lock lock(state_of(device_).recording);
+      cudaFree(sums_);
+    } catch (const Error&) {  // a failure here was reported by the work that caused it
+    }
+  }
+  /// On `device`, which is current, and the same at every call.
+  double* of_at_least(std::int64_t count, Device device) {
     if (capacity_ >= count) return sums_;
+    device_ = device;
+    const std::shared_lock lock(state_of(device).recording);  // it waits for the whole device
     check(cudaFree(std::exchange(sums_, nullptr)), "freeing the sums of a dot product");
     capacity_ = 0;
     check(cudaMalloc(&sums_, static_cast<std::size_t>(count) * sizeof(double)),
@@ -74,6 +87,7 @@ class DotSums {
   }
 
  private:
+  Device device_;
   double* sums_ = nullptr;
   std::int64_t capacity_ = 0;
 };
@@ -86,7 +100,7 @@ void dot(const Array<Complex<T>>& a, const Array<Complex<T>>& b, double* results
   thread_local std::map<int, DotSums> sums_on;
   const std::int64_t size = a.size() / count;
   const int blocks = dot_blocks_for(size);
-  double* const sums = sums_on[a.device().number()].of_at_least(blocks * count);
+  double* const sums = sums_on[a.device().number()].of_at_least(blocks * count, a.device());
   const auto vectors = static_cast<unsigned>(count);
   dot_blocks_kernel<<<dim3(static_cast<unsigned>(blocks), vectors), block_size>>>(a.data(), b.data(), size,
                                                                                   sums);

@@ -319,10 +319,16 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
     system.reset();  // its memory
     system.emplace(trajectory, extent, device);
   }
-  auto region = system->region(kspace);
   // What is large would take memory that plans count on, and its making is little beside the rest.
-  if (!is_small_region(region.matrix_size())) system.reset();
-  return region;
+  const bool keeps = is_small_region(system->matrix_size());
+  try {
+    auto region = system->region(kspace);
+    if (!keeps) system.reset();
+    return region;
+  } catch (...) {
+    if (!keeps) system.reset();
+    throw;
+  }
 }
 
 Array<Complex<float>> windowed(const CalibrationRegion& region) {

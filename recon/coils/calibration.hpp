@@ -79,6 +79,7 @@ class CalibrationSystem {
 
   /// Whether it is that of a scan: all that it is made from is equal, of the positions those near the centre.
   bool is_of(const Trajectory& trajectory, const CalibrationExtent& extent, Device device) const;
+  const std::array<int, 3>& matrix_size() const { return small_; }  ///< of its region
   /// Of k-space [coil][sample] of all samples, host memory; so is the result. One call at a time. Throws Error
   /// where k-space near the centre is not finite, or zero.
   CalibrationRegion region(const Array<Complex<float>>& kspace);

@@ -45,6 +45,9 @@ struct Readout {
 
 /// Throws Error naming `subject`, a member of a readout, unless it has as many numbers as the head says.
 void require_length(std::size_t found, std::size_t expected, const std::string& subject);
+/// `readout`, read again: arrays are as long as `then`, its head when the file was opened. Throws Error unless it is still
+/// as long.
+Readout as_before(Readout readout, const ReadoutHead& then, const std::string& subject);
 /// Puts the values of a readout, `subject`, at sample m of values [coil][sample]. Throws Error.
 void copy_values(const Readout& readout, const std::string& subject, Array<Complex<float>>& values,
                  std::int64_t m);

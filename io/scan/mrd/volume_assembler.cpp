@@ -104,7 +104,8 @@ void VolumeAssembler::finish(const Source& source, const Source& with_values) {
   Trajectory trajectory{Array<double>({3, summary_.samples_per_scan})};
   std::int64_t m = 0;
   for_each_readout(readouts_of(0, 0), [&](std::int64_t number, const ReadoutHead& head) {
-    copy_positions(number, source(number), placing_, trajectory.k, m);
+    const auto readout = as_before(source(number), head, subjects_.readout(number));
+    copy_positions(number, readout, placing_, trajectory.k, m);
     m += head.sample_count();
   });
   summary_.cartesian = lies_on_grid(trajectory);
@@ -215,9 +216,7 @@ void VolumeAssembler::place_references(const Source& source, const Source& with_
     std::vector<std::string> not_told;
     ReadOptions options;
     options.trajectory_unit = options_.trajectory_unit;
-    const auto length = [&](int axes) {
-      return object_length(references_, source, with_values, axes);
-    };
+    const auto length = [&](int axes) { return object_length(references_, source, with_values, axes); };
     if (space != 0 || placing_.positions.elsewhere || reference_extent_.axis_count != extent_.axis_count)
       reference_placing_.positions =
           choose_positions(encoding, header_.trajectory_unit, options,
@@ -280,9 +279,8 @@ void VolumeAssembler::tell_ghost() {
         "equally spaced; the image is distorted along x unless they were regridded.");
   if (!has_both(image_readouts_)) return;
   if (extent_.axis_count == 0 && has_both(navigators_))
-    summary_.inferred.push_back(fmt::format(
-        "Echoes of opposite directions are aligned by {} phase-correction readouts.",
-        readout_count(navigators_)));
+    summary_.inferred.push_back(fmt::format("Echoes of opposite directions are aligned by {} phase-correction readouts.",
+                                            readout_count(navigators_)));
   else
     summary_.missing.emplace_back(extent_.axis_count > 0 && has_both(navigators_)
                                       ? "Echoes of opposite directions are taken as the trajectory says: "
@@ -478,7 +476,7 @@ void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, c
   kspace.values = Array<Complex<float>>({summary_.coil_count, samples});
   std::int64_t m = 0;
   for_each_readout(runs, [&](std::int64_t number, const ReadoutHead& head) {
-    const auto readout = source(number);
+    const auto readout = as_before(source(number), head, subjects_.readout(number));
     copy_positions(number, readout, placing, trajectory.k, m);
     copy_values(readout, subjects_.readout(number), kspace.values, m);
     if (ghost != nullptr && is_reversed(head) && head.sample_count() == ghost->sample_count())
@@ -525,8 +523,9 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   std::int64_t counts[2]{};
   for_each_readout(*navigators, [&](std::int64_t number, const ReadoutHead& head) {
     if (head.sample_count() != length) return;
+    const auto subject = subjects_.readout(number);
     Array<Complex<float>> line({coils, length});
-    copy_values(source(number), subjects_.readout(number), line, 0);
+    copy_values(as_before(source(number), head, subject), subject, line, 0);
     const bool reversed = is_reversed(head);
     ++counts[reversed];
     for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -554,7 +553,8 @@ std::optional<Array<Complex<float>>> VolumeAssembler::noise(const Source& source
   Array<Complex<float>> noise({summary_.coil_count, sample_count(noise_readouts_)});
   std::int64_t m = 0;
   for_each_readout(noise_readouts_, [&](std::int64_t number, const ReadoutHead& head) {
-    copy_values(source(number), subjects_.readout(number), noise, m);
+    const auto subject = subjects_.readout(number);
+    copy_values(as_before(source(number), head, subject), subject, noise, m);
     m += head.sample_count();
   });
   multiply(noise, noise_scale());

@@ -59,7 +59,8 @@ inline bool reads_points_from_memory(std::int64_t full_threads, std::int64_t thr
 /// How many parts of that many scan points are computed side by side then. By the trajectory and the matrix alone: sums
 /// have one order.
 inline int parts_of_points(std::int64_t full_threads, std::int64_t threads, std::int64_t points) {
-  const auto most = std::max<std::int64_t>(points / items_per_part, 1);
+  constexpr std::int64_t most_parts = 4096;  // a dimension of a launch has 65535
+  const auto most = std::clamp<std::int64_t>(points / items_per_part, 1, most_parts);
   return static_cast<int>(std::clamp<std::int64_t>(full_threads / threads, 1, most));
 }
 /// How many parts of a tile are computed side by side so that `full_threads` are busy.

@@ -109,6 +109,7 @@ class Graph {
     } catch (...) {
       cudaStreamEndCapture(stream.get(), &graph);
       if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();  // the next launch is asked for its own
       throw;
     }
     device::check(cudaStreamEndCapture(stream.get(), &graph), "recording a graph");

@@ -197,6 +197,25 @@ TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
     EXPECT_EQ(tr_of(unusable), 0) << unusable;
 }
 
+TEST(VolumeAssembler, a_readout_that_became_longer_since_it_was_seen_is_an_error_and_not_written_behind_an_array) {
+  Stream stream;
+  for (int i = 0; i < 8; ++i) stream.deliver(line_readout(i, i - 4));
+  stream.assembler.finish(stream.source(), stream.source());
+  auto longer = line_readout(3, -1);
+  longer.head.number_of_samples = 2 * samples;
+  longer.k.resize(2 * longer.k.size());
+  longer.values.resize(2 * longer.values.size());
+  const auto changed = [&](std::int64_t number) {
+    return number == 3 ? longer.view() : stream.source()(number);
+  };
+  try {
+    stream.assembler.volume(0, 0, changed);
+    ADD_FAILURE() << "a volume was made of it";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("changed while it was read"), std::string::npos) << error.what();
+  }
+}
+
 TEST(VolumeAssembler, names_the_readout_that_contradicts_its_head_or_the_others) {
   Stream stream;
   stream.deliver(line_readout(0, 0));
