@@ -453,7 +453,7 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
   add_outside_pieces(app, options.outside);
 }
 
-// --- Which volumes
+// --- How files are written
 
 void add_compression_option(CLI::App& app, std::optional<int>& level) {
   app.add_option("--compression", level,
@@ -461,6 +461,8 @@ void add_compression_option(CLI::App& app, std::optional<int>& level) {
       ->check(CLI::Range(0, 9))
       ->type_name("N");
 }
+
+// --- Which volumes
 
 void VolumeSelection::add_to(CLI::App& app) {
   app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();

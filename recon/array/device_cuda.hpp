@@ -41,8 +41,8 @@ void restore_current(int number) noexcept;
 void* allocate(std::size_t bytes, Device device);
 /// Allocations of `device` from now on can be read by other devices.
 void share_memory(Device device);
-/// `bytes` as allocated. Work of this thread may still use them; that of others waits for it if `by_owner` is false, and
-/// is done if it is true.
+/// `bytes` as allocated. `by_owner`, the thread that allocated them: in the order of its work, which may still use them;
+/// else after the work of all threads.
 void release(void* data, std::size_t bytes, Device device, bool by_owner) noexcept;
 void fill_zero(void* data, std::size_t bytes, Device device);
 /// At least one of the devices is a GPU.

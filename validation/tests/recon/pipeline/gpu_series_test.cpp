@@ -1,10 +1,9 @@
 // Volumes that a GPU takes together: each is what it is by itself, there and on the CPU.
-#include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "validation/certificate.hpp"
-#include "validation/metrics.hpp"
 #include "validation/tests/gpu.hpp"
+#include "validation/tests/recon/pipeline/series_scans.hpp"
 
 namespace fhd {
 namespace {
@@ -18,17 +17,8 @@ class GpuSeries : public tests::GpuTest {
     settings.trajectory.undersampling = 2;
     settings.coil_count = coils;
     settings.repetition_count = count;
-    auto simulation = data::simulate(settings);
-    std::vector<Scan> volumes(static_cast<std::size_t>(count), simulation.scan);
-    for (int v = 1; v < count; ++v) {
-      volumes[v].kspace.values = simulation.further_repetitions[v - 1];
-      for (auto& d : volumes[v].kspace.values) d *= v == 2 ? 1e-20f : 1 + 0.3f * static_cast<float>(v);
-    }
-    return volumes;
-  }
-  static double error(const Image& found, const Image& expected) {
-    return metrics::relative_l2(converted<Complex<double>>(found.values),
-                                converted<Complex<double>>(expected.values));
+    return tests::volumes_of(
+        settings, [](std::size_t v) { return v == 2 ? 1e-20f : 1 + 0.3f * static_cast<float>(v); });
   }
 };
 
@@ -62,10 +52,10 @@ TEST_F(GpuSeries, volumes_together_are_those_by_themselves) {
       EXPECT_TRUE(tests::identical(made[v].image.values, again[v].image.values)) << v;
       const auto there = reconstruct(volumes[v], settings, {Device::cuda()}, services),
                  here = reconstruct(volumes[v], settings, {}, services);
-      EXPECT_LE(error(made[v].image, there.image), tolerance) << v;
-      EXPECT_LE(error(made[v].image, here.image), tolerance) << v;
+      EXPECT_LE(tests::error_of(made[v].image, there.image), tolerance) << v;
+      EXPECT_LE(tests::error_of(made[v].image, here.image), tolerance) << v;
       ASSERT_TRUE(made[v].gridded && here.gridded);
-      EXPECT_LE(error(*made[v].gridded, *here.gridded), 1e-4) << v;
+      EXPECT_LE(tests::error_of(*made[v].gridded, *here.gridded), 1e-4) << v;
       ASSERT_TRUE(made[v].report.certificate);
       EXPECT_TRUE(made[v].report.certificate->passed) << v;
       EXPECT_LE(std::abs(static_cast<double>(made[v].report.relative_residuals.size()) -

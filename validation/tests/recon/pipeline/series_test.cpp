@@ -1,11 +1,10 @@
 // Volumes of a series: each is what it is by itself, whatever is shared.
 #include <gtest/gtest.h>
 
-#include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
-#include "validation/metrics.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/recon/pipeline/series_scans.hpp"
 
 namespace {
 
@@ -18,13 +17,8 @@ std::vector<Scan> volumes_of(int coils, bool with_maps, int count, std::array<in
   settings.coil_count = coils;
   settings.with_maps = with_maps;
   settings.repetition_count = count;
-  auto simulation = data::simulate(settings);
-  std::vector<Scan> volumes(static_cast<std::size_t>(count), simulation.scan);
-  for (int v = 1; v < count; ++v) {
-    volumes[v].kspace.values = simulation.further_repetitions[v - 1];
-    for (auto& d : volumes[v].kspace.values) d *= 1 + 0.3f * static_cast<float>(v);
-    volumes[v].geometry.position_mm[2] += v;  // a volume keeps its own place
-  }
+  auto volumes = tests::volumes_of(settings, [](std::size_t v) { return 1 + 0.3f * static_cast<float>(v); });
+  for (int v = 1; v < count; ++v) volumes[v].geometry.position_mm[2] += v;  // a volume keeps its own place
   return volumes;
 }
 
@@ -34,10 +28,7 @@ std::vector<const Scan*> pointers(const std::vector<Scan>& volumes) {
   return result;
 }
 
-double error(const Image& found, const Image& expected) {
-  return metrics::relative_l2(converted<Complex<double>>(found.values),
-                              converted<Complex<double>>(expected.values));
-}
+using tests::error_of;
 
 TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
   for (const int coils : {5, 1}) {
@@ -73,11 +64,11 @@ TEST(Series, coils_are_mixed_as_those_of_the_reference_and_maps_are_its) {
   const auto made = reconstructor.reconstruct_series(preparation, {&volumes[0]});
   // The reference itself: what it is by itself.
   const auto alone = reconstruct(volumes[0]);
-  EXPECT_LE(error(made[0].image, alone.image),
+  EXPECT_LE(error_of(made[0].image, alone.image),
             1e-6);  // matrices are multiplied before, not after, the samples
   // Another volume has the maps of the reference: near its own but for the noise in both.
   const auto other = reconstructor.reconstruct_series(preparation, {&volumes[1]});
-  EXPECT_LE(error(other[0].image, reconstruct(volumes[1]).image), 0.1);
+  EXPECT_LE(error_of(other[0].image, reconstruct(volumes[1]).image), 0.1);
   const auto& settings = other[0].report.settings;
   EXPECT_EQ(std::count_if(settings.begin(), settings.end(),
                           [](const auto& item) { return item.first == "virtual coils"; }),
@@ -93,7 +84,8 @@ TEST(Series, gridded_images_are_those_of_the_conventional_method) {
     Settings conventional;
     conventional.method = ConventionalGridding{1e-5};
     ASSERT_TRUE(made.gridded);
-    EXPECT_LE(error(*made.gridded, reconstruct(volume, conventional).image), 3e-5);  // the accuracy of both
+    EXPECT_LE(error_of(*made.gridded, reconstruct(volume, conventional).image),
+              3e-5);  // the accuracy of both
   }
   const auto without_maps = volumes_of(3, true, 1)[0];
   Services services;
