@@ -64,6 +64,27 @@ void paste(GrayImage& image, const GrayImage& panel, int x, int y) {
                 &image.at(x + left, y + row));
 }
 
+/// Panels of these sizes [width, height], each made and pasted in its turn: panel(number).
+template <class Panel>
+GrayImage tile(const std::vector<std::array<int, 2>>& sizes, int panels_per_row, int gap,
+               const Panel& panel) {
+  if (sizes.empty() || panels_per_row < 1)
+    throw Error("picture", "at least one panel and one column", "none");
+  int width = 0, height = 0;
+  for (const auto& size : sizes) {
+    width = std::max(width, size[0]);
+    height = std::max(height, size[1]);
+  }
+  const int count = static_cast<int>(sizes.size());
+  panels_per_row = std::min(panels_per_row, count);
+  const int rows = (count + panels_per_row - 1) / panels_per_row;
+  auto image = make_gray_image(panels_per_row * (width + gap) - gap, rows * (height + gap) - gap);
+  for (int i = 0; i < count; ++i)
+    paste(image, panel(static_cast<std::size_t>(i)), i % panels_per_row * (width + gap),
+          i / panels_per_row * (height + gap));
+  return image;
+}
+
 }  // namespace
 
 void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale, std::uint8_t shade) {
@@ -131,20 +152,9 @@ GrayImage reduced(const GrayImage& image, int side) {
 }
 
 GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap) {
-  if (panels.empty() || panels_per_row < 1)
-    throw Error("picture", "at least one panel and one column", "none");
-  int width = 0, height = 0;
-  for (const auto& panel : panels) {
-    width = std::max(width, panel.width);
-    height = std::max(height, panel.height);
-  }
-  const int count = static_cast<int>(panels.size());
-  panels_per_row = std::min(panels_per_row, count);
-  const int rows = (count + panels_per_row - 1) / panels_per_row;
-  auto image = make_gray_image(panels_per_row * (width + gap) - gap, rows * (height + gap) - gap);
-  for (int i = 0; i < count; ++i)
-    paste(image, panels[i], i % panels_per_row * (width + gap), i / panels_per_row * (height + gap));
-  return image;
+  std::vector<std::array<int, 2>> sizes;
+  for (const auto& panel : panels) sizes.push_back({panel.width, panel.height});
+  return tile(sizes, panels_per_row, gap, [&](std::size_t i) -> const GrayImage& { return panels[i]; });
 }
 
 GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale) {
@@ -163,40 +173,40 @@ GrayImage montage(const std::vector<Image>& images,
   if (slice_count == 0) throw Error("picture", "at least one slice", "none");
   const auto panel_count = std::min(slice_count, most_panels);
 
-  std::vector<std::vector<float>> slices;
   std::vector<std::array<int, 2>> sizes;
-  std::vector<float> shown;
+  std::vector<float> shown;  // the magnitudes of all panels, one after the other
   std::int64_t slice = 0;
   for (std::size_t number = 0; number < images.size(); ++number) {
     const auto& image = images[number];
     std::shared_ptr<const Image> held;
     const int width = image.geometry.matrix_size[0], height = image.geometry.matrix_size[1];
+    const auto voxels = std::int64_t{width} * height;
     for (int z = 0; z < image.geometry.matrix_size[2]; ++z, ++slice) {
-      const auto next = static_cast<std::int64_t>(slices.size());
+      const auto next = static_cast<std::int64_t>(sizes.size());
       if (next == panel_count || slice != next * slice_count / panel_count) continue;
+      if (next == 0) shown.reserve(static_cast<std::size_t>(panel_count * voxels));
       if (read && !held) held = read(number);
       const auto& values = held ? held->values : image.values;
-      std::vector<float> magnitude(static_cast<std::size_t>(width) * height);
-      for (std::size_t i = 0; i < magnitude.size(); ++i)
-        magnitude[i] =
-            abs(values[static_cast<std::int64_t>(magnitude.size()) * z + static_cast<std::int64_t>(i)]);
-      shown.insert(shown.end(), magnitude.begin(), magnitude.end());
-      slices.push_back(std::move(magnitude));
+      for (std::int64_t i = 0; i < voxels; ++i) shown.push_back(abs(values[voxels * z + i]));
       sizes.push_back({width, height});
     }
   }
-  const float white = quantile(std::move(shown), 0.995);
+  const float brightest = quantile(shown, 0.995), white = brightest > 0 ? brightest : 1;
   const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
   int side = 1;
   for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
   constexpr int wanted_side = 256, wanted_width = 2048;
   const int factor =
       std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
-  std::vector<GrayImage> panels;
-  for (std::size_t i = 0; i < slices.size(); ++i)
-    panels.push_back(
-        enlarged(gray_of(slices[i].data(), sizes[i][0], sizes[i][1], white > 0 ? white : 1), factor));
-  return tile(panels, panels_per_row);
+  std::vector<std::array<int, 2>> panel_sizes;
+  for (const auto& [width, height] : sizes) panel_sizes.push_back({width * factor, height * factor});
+  const float* magnitudes = shown.data();
+  return tile(panel_sizes, panels_per_row, default_gap, [&](std::size_t i) {
+    const auto [width, height] = sizes[i];
+    const auto panel = gray_of(magnitudes, width, height, white);
+    magnitudes += std::ptrdiff_t{width} * height;
+    return enlarged(panel, factor);
+  });
 }
 
 GrayImage read_png(const std::string& path) {

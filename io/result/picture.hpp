@@ -40,7 +40,8 @@ void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale 
 
 /// `panels` row by row, `panels_per_row` of them, in equal cells as large as the largest panel, `gap` pixels
 /// between them.
-GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap = 2);
+constexpr int default_gap = 2;
+GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap = default_gap);
 
 /// `panel` with a caption in a band above it, scaled to be readable.
 GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale = 2);

@@ -96,9 +96,11 @@ class Walk {
     const double volume = samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24);
     const auto side_by_side = volumes_side_by_side(device_, how_.images, static_cast<std::int64_t>(voxels_),
                                                    static_cast<std::int64_t>(threads_));
-    // The picture of them: at most 64 slices, their magnitudes twice, and 256 x 256 pixels twice.
+    // The picture of them: at most 64 slices, their magnitudes (twice while the white is sought), and 256 x 256 pixels,
+    // which are then encoded.
     const double panels = std::min(64.0, static_cast<double>(how_.images) * scan_.matrix_size[2]),
-                 panel = 8.0 * scan_.matrix_size[0] * scan_.matrix_size[1] + 2 * 65536.0;
+                 magnitudes = 4.0 * scan_.matrix_size[0] * scan_.matrix_size[1],
+                 panel = std::max(2 * magnitudes, magnitudes + 2 * 65536.0);
     return static_cast<double>(side_by_side - 1) * arrays + (how_.images > 1 ? panels * panel : 0) +
            static_cast<double>(std::min<std::int64_t>(how_.images - 1, 10)) * volume;
   }
