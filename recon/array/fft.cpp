@@ -74,17 +74,57 @@ int good_fft_size(int n) {
 
 template <class T>
 Fft1d<T>::Fft1d(int n, int columns) : n_(n) {
-  forward_ = plan_of<T>(n, columns, FFTW_FORWARD);
-  backward_ = plan_of<T>(n, columns, FFTW_BACKWARD);
+  if (columns == wide && ColumnFft<T>::supports(n)) {
+    columns_.emplace(n);
+  } else {
+    forward_ = plan_of<T>(n, columns, FFTW_FORWARD);
+    backward_ = plan_of<T>(n, columns, FFTW_BACKWARD);
+  }
 }
 
 template <class T>
+void Fft1d<T>::run(Complex<T>* data, bool backward) const {
+  if (!columns_) return execute(backward ? backward_ : forward_, data);
+  thread_local Array<Complex<T>> scratch;
+  (*columns_)(data, memory_for(scratch, std::int64_t{n_} * wide), backward);
+}
+template <class T>
 void Fft1d<T>::forward(Complex<T>* data) const {
-  execute(forward_, data);
+  run(data, false);
 }
 template <class T>
 void Fft1d<T>::backward(Complex<T>* data) const {
-  execute(backward_, data);
+  run(data, true);
+}
+
+template <class T>
+LineFft<T>::LineFft(int n) : side_by_side_(ColumnFft<T>::supports(n)), fft_(n, side_by_side_ ? wide : 1) {}
+
+template <class T>
+void LineFft<T>::operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign) const {
+  const auto run = [&](Complex<T>* data) { sign < 0 ? fft_.forward(data) : fft_.backward(data); };
+  const std::int64_t n = fft_.size();
+  if (!side_by_side_) {
+    // FFTW's plans are made for aligned memory.
+    thread_local Array<Complex<T>> buffer;
+    Complex<T>* const line = memory_for(buffer, n);
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::copy_n(lines + i * pitch, n, line);
+      run(line);
+      std::copy_n(line, n, lines + i * pitch);
+    }
+    return;
+  }
+  thread_local Array<Complex<T>> buffer;
+  Complex<T>* const columns = memory_for(buffer, n * wide);
+  for (std::int64_t first = 0; first < count; first += wide) {
+    const std::int64_t used = std::min<std::int64_t>(wide, count - first);
+    Complex<T>* const at = lines + first * pitch;
+    if (used < wide) std::fill_n(columns, n * wide, Complex<T>());
+    transpose(at, pitch, used, n, columns, std::int64_t{wide});
+    run(columns);
+    transpose(columns, std::int64_t{wide}, n, used, at, pitch);
+  }
 }
 
 template <class T>
@@ -94,17 +134,11 @@ void fft_3d(Array<Complex<T>>& grid, int sign) {
     sign < 0 ? fft.forward(data) : fft.backward(data);
   };
   if (nx > 1) {
-    const Fft1d<T> fft(static_cast<int>(nx), 1);
-#pragma omp parallel
-    {
-      Array<Complex<T>> row(Shape{nx});
-#pragma omp for schedule(static)
-      for (std::int64_t i = 0; i < nz * ny; ++i) {
-        std::copy_n(grid.data() + i * nx, nx, row.data());
-        run(fft, row.data());
-        std::copy_n(row.data(), nx, grid.data() + i * nx);
-      }
-    }
+    const LineFft<T> fft(static_cast<int>(nx));
+    constexpr std::int64_t wide = LineFft<T>::wide;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t first = 0; first < nz * ny; first += wide)
+      fft(grid.data() + first * nx, nx, std::min(wide, nz * ny - first), sign);
   }
   // Along y: the columns of each plane z; along z: the columns of the whole grid seen as one plane.
   const auto columns = [&](std::int64_t planes, std::int64_t n, std::int64_t stride) {
@@ -131,6 +165,8 @@ void fft_3d(Array<Complex<T>>& grid, int sign) {
 
 template class Fft1d<float>;
 template class Fft1d<double>;
+template class LineFft<float>;
+template class LineFft<double>;
 template void fft_3d<float>(Array<Complex<float>>&, int);
 template void fft_3d<double>(Array<Complex<double>>&, int);
 

@@ -21,16 +21,9 @@ GridTiles::GridTiles(const Gridding& gridding) : grid(gridding.grid), largest_vo
   const int width = gridding.kernel.width, wanted[3] = {volume ? 16 : 64, volume ? 16 : 32, 16};
   for (int axis = 0; axis < 3; ++axis) {
     count[axis] = std::max<std::int64_t>(1, grid[axis] / (2 * std::max(wanted[axis], width)) * 2);
-    // Lines along x are a kernel wide even where x has one voxel, and their further weights are zero.
-    margin[axis] = (axis == 0 ? width : gridding.points[axis]) - 1;
+    margin[axis] = gridding.points[axis] - 1;
     largest_volume *= (grid[axis] + count[axis] - 1) / count[axis] + margin[axis];
   }
-}
-
-std::int64_t GridTiles::coils_in_cache(std::int64_t coils, std::size_t element) const {
-  constexpr std::int64_t cache_bytes = 1 << 18;
-  return std::clamp<std::int64_t>(cache_bytes / (largest_volume * static_cast<std::int64_t>(element)), 1,
-                                  coils);
 }
 
 // --- Runs ---
@@ -228,7 +221,13 @@ std::size_t GriddedCost::bytes() const {
 
 std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
   const std::int64_t points = gridding_.grid_points(), width = gridding_.kernel.width;
-  if (sizes_.device.is_cpu()) return std::clamp<std::int64_t>(most_elements() / points, 1, coils);
+  if (sizes_.device.is_cpu()) {
+    // 64 bytes of coils at most: a cache line in every point (gridded_kernels_cpu.hpp).
+    const std::int64_t most = std::min<std::int64_t>(64 / element(), std::max<std::int64_t>(1, most_elements() / points));
+    std::int64_t block = 1;
+    while (block < coils && 2 * block <= most) block *= 2;
+    return block;
+  }
   // Groups of nearly equal size, of as many coils as are best spread together.
   constexpr std::int64_t most = 64;
   const std::int64_t fitting =
@@ -247,15 +246,14 @@ std::int64_t GriddedCost::row_elements(std::int64_t coils) const {
 std::int64_t GriddedCost::fft_elements() const {
   const auto& g = gridding_.grid;
   const auto line = static_cast<std::int64_t>(128 / element());  // Fft1d::wide
-  return std::max((g[0] + line - 1) / line, std::max(g[1], g[2])) * line;
+  return std::max(g[0], std::max(g[1], g[2])) * line;
 }
 
 std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
   if (sizes_.device.is_cuda())
     return whole_bytes(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
-  const GridTiles tiles(gridding_);
-  return static_cast<std::size_t>(omp_get_max_threads() * tiles.coils_in_cache(coils, element()) *
-                                  tiles.largest_volume) *
+  return static_cast<std::size_t>(omp_get_max_threads() *
+                                  (GridTiles(gridding_).tile_elements(coils) + GridTiles::chunk_elements(coils))) *
          element();
 }
 

@@ -13,7 +13,7 @@ namespace fhd {
 /// Grids (on a GPU: with their rows of partial sums) of the coils that are gridded side by side stay below so
 /// many bytes, as long as one coil's do.
 inline constexpr std::size_t default_gridding_bytes = std::size_t{4} << 30,
-                             default_gridding_bytes_cpu = std::size_t{1} << 29;
+                             default_gridding_bytes_cpu = std::size_t{1} << 30;
 
 /// How the CPU cuts a grid into tiles: equal to a point, even in number along each axis (or one), so that
 /// those of one parity stay apart across the periodic edge.
@@ -22,8 +22,11 @@ struct GridTiles {
   /// First grid point of a tile along an axis.
   std::int64_t corner(int axis, std::int64_t tile) const { return tile * grid[axis] / count[axis]; }
   std::int64_t all() const { return count[0] * count[1] * count[2]; }
-  /// Coils that a thread grids together, so that their tiles stay in its cache.
-  std::int64_t coils_in_cache(std::int64_t coils, std::size_t element) const;
+  /// Numbers of a thread for a tile with a block of coils, whole cache lines, and room behind it.
+  std::int64_t tile_elements(std::int64_t block) const { return (largest_volume * block + 31) / 16 * 16; }
+  /// Samples whose values a thread brings together, and its numbers for them.
+  static constexpr std::int64_t chunk_samples = 512;
+  static constexpr std::int64_t chunk_elements(std::int64_t block) { return chunk_samples * block + 16; }
 
   std::array<std::int64_t, 3> grid, count;
   std::array<int, 3> margin;    ///< points that the kernels of a tile's samples reach beyond it
@@ -102,7 +105,7 @@ class GriddedCost final : public TransformCost {
   const TransformSizes& sizes() const { return sizes_; }
   const Gridding& gridding() const { return gridding_; }
   const RunSizes& runs() const { return runs_; }  ///< on a GPU
-  /// At most so many of them side by side.
+  /// At most so many of them side by side; on the CPU the places of a block of coils, a power of two.
   std::int64_t coils_together(std::int64_t coils) const;
   /// On a GPU: complex numbers that hold the rows of partial sums of so many coils, or of as many lines of
   /// tiles as the memory beside the grids allows; FFTs of the grids work there too.

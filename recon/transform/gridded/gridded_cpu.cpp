@@ -13,66 +13,83 @@
 namespace fhd {
 namespace {
 
-/// Sorted samples on the oversampled grid: spreading and interpolation without Fourier transforms.
+/// Sorted samples on the oversampled grid: spreading and interpolation without Fourier transforms, of a block of coils
+/// that lie side by side in the grid, [z][y][x][coil of the block].
 ///
 /// The grid is cut into tiles. The kernel of a tile's samples reaches at most one kernel width beyond its
 /// upper edges, and tiles of one colour (parity of the tile's index along each axis) do not touch each other:
 /// threads take the tiles of one colour, colour after colour. No two threads write one point, and the sums do
 /// not depend on the number of threads. One call at a time: the threads' buffers are kept.
+///
+/// Floor: a load, a multiply-add and (spreading) a store for every vector of a sample's kernel.
 template <class T>
 class SampleGridCpu {
  public:
   SampleGridCpu(const Trajectory& trajectory, const GriddedCost& cost)
-      : sample_count_(trajectory.sample_count()), tiles_(cost.gridding()), points_(cost.gridding().points) {
+      : sample_count_(trajectory.sample_count()),
+        kernel_(cost.gridding().kernel),
+        tiles_(cost.gridding()),
+        points_(cost.gridding().points) {
     if (sample_count_ >= std::int64_t{1} << 31)
       throw Error("trajectory", "fewer than 2^31 samples", std::to_string(sample_count_));
-    const KaiserBessel& kernel = cost.gridding().kernel;
-    table_.width = kernel.width;
-    table_.degree = static_cast<int>(kernel.coefficients.size()) - 1;
-    for (int power = 0; power <= table_.degree; ++power)
-      for (int i = 0; i < kernel.width; ++i)
-        table_.coefficients[power][i] = static_cast<T>(kernel.coefficients[power][i]);
     Positions positions;
     const auto tile_of = locate(trajectory, cost.gridding().matrix_size, positions);
     list_tiles(sort(tile_of, positions));
   }
 
-  /// grids[coil][z][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride`
-  /// between coils.
-  void spread(const Complex<T>* values, std::int64_t value_stride, std::int64_t coils,
-              Complex<T>* grids) const {
+  /// grid[z][y][x][coil] = sum of values[coil][sample] times the kernel around the sample, for `coils` of a block;
+  /// `value_stride` between coils. Those that the block lacks become zero.
+  void spread(const Complex<T>* values, std::int64_t value_stride, std::int64_t coils, std::int64_t block,
+              Complex<T>* grid) const {
+    const std::int64_t row = tiles_.grid[0] * block;
     const auto& size = tiles_.grid;
+    const KernelTable table(kernel_, block, points_[0] > 1);
 #pragma omp parallel for schedule(static)
-    for (std::int64_t row = 0; row < coils * size[2] * size[1]; ++row)
-      std::fill_n(grids + row * size[0], size[0], Complex<T>());
-    for_each_tile(
-        coils, true, [&](const Tile& tile, std::int64_t first, std::int64_t used, Complex<T>* part) {
-          std::fill_n(part, used * tile.shape.volume(), Complex<T>());
-          gridded_cpu::kernels<T>().spread(table_, samples_of(tile), tile.shape, static_cast<int>(used),
-                                           values + first * value_stride, value_stride, part);
-          for_each_run(tile, first, used, [&](std::int64_t at, std::int64_t count) {
-            for (std::int64_t j = 0; j < count; ++j) grids[at + j] += part[j];
-            part += count;
-          });
-        });
+    for (std::int64_t line = 0; line < size[2] * size[1]; ++line)
+      std::fill_n(grid + line * row, row, Complex<T>());
+    for_each_tile(block, true, [&](const Tile& tile, Complex<T>* part, Complex<T>* chunk) {
+      std::fill_n(part, tile.shape.volume() * block, Complex<T>());
+      for (std::int64_t first = 0; first < tile.count; first += chunk_samples) {
+        const auto samples = samples_of(tile, first);
+        const std::int32_t* index = order_.data() + tile.begin + first;
+        for (std::int64_t i = 0; i < samples.count; ++i)
+          for (std::int64_t coil = 0; coil < block; ++coil)
+            chunk[i * block + coil] = coil < coils ? values[coil * value_stride + index[i]] : Complex<T>();
+        gridded_cpu::kernels<T>().spread(table, samples, tile.shape, chunk, part);
+      }
+      for_each_run(tile, block, [&](std::int64_t at, std::int64_t count) {
+        for (std::int64_t j = 0; j < count; ++j) grid[at + j] += part[j];
+        part += count;
+      });
+    });
   }
 
   /// values[coil][sample] = sum of the grid points times the kernel around the sample.
-  void interpolate(const Complex<T>* grids, std::int64_t coils, Complex<T>* values,
+  void interpolate(const Complex<T>* grid, std::int64_t coils, std::int64_t block, Complex<T>* values,
                    std::int64_t value_stride) const {
-    for_each_tile(
-        coils, false, [&](const Tile& tile, std::int64_t first, std::int64_t used, Complex<T>* part) {
-          Complex<T>* to = part;
-          for_each_run(tile, first, used, [&](std::int64_t at, std::int64_t count) {
-            std::copy_n(grids + at, count, to);
-            to += count;
-          });
-          gridded_cpu::kernels<T>().interpolate(table_, samples_of(tile), tile.shape, static_cast<int>(used),
-                                                part, values + first * value_stride, value_stride);
-        });
+    const KernelTable table(kernel_, block, points_[0] > 1);
+    for_each_tile(block, false, [&](const Tile& tile, Complex<T>* part, Complex<T>* chunk) {
+      Complex<T>* to = part;
+      for_each_run(tile, block, [&](std::int64_t at, std::int64_t count) {
+        std::copy_n(grid + at, count, to);
+        to += count;
+      });
+      for (std::int64_t first = 0; first < tile.count; first += chunk_samples) {
+        const auto samples = samples_of(tile, first);
+        const std::int32_t* index = order_.data() + tile.begin + first;
+        gridded_cpu::kernels<T>().interpolate(table, samples, tile.shape, part, chunk);
+        for (std::int64_t i = 0; i < samples.count; ++i)
+          for (std::int64_t coil = 0; coil < coils; ++coil)
+            values[coil * value_stride + index[i]] = chunk[i * block + coil];
+      }
+    });
   }
 
  private:
+  using KernelTable = gridded_cpu::KernelTable<T>;
+  /// Samples whose values are brought together at a time.
+  static constexpr std::int64_t chunk_samples = GridTiles::chunk_samples;
+
   struct Tile {
     std::int64_t corner[3];        ///< its first grid point
     gridded_cpu::TileShape shape;  ///< with the margin at its upper edges
@@ -102,7 +119,7 @@ class SampleGridCpu {
         if (points_[axis] > 1) {
           const double u =
               trajectory.k[axis * sample_count_ + m] * static_cast<double>(size[axis]) / matrix_size[axis];
-          const double begin = u - table_.width / 2.0, up = std::ceil(begin);
+          const double begin = u - kernel_.width / 2.0, up = std::ceil(begin);
           positions.offset[axis][m] = static_cast<T>(2 * (up - begin) - 1);
           point = static_cast<std::int64_t>(up) % size[axis];
           if (point < 0) point += size[axis];
@@ -161,64 +178,66 @@ class SampleGridCpu {
                        [](const Tile& a, const Tile& b) { return a.count > b.count; });
   }
 
-  /// work(tile, first coil, coils, memory for their tiles), in parallel; the tiles of one colour after those of
-  /// another where they write to the grid.
+  /// work(tile, memory for its points, memory for a chunk of samples), in parallel; the tiles of one colour after those
+  /// of another where they write to the grid.
   template <class Work>
-  void for_each_tile(std::int64_t coils, bool writes, const Work& work) const {
-    const std::int64_t at_once = tiles_.coils_in_cache(coils, sizeof(Complex<T>)),
-                       part = at_once * tiles_.largest_volume;
-    memory_for(buffers_, omp_get_max_threads() * part);
+  void for_each_tile(std::int64_t block, bool writes, const Work& work) const {
+    const std::int64_t of_tile = tiles_.tile_elements(block), of_thread = of_tile + GridTiles::chunk_elements(block);
+    memory_for(buffers_, omp_get_max_threads() * of_thread);
 #pragma omp parallel
-    for (const auto& tiles : colours_) {
+    {
+      Complex<T>* const part = buffers_.data() + omp_get_thread_num() * of_thread;
+      // What lies behind a tile is read with weights of zero.
+      std::fill_n(part, of_thread, Complex<T>());
+      for (const auto& tiles : colours_) {
 #pragma omp for schedule(dynamic) nowait
-      for (const Tile& tile : tiles)
-        for (std::int64_t first = 0; first < coils; first += at_once)
-          work(tile, first, std::min(at_once, coils - first), buffers_.data() + omp_get_thread_num() * part);
-      if (writes) {
+        for (const Tile& tile : tiles) work(tile, part, part + of_tile);
+        if (writes) {
 #pragma omp barrier
+        }
       }
     }
   }
 
-  gridded_cpu::TileSamples<T> samples_of(const Tile& tile) const {
-    gridded_cpu::TileSamples<T> samples{order_.data() + tile.begin, {}, {}, tile.count};
+  /// Of a chunk, from sample `first` of the tile on.
+  gridded_cpu::TileSamples<T> samples_of(const Tile& tile, std::int64_t first) const {
+    gridded_cpu::TileSamples<T> samples{{}, {}, std::min(chunk_samples, tile.count - first)};
     for (int axis = 0; axis < 3; ++axis) {
-      samples.first[axis] = sorted_.first[axis].data() + tile.begin;
-      samples.offset[axis] = sorted_.offset[axis].data() + tile.begin;
+      samples.first[axis] = sorted_.first[axis].data() + tile.begin + first;
+      samples.offset[axis] = sorted_.offset[axis].data() + tile.begin + first;
     }
     return samples;
   }
 
-  /// body(grid offset, count) for the runs of consecutive grid points of a tile, coil by coil, periodic.
+  /// body(grid offset, count) for the runs of consecutive numbers of a tile, periodic.
   template <class Body>
-  void for_each_run(const Tile& tile, std::int64_t first_coil, std::int64_t coils, Body body) const {
+  void for_each_run(const Tile& tile, std::int64_t block, Body body) const {
     const auto& size = tiles_.grid;
-    for (std::int64_t coil = first_coil; coil < first_coil + coils; ++coil)
-      for (std::int64_t z = 0; z < tile.shape.size[2]; ++z)
-        for (std::int64_t y = 0; y < tile.shape.size[1]; ++y) {
-          const std::int64_t grid_z = (tile.corner[2] + z) % size[2], grid_y = (tile.corner[1] + y) % size[1];
-          const std::int64_t line = ((coil * size[2] + grid_z) * size[1] + grid_y) * size[0];
-          std::int64_t x = tile.corner[0];
-          for (std::int64_t left = tile.shape.size[0]; left > 0; x = 0) {
-            const std::int64_t count = std::min(left, size[0] - x);
-            body(line + x, count);
-            left -= count;
-          }
+    for (std::int64_t z = 0; z < tile.shape.size[2]; ++z)
+      for (std::int64_t y = 0; y < tile.shape.size[1]; ++y) {
+        const std::int64_t grid_z = (tile.corner[2] + z) % size[2], grid_y = (tile.corner[1] + y) % size[1];
+        const std::int64_t line = (grid_z * size[1] + grid_y) * size[0];
+        std::int64_t x = tile.corner[0];
+        for (std::int64_t left = tile.shape.size[0]; left > 0; x = 0) {
+          const std::int64_t count = std::min(left, size[0] - x);
+          body((line + x) * block, count * block);
+          left -= count;
         }
+      }
   }
 
   std::int64_t sample_count_;
+  KaiserBessel kernel_;
   GridTiles tiles_;
   std::array<int, 3> points_;  ///< of the kernel, 1 on an axis without extent
-  gridded_cpu::KernelTable<T> table_;
   std::vector<std::int32_t> order_;  ///< sorted -> sample
   Positions sorted_;
   std::array<std::vector<Tile>, 8> colours_;
-  mutable Array<Complex<T>> buffers_;  ///< [thread][coil][point of a tile]
+  mutable Array<Complex<T>> buffers_;  ///< [thread], points of a tile and samples of a chunk
 };
 
-/// forward: image / phi^, zero-padded, FFT, interpolated; adjoint: the transpose of each step in reverse.
-/// Lines of voxels that are zero, or not wanted, are left out of the FFTs. One call at a time: grids and
+/// forward: image / phi^, zero-padded, FFT, interpolated; adjoint: the transpose of each step in reverse, a block of
+/// coils at a time. Lines of voxels that are zero, or not wanted, are left out of the FFTs. One call at a time: grids and
 /// buffers are kept.
 template <class T>
 class GriddedTransformCpu final : public FourierTransform<T> {
@@ -228,7 +247,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
         cost_(cost),
         samples_(trajectory, cost),
         size_(cost.gridding().grid),
-        fft_{Fft1d<T>(static_cast<int>(size_[0]), 1), Fft1d<T>(static_cast<int>(size_[1]), wide),
+        fft_{Fft1d<T>(static_cast<int>(size_[0]), wide), Fft1d<T>(static_cast<int>(size_[1]), wide),
              Fft1d<T>(static_cast<int>(size_[2]), wide)} {
     const Gridding& gridding = cost.gridding();
     for (int axis = 0; axis < 3; ++axis) {
@@ -241,22 +260,18 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   }
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
-    const std::int64_t coils = this->check_batch(images, samples);
-    for_each_group(coils, [&](std::int64_t first, std::int64_t used) {
-      for (std::int64_t coil = 0; coil < used; ++coil)
-        image_to_grid(images.data() + (first + coil) * voxels(), grids_.data() + coil * points());
-      samples_.interpolate(grids_.data(), used, samples.data() + first * this->sample_count(),
+    for_each_block(this->check_batch(images, samples), [&](std::int64_t first, Block block) {
+      image_to_grid(images.data() + first * voxels(), block);
+      samples_.interpolate(grid_.data(), block.coils, block.size, samples.data() + first * this->sample_count(),
                            this->sample_count());
     });
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    const std::int64_t coils = this->check_batch(images, samples);
-    for_each_group(coils, [&](std::int64_t first, std::int64_t used) {
-      samples_.spread(samples.data() + first * this->sample_count(), this->sample_count(), used,
-                      grids_.data());
-      for (std::int64_t coil = 0; coil < used; ++coil)
-        grid_to_image(grids_.data() + coil * points(), images.data() + (first + coil) * voxels());
+    for_each_block(this->check_batch(images, samples), [&](std::int64_t first, Block block) {
+      samples_.spread(samples.data() + first * this->sample_count(), this->sample_count(), block.coils, block.size,
+                      grid_.data());
+      grid_to_image(block, images.data() + first * voxels());
     });
   }
 
@@ -265,24 +280,27 @@ class GriddedTransformCpu final : public FourierTransform<T> {
  private:
   static constexpr std::int64_t wide = Fft1d<T>::wide;
   std::int64_t voxels() const { return this->images_shape(1).size(); }
-  std::int64_t points() const { return cost_.gridding().grid_points(); }
 
+  /// Coils that lie side by side in the grid: `size` places, the first `coils` of them used.
+  struct Block {
+    std::int64_t size, coils;
+  };
   template <class Body>
-  void for_each_group(std::int64_t coils, Body body) const {
-    const std::int64_t group = cost_.coils_together(coils), buffers = omp_get_max_threads() * buffer_size();
-    memory_for(grids_, group * points());
-    memory_for(buffers_, buffers);
-    for (std::int64_t first = 0; first < coils; first += group) body(first, std::min(group, coils - first));
+  void for_each_block(std::int64_t coils, Body body) const {
+    const std::int64_t size = cost_.coils_together(coils);
+    memory_for(grid_, size * cost_.gridding().grid_points());
+    memory_for(buffers_, omp_get_max_threads() * cost_.fft_elements());
+    for (std::int64_t first = 0; first < coils; first += size)
+      body(first, Block{size, std::min(size, coils - first)});
   }
-  std::int64_t buffer_size() const { return cost_.fft_elements(); }
   /// Of the calling thread.
-  Complex<T>* buffer() const { return buffers_.data() + omp_get_thread_num() * buffer_size(); }
+  Complex<T>* buffer() const { return buffers_.data() + omp_get_thread_num() * cost_.fft_elements(); }
 
   /// FFTs along y in the planes of the image, or along z of all columns, `wide` columns at a time: of the grid, what
   /// lies at voxels is read (the rest is zero) and all is written, or the reverse.
-  void transform_columns(int axis, int sign, Complex<T>* grid) const {
+  void transform_columns(int axis, int sign, std::int64_t block) const {
     if (size_[axis] == 1) return;
-    const std::int64_t stride = axis == 1 ? size_[0] : size_[1] * size_[0],
+    const std::int64_t row = size_[0] * block, stride = axis == 1 ? row : size_[1] * row,
                        planes = axis == 1 ? static_cast<std::int64_t>(place_[2].size()) : 1,
                        chunks = (stride + wide - 1) / wide;
     const auto &from = sign < 0 ? place_[axis] : every_[axis], &to = sign < 0 ? every_[axis] : place_[axis];
@@ -291,52 +309,82 @@ class GriddedTransformCpu final : public FourierTransform<T> {
     for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
       const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
       const std::int64_t plane = axis == 1 ? place_[2][unit / chunks] : 0;
-      Complex<T>* at = grid + plane * size_[1] * size_[0] + first;
-      std::fill_n(rows, size_[axis] * wide, Complex<T>());
+      Complex<T>* at = grid_.data() + plane * size_[1] * row + first;
+      if (sign < 0 || used < wide) std::fill_n(rows, size_[axis] * wide, Complex<T>());
       for (int i : from) std::copy_n(at + i * stride, used, rows + i * wide);
       sign < 0 ? fft_[axis].forward(rows) : fft_[axis].backward(rows);
       for (int i : to) std::copy_n(rows + i * wide, used, at + i * stride);
     }
   }
 
-  void image_to_grid(const Complex<T>* image, Complex<T>* grid) const {
-    const auto [nx, ny, nz] = this->matrix_size();
-    const auto [gx, gy, gz] = size_;
+  /// body(first row of the image along y, its z, rows) for as many rows of a plane as fill `wide` columns with the
+  /// coils of a block.
+  template <class Body>
+  void for_row_groups(std::int64_t block, const Body& body) const {
+    const std::int64_t ny = this->matrix_size()[1], nz = this->matrix_size()[2], rows = wide / block,
+                       groups = (ny + rows - 1) / rows;
+#pragma omp for schedule(static)
+    for (std::int64_t unit = 0; unit < nz * groups; ++unit) {
+      const std::int64_t y = unit % groups * rows;
+      body(y, unit / groups, std::min(rows, ny - y));
+    }
+  }
+  std::int64_t grid_row(std::int64_t y, std::int64_t z) const {
+    return (place_[2][z] * size_[1] + place_[1][y]) * size_[0];
+  }
+
+  void image_to_grid(const Complex<T>* images, Block block) const {
+    const std::int64_t nx = this->matrix_size()[0], ny = this->matrix_size()[1], size = block.size;
 #pragma omp parallel
     {
-      Complex<T>* line = buffer();
-#pragma omp for schedule(static)
-      for (int row = 0; row < nz * ny; ++row) {
-        const int y = row % ny, z = row / ny;
-        std::fill_n(line, gx, Complex<T>());
-        const T weight = deapodisation_[1][y] * deapodisation_[2][z];
-        for (int x = 0; x < nx; ++x)
-          line[place_[0][x]] = (weight * deapodisation_[0][x]) * image[std::int64_t{row} * nx + x];
-        fft_[0].forward(line);
-        std::copy_n(line, gx, grid + (place_[2][z] * gy + place_[1][y]) * gx);
-      }
-      transform_columns(1, -1, grid);
-      transform_columns(2, -1, grid);
+      Complex<T>* const columns = buffer();
+      for_row_groups(size, [&](std::int64_t y, std::int64_t z, std::int64_t rows) {
+        std::fill_n(columns, size_[0] * wide, Complex<T>());
+        for (std::int64_t row = 0; row < rows; ++row) {
+          const T weight = deapodisation_[1][y + row] * deapodisation_[2][z];
+          for (std::int64_t coil = 0; coil < block.coils; ++coil) {
+            const Complex<T>* from = images + coil * voxels() + (z * ny + y + row) * nx;
+            Complex<T>* const to = columns + row * size + coil;
+            for (std::int64_t x = 0; x < nx; ++x)
+              to[place_[0][x] * wide] = (weight * deapodisation_[0][x]) * from[x];
+          }
+        }
+        if (size_[0] > 1) fft_[0].forward(columns);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          Complex<T>* const to = grid_.data() + grid_row(y + row, z) * size;
+          for (std::int64_t x = 0; x < size_[0]; ++x)
+            std::copy_n(columns + x * wide + row * size, size, to + x * size);
+        }
+      });
+      transform_columns(1, -1, size);
+      transform_columns(2, -1, size);
     }
   }
 
-  void grid_to_image(Complex<T>* grid, Complex<T>* image) const {
-    const auto [nx, ny, nz] = this->matrix_size();
-    const auto [gx, gy, gz] = size_;
+  void grid_to_image(Block block, Complex<T>* images) const {
+    const std::int64_t nx = this->matrix_size()[0], ny = this->matrix_size()[1], size = block.size;
 #pragma omp parallel
     {
-      Complex<T>* line = buffer();
-      transform_columns(2, +1, grid);
-      transform_columns(1, +1, grid);
-#pragma omp for schedule(static)
-      for (int row = 0; row < nz * ny; ++row) {
-        const int y = row % ny, z = row / ny;
-        std::copy_n(grid + (place_[2][z] * gy + place_[1][y]) * gx, gx, line);
-        fft_[0].backward(line);
-        const T weight = deapodisation_[1][y] * deapodisation_[2][z];
-        for (int x = 0; x < nx; ++x)
-          image[std::int64_t{row} * nx + x] = (weight * deapodisation_[0][x]) * line[place_[0][x]];
-      }
+      transform_columns(2, +1, size);
+      transform_columns(1, +1, size);
+      Complex<T>* const columns = buffer();
+      for_row_groups(size, [&](std::int64_t y, std::int64_t z, std::int64_t rows) {
+        for (std::int64_t row = 0; row < wide / size; ++row) {
+          const Complex<T>* from = grid_.data() + grid_row(y + std::min(row, rows - 1), z) * size;
+          for (std::int64_t x = 0; x < size_[0]; ++x)
+            std::copy_n(from + x * size, size, columns + x * wide + row * size);
+        }
+        if (size_[0] > 1) fft_[0].backward(columns);
+        for (std::int64_t row = 0; row < rows; ++row) {
+          const T weight = deapodisation_[1][y + row] * deapodisation_[2][z];
+          for (std::int64_t coil = 0; coil < block.coils; ++coil) {
+            const Complex<T>* from = columns + row * size + coil;
+            Complex<T>* const to = images + coil * voxels() + (z * ny + y + row) * nx;
+            for (std::int64_t x = 0; x < nx; ++x)
+              to[x] = (weight * deapodisation_[0][x]) * from[place_[0][x] * wide];
+          }
+        }
+      });
     }
   }
 
@@ -347,8 +395,8 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   std::array<std::vector<int>, 3> place_;  ///< grid index of each voxel: (n - floor(N/2)) mod G
   std::array<std::vector<int>, 3> every_;
   std::array<std::vector<T>, 3> deapodisation_;
-  mutable Array<Complex<T>> grids_;    ///< [coil of a group][z][y][x]
-  mutable Array<Complex<T>> buffers_;  ///< [thread], a line or `wide` columns
+  mutable Array<Complex<T>> grid_;     ///< [z][y][x][coil of a block]
+  mutable Array<Complex<T>> buffers_;  ///< [thread], `wide` columns
 };
 
 }  // namespace
@@ -367,8 +415,8 @@ Blur make_blur_cpu(const Trajectory& trajectory, const GriddedCost& cost) {
   auto grid = std::make_shared<const SampleGridCpu<float>>(trajectory, cost);
   auto points = std::make_shared<Array<Complex<float>>>(Shape{cost.gridding().grid_points()});
   return [=](const Array<Complex<float>>& in, Array<Complex<float>>& out) {
-    grid->spread(in.data(), in.size(), 1, points->data());
-    grid->interpolate(points->data(), 1, out.data(), out.size());
+    grid->spread(in.data(), in.size(), 1, 1, points->data());
+    grid->interpolate(points->data(), 1, 1, out.data(), out.size());
   };
 }
 

@@ -1,30 +1,45 @@
 #pragma once
 // The inner loops of gridding, compiled once per instruction set and chosen at run time.
+//
+// Coils lie side by side, a block of them in every point of a grid and in every sample: a row of a sample's kernel is
+// then one stretch of memory, (points along x) x (coils of a block) complex numbers, that whole vectors run over.
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
 #include "recon/transform/gridded/gridding.hpp"
 
 namespace fhd::gridded_cpu {
 
-/// Polynomial coefficients [power][point] of the kernel in T, padded so that vectors can be loaded.
+/// Numbers that a row is read and written beyond its end, at most.
+inline constexpr std::int64_t overhang = 16;
+
+/// Polynomials of the kernel in T: phi at the points of an axis, [power][point], padded with zeros; and [power][point]
+/// [number of a block], every point as often as a block has real and imaginary parts.
 template <class T>
 struct KernelTable {
-  int width = 0, degree = 0;
-  T coefficients[KaiserBessel::largest_width + 5][KaiserBessel::largest_width] = {};
+  static constexpr int pitch = KaiserBessel::largest_width;
+
+  KernelTable(const KaiserBessel& kernel, std::int64_t block, bool along_x);
+
+  int width, degree;
+  int row;  ///< numbers of a row: 2 x block x points along x
+  std::int64_t block;
+  std::vector<T> once;     ///< [power][pitch]
+  std::vector<T> widened;  ///< [power][widened_pitch]
+  std::int64_t widened_pitch;
 };
 
 /// Samples of one tile, sorted: grid point `first` relative to the tile's corner and offset z in [-1, 1), per
 /// axis.
 template <class T>
 struct TileSamples {
-  const std::int32_t* index;     ///< of the sample in the scan, [sample]
   const std::int32_t* first[3];  ///< x, y, z
   const T* offset[3];
   std::int64_t count;
 };
 
-/// A tile of the grid with its margin: [coil][z][y][x], x fastest.
+/// A tile of the grid with its margin: [z][y][x][coil of the block], with `overhang` numbers behind it.
 struct TileShape {
   std::int64_t size[3];
   int points[3];  ///< of the kernel along x, y, z: its width, or 1 on an axis without extent
@@ -33,12 +48,12 @@ struct TileShape {
 
 template <class T>
 struct Kernels {
-  /// tile[coil] += values[coil][index] phi(x) phi(y) phi(z)
+  /// tile += values phi(x) phi(y) phi(z); values: [sample][coil of the block], with `overhang` numbers behind them.
   void (*spread)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
-                 int coils, const Complex<T>* values, std::int64_t value_stride, Complex<T>* tile);
-  /// values[coil][index] = sum over the points of tile[coil] phi(x) phi(y) phi(z)
+                 const Complex<T>* values, Complex<T>* tile);
+  /// values = sum over the points of tile phi(x) phi(y) phi(z)
   void (*interpolate)(const KernelTable<T>& kernel, const TileSamples<T>& samples, const TileShape& shape,
-                      int coils, const Complex<T>* tile, Complex<T>* values, std::int64_t value_stride);
+                      const Complex<T>* tile, Complex<T>* values);
 };
 
 /// The kernels for the processor that the program runs on.

@@ -74,7 +74,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
                                       ? point_spread
                                       : on_grid(point_spread, {matrix_[2], matrix_[1], matrix_[0]},
                                                 {grid_[2], grid_[1], grid_[0]}))),
-        fft_x_(static_cast<int>(grid_[0]), 1),
+        fft_x_(static_cast<int>(grid_[0])),
         fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
         fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
     // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache
@@ -162,21 +162,37 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 
   // The passes of one coil; each is called by all threads.
 
+  /// body(first row of the image, where it begins in work_, rows), a group of rows of a plane at a time; the same
+  /// groups and threads for every caller.
+  template <class Body>
+  void for_rows(const Body& body) const {
+    const auto [nx, ny, nz] = matrix_;
+    constexpr std::int64_t wide = LineFft<T>::wide;
+    const std::int64_t groups = (ny + wide - 1) / wide;
+#pragma omp for schedule(static) nowait
+    for (std::int64_t unit = 0; unit < nz * groups; ++unit) {
+      const std::int64_t z = unit / groups, y = unit % groups * wide;
+      body(z * ny + y, work_.data() + (z * rows_ + y) * pitch_, std::min(wide, ny - y));
+    }
+  }
+
   /// S rho, zero-padded, FFT along x.
   template <class Own>
   void pad_rows(const Complex<T>* image, const Complex<T>* map, Own& own) const {
-    const auto [nx, ny, nz] = matrix_;
-    const std::int64_t gx = grid_[0];
+    const std::int64_t nx = matrix_[0], gx = grid_[0];
     const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
-#pragma omp for schedule(static)
-    for (std::int64_t row = 0; row < nz * ny; ++row) {
-      Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
-      for (std::int64_t x = 0; x < nx; ++x) at[x] = map[row * nx + x] * image[row * nx + x];
-      std::fill(at + nx, at + gx, Complex<T>());
-      own.fft([&] { fft_x_.forward(at); });
+    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t rows) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const Complex<T>*s = map + (first + row) * nx, *rho = image + (first + row) * nx;
+        Complex<T>* const to = at + row * pitch_;
+        for (std::int64_t x = 0; x < nx; ++x) to[x] = s[x] * rho[x];
+        std::fill(to + nx, to + gx, Complex<T>());
+      }
+      own.fft([&] { fft_x_(at, pitch_, rows, -1); });
       if (along_x_only)
         for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
-    }
+    });
+#pragma omp barrier
   }
 
   /// Columns [n][wide] of the buffer, `loaded` elements and zeros, transformed; the first `stored` go back.
@@ -211,28 +227,29 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     own.fft([&] { fft.backward(buffer); });
   }
 
-  /// Inverse FFT along x, crop, sum of conj(S) over the coils.
+  /// Inverse FFT along x, crop, sum of conj(S) over the coils. Same rows, same threads as in pad_rows: the next coil
+  /// may start without waiting.
   template <class Own>
-  void combine_rows(const Complex<T>* map, bool first, Complex<T>* image, Own& own) const {
-    const auto [nx, ny, nz] = matrix_;
-    // Same rows, same threads as in pad_rows: the next coil may start without waiting.
-#pragma omp for schedule(static) nowait
-    for (std::int64_t row = 0; row < nz * ny; ++row) {
-      Complex<T>* at = work_.data() + (row / ny * rows_ + row % ny) * pitch_;
-      own.fft([&] { fft_x_.backward(at); });
-      Complex<T>* sum = image + row * nx;
-      const Complex<T>* s = map + row * nx;
-      if (first)
-        for (std::int64_t x = 0; x < nx; ++x) sum[x] = conj(s[x]) * at[x];
-      else
-        for (std::int64_t x = 0; x < nx; ++x) sum[x] += conj(s[x]) * at[x];
-    }
+  void combine_rows(const Complex<T>* map, bool first_coil, Complex<T>* image, Own& own) const {
+    const std::int64_t nx = matrix_[0];
+    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t rows) {
+      own.fft([&] { fft_x_(at, pitch_, rows, +1); });
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const Complex<T>*s = map + (first + row) * nx, *from = at + row * pitch_;
+        Complex<T>* const sum = image + (first + row) * nx;
+        if (first_coil)
+          for (std::int64_t x = 0; x < nx; ++x) sum[x] = conj(s[x]) * from[x];
+        else
+          for (std::int64_t x = 0; x < nx; ++x) sum[x] += conj(s[x]) * from[x];
+      }
+    });
   }
 
   using ToeplitzNormal<T>::maps_;
   std::array<std::int64_t, 3> matrix_, grid_;  // x, y, z
   Array<T> transfer_;                          // in the order of use, see packed_transfer
-  Fft1d<T> fft_x_, fft_y_, fft_z_;
+  LineFft<T> fft_x_;
+  Fft1d<T> fft_y_, fft_z_;
   std::int64_t pitch_, rows_;          // of work_: [z][rows_][pitch_]
   mutable Array<Complex<T>> work_;     // one coil
   mutable Array<Complex<T>> buffers_;  // [thread][...]
