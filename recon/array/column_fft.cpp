@@ -1,11 +1,13 @@
 #include "recon/array/column_fft.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "recon/error.hpp"
 
@@ -69,10 +71,10 @@ template <class D>
 HWY_INLINE Pair<D> plus(Pair<D> a, hn::Vec<D> by, Pair<D> b) {
   return {hn::MulAdd(by, b.re, a.re), hn::MulAdd(by, b.im, a.im)};
 }
-/// -i a
+/// a (re + i im)
 template <class D>
-HWY_INLINE Pair<D> turned(Pair<D> a) {
-  return {a.im, hn::Neg(a.re)};
+HWY_INLINE Pair<D> rotated(Pair<D> a, hn::Vec<D> re, hn::Vec<D> im) {
+  return {hn::NegMulAdd(a.im, im, hn::Mul(a.re, re)), hn::MulAdd(a.re, im, hn::Mul(a.im, re))};
 }
 /// a - i b, a + i b
 template <class D>
@@ -130,6 +132,18 @@ HWY_INLINE void butterfly(D d, Radix<5>, Pair<D>* a) {
   a[3] = plus_i(m2, n2);
 }
 
+// Good and Thomas: of two transforms of length 3, without twiddles.
+template <class D>
+HWY_INLINE void butterfly(D d, Radix<6>, Pair<D>* a) {
+  Pair<D> even[3] = {a[0], a[2], a[4]}, odd[3] = {a[3], a[5], a[1]};
+  butterfly(d, Radix<3>(), even);
+  butterfly(d, Radix<3>(), odd);
+  for (int k = 0; k < 3; ++k) {
+    a[4 * k % 6] = even[k] + odd[k];
+    a[(3 + 4 * k) % 6] = even[k] - odd[k];
+  }
+}
+
 template <class D>
 HWY_INLINE void butterfly(D d, Radix<7>, Pair<D>* a) {
   using T = hn::TFromD<D>;
@@ -139,7 +153,8 @@ HWY_INLINE void butterfly(D d, Radix<7>, Pair<D>* a) {
   const auto t1 = a[1] + a[6], t2 = a[2] + a[5], t3 = a[3] + a[4], t4 = a[1] - a[6], t5 = a[2] - a[5],
              t6 = a[3] - a[4];
   const auto sum = [&](Pair<D> x, auto by, Pair<D> y) HWY_ATTR { return plus<D>(x, by, y); };
-  const auto m1 = sum(sum(sum(a[0], c1, t1), c2, t2), c3, t3), m2 = sum(sum(sum(a[0], c2, t1), c3, t2), c1, t3),
+  const auto m1 = sum(sum(sum(a[0], c1, t1), c2, t2), c3, t3),
+             m2 = sum(sum(sum(a[0], c2, t1), c3, t2), c1, t3),
              m3 = sum(sum(sum(a[0], c3, t1), c1, t2), c2, t3),
              n1 = sum(sum(scaled<D>(t4, s1), s2, t5), s3, t6),
              n2 = sum(sum(scaled<D>(t4, s2), hn::Neg(s3), t5), hn::Neg(s1), t6),
@@ -197,50 +212,57 @@ HWY_INLINE void store(D d, Pair<D> a, T* to, std::int64_t column) {
   }
 }
 
+/// The butterfly of all columns of `radix` rows x, to rows y that are `pitch` numbers apart; twiddles [k - 1][re, im].
 template <int radix, Row in, Row out, class T>
-void stage(const Stage<T>& s) {
+HWY_INLINE void rows(const T* const* x, std::int64_t offset, const T* twiddles, T* y, std::int64_t pitch) {
   using D = hn::ScalableTag<T>;
   const D d;
-  constexpr std::int64_t columns = ColumnFft<T>::columns, row = 2 * columns;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t column = 0; column < ColumnFft<T>::columns; column += hn::Lanes(d)) {
+    Pair<D> a[radix];
+    for (int j = 0; j < radix; ++j) a[j] = load<in>(d, x[j] + offset, column);
+    butterfly(d, Radix<radix>(), a);
+    store<out>(d, a[0], y, column);
+    for (int k = 1; k < radix; ++k) {
+      if constexpr (out == Row::parted)  // those of the last stage are 1
+        a[k] = rotated<D>(a[k], hn::Set(d, twiddles[2 * k - 2]), hn::Set(d, twiddles[2 * k - 1]));
+      store<out>(d, a[k], y + pitch * k, column);
+    }
+  }
+}
+
+template <int radix, Row in, Row out, class T>
+void stage(const Stage<T>& s) {
+  constexpr std::int64_t row = 2 * ColumnFft<T>::columns;
   const std::int64_t n = s.before * s.after * radix;
   for (std::int64_t p = 0; p < s.after; ++p) {
-    const T* twiddles = s.twiddles + 2 * (radix - 1) * p;
     const T* x[radix];
     for (int j = 0; j < radix; ++j) {
       const std::int64_t first = s.before * (p + s.after * j);
       x[j] = s.from + row * (s.reversed && first > 0 ? n - first : first);
     }
-    for (std::int64_t q = 0; q < s.before; ++q) {
-      T* y = s.to + row * (q + s.before * radix * p);
-      for (std::int64_t column = 0; column < columns; column += lanes) {
-        Pair<D> a[radix];
-        for (int j = 0; j < radix; ++j) a[j] = load<in>(d, x[j] + row * q, column);
-        butterfly(d, Radix<radix>(), a);
-        store<out>(d, a[0], y, column);
-        for (int k = 1; k < radix; ++k) {
-          Pair<D> b = a[k];
-          if constexpr (out == Row::parted) {  // those of the last stage are 1
-            const auto re = hn::Set(d, twiddles[2 * k - 2]), im = hn::Set(d, twiddles[2 * k - 1]);
-            b = {hn::NegMulAdd(a[k].im, im, hn::Mul(a[k].re, re)),
-                 hn::MulAdd(a[k].re, im, hn::Mul(a[k].im, re))};
-          }
-          store<out>(d, b, y + row * s.before * k, column);
-        }
-      }
-    }
+    for (std::int64_t q = 0; q < s.before; ++q)
+      rows<radix, in, out>(x, row * q, s.twiddles + 2 * (radix - 1) * p,
+                           s.to + row * (q + s.before * radix * p), row * s.before);
   }
 }
 
 template <Row in, Row out, class T>
 void stage_of_any_radix(const Stage<T>& s) {
   switch (s.radix) {
-    case 2: return stage<2, in, out>(s);
-    case 3: return stage<3, in, out>(s);
-    case 4: return stage<4, in, out>(s);
-    case 5: return stage<5, in, out>(s);
-    case 7: return stage<7, in, out>(s);
-    default: return stage<8, in, out>(s);
+    case 2:
+      return stage<2, in, out>(s);
+    case 3:
+      return stage<3, in, out>(s);
+    case 4:
+      return stage<4, in, out>(s);
+    case 5:
+      return stage<5, in, out>(s);
+    case 6:
+      return stage<6, in, out>(s);
+    case 7:
+      return stage<7, in, out>(s);
+    default:
+      return stage<8, in, out>(s);
   }
 }
 
@@ -308,8 +330,9 @@ void transpose(const Complex<T>* from, std::int64_t from_pitch, std::int64_t row
   const std::int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
   for (std::int64_t row = 0; row < whole_rows; row += side)
     for (std::int64_t column = 0; column < whole_columns; column += side)
-      transpose_square<size>(reinterpret_cast<const char*>(from + row * from_pitch + column), size * from_pitch,
-                             reinterpret_cast<char*>(to + column * to_pitch + row), size * to_pitch);
+      transpose_square<size>(reinterpret_cast<const char*>(from + row * from_pitch + column),
+                             size * from_pitch, reinterpret_cast<char*>(to + column * to_pitch + row),
+                             size * to_pitch);
 #endif
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = row < whole_rows ? whole_columns : 0; column < columns; ++column)
@@ -343,15 +366,28 @@ bool ColumnFft<T>::supports(int n) {
   return n == 1;
 }
 
+namespace {
+
+/// Radices of a length, at most `largest` each: as few as there can be, and of these the smallest at most.
+std::vector<int> radices_of(int n, int largest) {
+  std::vector<int> best;
+  for (int radix = std::min(n, largest); radix >= 2 && n > 1; --radix) {
+    if (n % radix != 0) continue;
+    auto rest = radices_of(n / radix, radix);
+    if (rest.empty() && n != radix) continue;
+    rest.insert(rest.begin(), radix);
+    if (best.empty() || rest.size() <= best.size()) best = std::move(rest);
+  }
+  return best;
+}
+
+}  // namespace
+
 template <class T>
 ColumnFft<T>::ColumnFft(int n) : n_(n) {
   if (!supports(n)) throw Error("FFT", "a length whose prime factors are 2, 3, 5 and 7", std::to_string(n));
-  int rest = n;
-  for (const int radix : {8, 4, 2, 7, 5, 3})
-    while (rest % radix == 0 && !(radix == 8 && rest % 32 != 0 && rest % 16 == 0)) {
-      stages_.push_back({radix, 0, 0, 0});
-      rest /= radix;
-    }
+  constexpr int largest_radix = 8;
+  for (const int radix : radices_of(n, largest_radix)) stages_.push_back({radix, 0, 0, 0});
   std::int64_t before = 1;
   for (auto& stage : stages_) {
     stage.before = before;
@@ -377,7 +413,12 @@ void ColumnFft<T>::operator()(Complex<T>* data, Complex<T>* scratch, bool backwa
     const Stage& stage = stages_[i];
     // Every stage but the last writes elsewhere; the last writes where it reads.
     T* const to = i == count - 1 ? a : at == a ? b : a;
-    stages[i] = {at, to, twiddles_.data() + stage.twiddles, stage.before, stage.after, stage.radix,
+    stages[i] = {at,
+                 to,
+                 twiddles_.data() + stage.twiddles,
+                 stage.before,
+                 stage.after,
+                 stage.radix,
                  backward && i == 0};
     at = to;
   }
@@ -389,10 +430,10 @@ void transpose(const Complex<T>* from, std::int64_t from_pitch, std::int64_t row
                Complex<T>* to, std::int64_t to_pitch) {
   column_fft::kernels<T>().transpose(from, from_pitch, rows, columns, to, to_pitch);
 }
-template void transpose<float>(const Complex<float>*, std::int64_t, std::int64_t, std::int64_t, Complex<float>*,
-                               std::int64_t);
-template void transpose<double>(const Complex<double>*, std::int64_t, std::int64_t, std::int64_t, Complex<double>*,
-                                std::int64_t);
+template void transpose<float>(const Complex<float>*, std::int64_t, std::int64_t, std::int64_t,
+                               Complex<float>*, std::int64_t);
+template void transpose<double>(const Complex<double>*, std::int64_t, std::int64_t, std::int64_t,
+                                Complex<double>*, std::int64_t);
 
 template class ColumnFft<float>;
 template class ColumnFft<double>;

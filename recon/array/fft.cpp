@@ -83,79 +83,71 @@ Fft1d<T>::Fft1d(int n, int columns) : n_(n) {
 }
 
 template <class T>
-void Fft1d<T>::run(Complex<T>* data, bool backward) const {
-  if (!columns_) return execute(backward ? backward_ : forward_, data);
-  thread_local Array<Complex<T>> scratch;
-  (*columns_)(data, memory_for(scratch, std::int64_t{n_} * wide), backward);
-}
-template <class T>
-void Fft1d<T>::forward(Complex<T>* data) const {
-  run(data, false);
-}
-template <class T>
-void Fft1d<T>::backward(Complex<T>* data) const {
-  run(data, true);
+void Fft1d<T>::run(Complex<T>* data, Complex<T>* scratch, bool backward) const {
+  if (columns_)
+    (*columns_)(data, scratch, backward);
+  else
+    execute(backward ? backward_ : forward_, data);
 }
 
 template <class T>
-LineFft<T>::LineFft(int n) : side_by_side_(ColumnFft<T>::supports(n)), fft_(n, side_by_side_ ? wide : 1) {}
+LineFft<T>::LineFft(int n, std::int64_t count)
+    : side_by_side_(side_by_side(n, count)),
+      columns_(side_by_side_ ? n * wide : (n + wide - 1) / wide * wide),
+      fft_(n, side_by_side_ ? int{wide} : 1) {}
 
 template <class T>
-void LineFft<T>::operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign) const {
-  const auto run = [&](Complex<T>* data) { sign < 0 ? fft_.forward(data) : fft_.backward(data); };
+void LineFft<T>::operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign,
+                            Complex<T>* scratch) const {
+  const auto run = [&](Complex<T>* more) {
+    sign < 0 ? fft_.forward(scratch, more) : fft_.backward(scratch, more);
+  };
   const std::int64_t n = fft_.size();
-  if (!side_by_side_) {
+  if (side_by_side_) {
+    if (count < wide) std::fill_n(scratch, columns_, Complex<T>());
+    transpose(lines, pitch, count, n, scratch, wide);
+    run(scratch + columns_);
+    transpose(scratch, wide, n, count, lines, pitch);
+  } else {
     // FFTW's plans are made for aligned memory.
-    thread_local Array<Complex<T>> buffer;
-    Complex<T>* const line = memory_for(buffer, n);
     for (std::int64_t i = 0; i < count; ++i) {
-      std::copy_n(lines + i * pitch, n, line);
-      run(line);
-      std::copy_n(line, n, lines + i * pitch);
+      std::copy_n(lines + i * pitch, n, scratch);
+      run(nullptr);
+      std::copy_n(scratch, n, lines + i * pitch);
     }
-    return;
-  }
-  thread_local Array<Complex<T>> buffer;
-  Complex<T>* const columns = memory_for(buffer, n * wide);
-  for (std::int64_t first = 0; first < count; first += wide) {
-    const std::int64_t used = std::min<std::int64_t>(wide, count - first);
-    Complex<T>* const at = lines + first * pitch;
-    if (used < wide) std::fill_n(columns, n * wide, Complex<T>());
-    transpose(at, pitch, used, n, columns, std::int64_t{wide});
-    run(columns);
-    transpose(columns, std::int64_t{wide}, n, used, at, pitch);
   }
 }
 
 template <class T>
 void fft_3d(Array<Complex<T>>& grid, int sign) {
   const std::int64_t nz = grid.extent(0), ny = grid.extent(1), nx = grid.extent(2);
-  const auto run = [&](const Fft1d<T>& fft, Complex<T>* data) {
-    sign < 0 ? fft.forward(data) : fft.backward(data);
-  };
+  constexpr std::int64_t wide = Fft1d<T>::wide;
   if (nx > 1) {
-    const LineFft<T> fft(static_cast<int>(nx));
-    constexpr std::int64_t wide = LineFft<T>::wide;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t first = 0; first < nz * ny; first += wide)
-      fft(grid.data() + first * nx, nx, std::min(wide, nz * ny - first), sign);
+    const LineFft<T> fft(static_cast<int>(nx), std::min(nz * ny, wide));
+#pragma omp parallel
+    {
+      Array<Complex<T>> scratch(Shape{fft.scratch_elements()});
+#pragma omp for schedule(static)
+      for (std::int64_t first = 0; first < nz * ny; first += wide)
+        fft(grid.data() + first * nx, nx, std::min(wide, nz * ny - first), sign, scratch.data());
+    }
   }
   // Along y: the columns of each plane z; along z: the columns of the whole grid seen as one plane.
   const auto columns = [&](std::int64_t planes, std::int64_t n, std::int64_t stride) {
     if (n == 1) return;
-    constexpr std::int64_t wide = Fft1d<T>::wide;
     const Fft1d<T> fft(static_cast<int>(n), wide);
     const std::int64_t chunks = (stride + wide - 1) / wide;
 #pragma omp parallel
     {
-      Array<Complex<T>> buffer(Shape{n, wide});
+      Array<Complex<T>> memory(Shape{2, n, wide});
+      Complex<T>*const buffer = memory.data(), *const scratch = buffer + n * wide;
 #pragma omp for schedule(static)
       for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
         const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
         Complex<T>* at = grid.data() + unit / chunks * n * stride + first;
-        for (std::int64_t i = 0; i < n; ++i) std::copy_n(at + i * stride, used, buffer.data() + i * wide);
-        run(fft, buffer.data());
-        for (std::int64_t i = 0; i < n; ++i) std::copy_n(buffer.data() + i * wide, used, at + i * stride);
+        for (std::int64_t i = 0; i < n; ++i) std::copy_n(at + i * stride, used, buffer + i * wide);
+        sign < 0 ? fft.forward(buffer, scratch) : fft.backward(buffer, scratch);
+        for (std::int64_t i = 0; i < n; ++i) std::copy_n(buffer + i * wide, used, at + i * stride);
       }
     }
   };

@@ -21,41 +21,48 @@ namespace fhd {
 int good_fft_size(int n);
 
 /// Unnormalised transforms of `columns` interleaved sequences of length n, in place: data[i * columns +
-/// column], 64-byte aligned. forward: exp(-i 2 pi j l / n), backward: exp(+i ...). Safe to call from several
-/// threads.
+/// column], 64-byte aligned, as `scratch` is, which holds as much. forward: exp(-i 2 pi j l / n), backward: exp(+i ...).
+/// Safe to call from several threads.
 template <class T>
 class Fft1d {
  public:
   Fft1d(int n, int columns);
   int size() const { return n_; }
-  void forward(Complex<T>* data) const;
-  void backward(Complex<T>* data) const;
+  void forward(Complex<T>* data, Complex<T>* scratch) const { run(data, scratch, false); }
+  void backward(Complex<T>* data, Complex<T>* scratch) const { run(data, scratch, true); }
 
   /// Columns of a buffer that fill two cache lines: whole vectors.
   static constexpr int wide = ColumnFft<T>::columns;
 
  private:
-  void run(Complex<T>* data, bool backward) const;
+  void run(Complex<T>* data, Complex<T>* scratch, bool backward) const;
 
   int n_;
   std::optional<ColumnFft<T>> columns_;       ///< where it fits, else:
   std::shared_ptr<void> forward_, backward_;  ///< plans of FFTW
 };
 
-/// Unnormalised transforms of lines of n numbers in place, `pitch` apart, `wide` of them side by side as the columns of
-/// Fft1d. Safe to call from several threads.
+/// Unnormalised transforms of lines of n numbers in place, `wide` of them side by side as the columns of Fft1d; few ones
+/// are FFTW's. Safe to call from several threads.
 template <class T>
 class LineFft {
  public:
-  explicit LineFft(int n);
-  /// sign -1 (forward) or +1 (backward).
-  void operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign) const;
+  static constexpr std::int64_t wide = Fft1d<T>::wide;
 
-  /// Lines that threads share out together.
-  static constexpr int wide = Fft1d<T>::wide;
+  /// For groups of `count` lines at most.
+  LineFft(int n, std::int64_t count);
+  /// Numbers of the memory that a call takes.
+  std::int64_t scratch_elements() const { return (side_by_side_ ? 2 : 1) * columns_; }
+  /// count <= wide lines, `pitch` apart; sign -1 (forward) or +1 (backward); `scratch` 64-byte aligned.
+  void operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign,
+                  Complex<T>* scratch) const;
+
+  /// Of groups of so many lines.
+  static bool side_by_side(int n, std::int64_t count) { return count >= 4 && ColumnFft<T>::supports(n); }
 
  private:
   bool side_by_side_;
+  std::int64_t columns_;  ///< numbers of the columns, whole cache lines
   Fft1d<T> fft_;
 };
 

@@ -182,7 +182,7 @@ template <class T>
 void measure_gridding(const Measurement& m, bool volume) {
   constexpr Precision p = precision_of<T>();
   const Matrix n = m.matrix_size(volume);
-  const std::int64_t count = m.gpu() ? 262144 : 16384, grids = m.gpu() ? 8 : 1;
+  const std::int64_t count = m.gpu() ? 262144 : 16384, grids = m.gpu() ? 8 : 4;
   const Trajectory trajectory = random_trajectory(n, count);
   std::unique_ptr<FourierTransform<T>> transform;
   const double made = m.timing.fastest(

@@ -18,7 +18,8 @@ Array<Complex<double>> profiles_of(const Array<Complex<double>>& lines) {
   Array<Complex<double>> profiles({samples, coils});
   for (std::int64_t s = 0; s < samples; ++s)
     for (std::int64_t coil = 0; coil < coils; ++coil) profiles[s * coils + coil] = lines[coil * samples + s];
-  Fft1d<double>(static_cast<int>(samples), static_cast<int>(coils)).backward(profiles.data());
+  Array<Complex<double>> scratch(profiles.shape());
+  Fft1d<double>(static_cast<int>(samples), static_cast<int>(coils)).backward(profiles.data(), scratch.data());
   return profiles;
 }
 
@@ -57,7 +58,10 @@ std::optional<GhostPhase> ghost_phase(const Array<Complex<double>>& forward,
 }
 
 GhostCorrection::GhostCorrection(const GhostPhase& phase, int sample_count, int coil_count)
-    : fft_(sample_count, coil_count), phasors_({sample_count}), line_({sample_count, coil_count}) {
+    : fft_(sample_count, coil_count),
+      phasors_({sample_count}),
+      line_({sample_count, coil_count}),
+      scratch_(line_.shape()) {
   for (std::int64_t i = 0; i < sample_count; ++i) {
     phasors_[i] = phasor(phase.offset_rad + phase.slope_rad * voxel(i, sample_count));
     phasors_[i] *= 1.0 / sample_count;
@@ -71,11 +75,11 @@ void GhostCorrection::apply(Array<Complex<float>>& values, std::int64_t m) {
   };
   for (std::int64_t s = 0; s < count; ++s)
     for (std::int64_t coil = 0; coil < coils; ++coil) line_[s * coils + coil] = Complex<double>(at(s, coil));
-  fft_.backward(line_.data());
+  fft_.backward(line_.data(), scratch_.data());
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t coil = 0; coil < coils; ++coil)
       line_[i * coils + coil] = line_[i * coils + coil] * phasors_[i];
-  fft_.forward(line_.data());
+  fft_.forward(line_.data(), scratch_.data());
   for (std::int64_t s = 0; s < count; ++s)
     for (std::int64_t coil = 0; coil < coils; ++coil)
       at(s, coil) = static_cast<Complex<float>>(line_[s * coils + coil]);

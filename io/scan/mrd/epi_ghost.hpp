@@ -34,6 +34,7 @@ class GhostCorrection {
   Fft1d<double> fft_;
   Array<Complex<double>> phasors_;  ///< [x], of the FFT's order, over the samples
   Array<Complex<double>> line_;     ///< [sample][coil]
+  Array<Complex<double>> scratch_;  ///< of its FFTs
 };
 
 }  // namespace fhd::io::mrd

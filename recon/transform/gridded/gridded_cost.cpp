@@ -153,13 +153,25 @@ GriddedCost GriddedCost::of_density(TransformSizes sizes) {
 Work GriddedCost::making() const {
   return {WorkUnit::sorted_sample, static_cast<double>(sizes_.samples.all)};
 }
-Work GriddedCost::spreading() const {
-  return {sizes_.matrix_size[2] > 1 ? WorkUnit::spread_3d : WorkUnit::spread_2d,
-          static_cast<double>(sizes_.samples.all * gridding_.kernel_points()), sizes_.precision};
+double GriddedCost::kernel_points(std::int64_t coils) const {
+  const auto samples = static_cast<double>(sizes_.samples.all);
+  if (sizes_.device.is_cuda())
+    return samples * static_cast<double>(gridding_.kernel_points()) * static_cast<double>(coils);
+  constexpr double weights_of_a_sample = 40;  // vectors in whose time they are found
+  const auto of_vector = static_cast<std::int64_t>(64 / element());
+  const std::int64_t block = coils_together(coils), blocks = (coils + block - 1) / block,
+                     vectors = (gridding_.points[0] * block + of_vector - 1) / of_vector;
+  const double rows = double(gridding_.points[1]) * gridding_.points[2];
+  return static_cast<double>(blocks * of_vector) * samples *
+         (rows * static_cast<double>(vectors) + weights_of_a_sample);
 }
-Work GriddedCost::interpolating() const {
+Work GriddedCost::spreading(std::int64_t coils) const {
+  return {sizes_.matrix_size[2] > 1 ? WorkUnit::spread_3d : WorkUnit::spread_2d, kernel_points(coils),
+          sizes_.precision};
+}
+Work GriddedCost::interpolating(std::int64_t coils) const {
   return {sizes_.matrix_size[2] > 1 ? WorkUnit::interpolate_3d : WorkUnit::interpolate_2d,
-          static_cast<double>(sizes_.samples.all * gridding_.kernel_points()), sizes_.precision};
+          kernel_points(coils), sizes_.precision};
 }
 /// Zeros are skipped: about 3/4 (2D) or 7/12 (3D) of all rows; and filling the grid.
 Work GriddedCost::grid_fft() const {
@@ -172,12 +184,16 @@ Work GriddedCost::grid_fft() const {
               sizes_.precision) +
          beyond_cache(bytes, sizes_.device) + Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 4);
 }
+/// With the empty places of the last block.
+double GriddedCost::grids(std::int64_t coils) const {
+  if (sizes_.device.is_cuda()) return static_cast<double>(coils);
+  const std::int64_t block = coils_together(coils);
+  return static_cast<double>((coils + block - 1) / block * block);
+}
 Work GriddedCost::forward(std::int64_t coils) const {
-  return static_cast<double>(coils) * (interpolating() + grid_fft());
+  return interpolating(coils) + grids(coils) * grid_fft();
 }
-Work GriddedCost::adjoint(std::int64_t coils) const {
-  return static_cast<double>(coils) * (spreading() + grid_fft());
-}
+Work GriddedCost::adjoint(std::int64_t coils) const { return spreading(coils) + grids(coils) * grid_fft(); }
 
 /// On the difference grid, which has 2N points per axis.
 GriddedCost GriddedCost::of_difference_grid() const {
@@ -223,7 +239,8 @@ std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
   const std::int64_t points = gridding_.grid_points(), width = gridding_.kernel.width;
   if (sizes_.device.is_cpu()) {
     // 64 bytes of coils at most: a cache line in every point (gridded_kernels_cpu.hpp).
-    const std::int64_t most = std::min<std::int64_t>(64 / element(), std::max<std::int64_t>(1, most_elements() / points));
+    const std::int64_t most =
+        std::min<std::int64_t>(64 / element(), std::max<std::int64_t>(1, most_elements() / points));
     std::int64_t block = 1;
     while (block < coils && 2 * block <= most) block *= 2;
     return block;
@@ -246,14 +263,14 @@ std::int64_t GriddedCost::row_elements(std::int64_t coils) const {
 std::int64_t GriddedCost::fft_elements() const {
   const auto& g = gridding_.grid;
   const auto line = static_cast<std::int64_t>(128 / element());  // Fft1d::wide
-  return std::max(g[0], std::max(g[1], g[2])) * line;
+  return 2 * std::max(g[0], std::max(g[1], g[2])) * line;
 }
 
 std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
   if (sizes_.device.is_cuda())
     return whole_bytes(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
-  return static_cast<std::size_t>(omp_get_max_threads() *
-                                  (GridTiles(gridding_).tile_elements(coils) + GridTiles::chunk_elements(coils))) *
+  return static_cast<std::size_t>(omp_get_max_threads() * (GridTiles(gridding_).tile_elements(coils) +
+                                                           GridTiles::chunk_elements(coils))) *
          element();
 }
 
@@ -278,7 +295,7 @@ DensityCost density_cost(const TransformSizes& sizes, int iterations) {
   const GriddedCost cost = GriddedCost::of_density(sizes);
   const double samples = static_cast<double>(sizes.samples.all),
                points = static_cast<double>(cost.gridding().grid_points());
-  const Work iteration = cost.spreading() + cost.interpolating() +
+  const Work iteration = cost.spreading(1) + cost.interpolating(1) +
                          Work(WorkUnit::copied_byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
   return {
       cost.making() + Work(WorkUnit::touched_byte, points * 8) + static_cast<double>(iterations) * iteration,

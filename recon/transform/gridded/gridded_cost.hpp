@@ -110,11 +110,12 @@ class GriddedCost final : public TransformCost {
   /// On a GPU: complex numbers that hold the rows of partial sums of so many coils, or of as many lines of
   /// tiles as the memory beside the grids allows; FFTs of the grids work there too.
   std::int64_t row_elements(std::int64_t coils) const;
-  /// On the CPU: complex numbers of a thread's FFTs, whole cache lines.
+  /// On the CPU: complex numbers of a thread's FFTs, columns and as much scratch, whole cache lines.
   std::int64_t fft_elements() const;
-  /// Of one coil, without FFT.
-  Work spreading() const;
-  Work interpolating() const;
+  /// Without FFT: samples and points of the kernel; on the CPU as many as whole vectors hold, with what the weights of a
+  /// sample cost once for a block of coils.
+  Work spreading(std::int64_t coils) const;
+  Work interpolating(std::int64_t coils) const;
   std::size_t sorted_bytes() const;                   ///< samples and their tables
   std::size_t sweep_bytes(std::int64_t coils) const;  ///< of spreading, beside the grids
 
@@ -123,6 +124,8 @@ class GriddedCost final : public TransformCost {
   std::size_t element() const { return bytes_of_complex(sizes_.precision); }
   std::int64_t most_elements() const { return static_cast<std::int64_t>(most_scratch_ / element()); }
   Work grid_fft() const;
+  double kernel_points(std::int64_t coils) const;
+  double grids(std::int64_t coils) const;
   GriddedCost of_difference_grid() const;
 
   TransformSizes sizes_;

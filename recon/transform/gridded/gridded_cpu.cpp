@@ -182,7 +182,8 @@ class SampleGridCpu {
   /// of another where they write to the grid.
   template <class Work>
   void for_each_tile(std::int64_t block, bool writes, const Work& work) const {
-    const std::int64_t of_tile = tiles_.tile_elements(block), of_thread = of_tile + GridTiles::chunk_elements(block);
+    const std::int64_t of_tile = tiles_.tile_elements(block),
+                       of_thread = of_tile + GridTiles::chunk_elements(block);
     memory_for(buffers_, omp_get_max_threads() * of_thread);
 #pragma omp parallel
     {
@@ -229,7 +230,7 @@ class SampleGridCpu {
   std::int64_t sample_count_;
   KaiserBessel kernel_;
   GridTiles tiles_;
-  std::array<int, 3> points_;  ///< of the kernel, 1 on an axis without extent
+  std::array<int, 3> points_;        ///< of the kernel, 1 on an axis without extent
   std::vector<std::int32_t> order_;  ///< sorted -> sample
   Positions sorted_;
   std::array<std::vector<Tile>, 8> colours_;
@@ -262,15 +263,15 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     for_each_block(this->check_batch(images, samples), [&](std::int64_t first, Block block) {
       image_to_grid(images.data() + first * voxels(), block);
-      samples_.interpolate(grid_.data(), block.coils, block.size, samples.data() + first * this->sample_count(),
-                           this->sample_count());
+      samples_.interpolate(grid_.data(), block.coils, block.size,
+                           samples.data() + first * this->sample_count(), this->sample_count());
     });
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
     for_each_block(this->check_batch(images, samples), [&](std::int64_t first, Block block) {
-      samples_.spread(samples.data() + first * this->sample_count(), this->sample_count(), block.coils, block.size,
-                      grid_.data());
+      samples_.spread(samples.data() + first * this->sample_count(), this->sample_count(), block.coils,
+                      block.size, grid_.data());
       grid_to_image(block, images.data() + first * voxels());
     });
   }
@@ -304,7 +305,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
                        planes = axis == 1 ? static_cast<std::int64_t>(place_[2].size()) : 1,
                        chunks = (stride + wide - 1) / wide;
     const auto &from = sign < 0 ? place_[axis] : every_[axis], &to = sign < 0 ? every_[axis] : place_[axis];
-    Complex<T>* rows = buffer();
+    Complex<T>*const rows = buffer(), *const scratch = rows + cost_.fft_elements() / 2;
 #pragma omp for schedule(static)
     for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
       const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
@@ -312,7 +313,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
       Complex<T>* at = grid_.data() + plane * size_[1] * row + first;
       if (sign < 0 || used < wide) std::fill_n(rows, size_[axis] * wide, Complex<T>());
       for (int i : from) std::copy_n(at + i * stride, used, rows + i * wide);
-      sign < 0 ? fft_[axis].forward(rows) : fft_[axis].backward(rows);
+      sign < 0 ? fft_[axis].forward(rows, scratch) : fft_[axis].backward(rows, scratch);
       for (int i : to) std::copy_n(rows + i * wide, used, at + i * stride);
     }
   }
@@ -349,7 +350,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
               to[place_[0][x] * wide] = (weight * deapodisation_[0][x]) * from[x];
           }
         }
-        if (size_[0] > 1) fft_[0].forward(columns);
+        if (size_[0] > 1) fft_[0].forward(columns, columns + cost_.fft_elements() / 2);
         for (std::int64_t row = 0; row < rows; ++row) {
           Complex<T>* const to = grid_.data() + grid_row(y + row, z) * size;
           for (std::int64_t x = 0; x < size_[0]; ++x)
@@ -374,7 +375,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
           for (std::int64_t x = 0; x < size_[0]; ++x)
             std::copy_n(from + x * size, size, columns + x * wide + row * size);
         }
-        if (size_[0] > 1) fft_[0].backward(columns);
+        if (size_[0] > 1) fft_[0].backward(columns, columns + cost_.fft_elements() / 2);
         for (std::int64_t row = 0; row < rows; ++row) {
           const T weight = deapodisation_[1][y + row] * deapodisation_[2][z];
           for (std::int64_t coil = 0; coil < block.coils; ++coil) {
@@ -396,7 +397,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
   std::array<std::vector<int>, 3> every_;
   std::array<std::vector<T>, 3> deapodisation_;
   mutable Array<Complex<T>> grid_;     ///< [z][y][x][coil of a block]
-  mutable Array<Complex<T>> buffers_;  ///< [thread], `wide` columns
+  mutable Array<Complex<T>> buffers_;  ///< [thread], `wide` columns, twice
 };
 
 }  // namespace

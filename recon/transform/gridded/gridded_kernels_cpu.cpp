@@ -45,7 +45,8 @@ HWY_INLINE void evaluate(const KernelTable<T>& kernel, T z, int points, T* weigh
 
 /// phi along x for `count` vectors of a row, from number `first` on.
 template <int count, class D, class T>
-HWY_INLINE void evaluate_row(D d, const KernelTable<T>& kernel, T z, std::int64_t first, hn::Vec<D>* weights) {
+HWY_INLINE void evaluate_row(D d, const KernelTable<T>& kernel, T z, std::int64_t first,
+                             hn::Vec<D>* weights) {
   constexpr std::int64_t lanes = lanes_of<T>;
   const auto at = hn::Set(d, z);
   const T* coefficients = kernel.widened.data() + kernel.degree * kernel.widened_pitch + first;
@@ -101,7 +102,8 @@ void spread_part(const KernelTable<T>& kernel, const TileSamples<T>& samples, co
     hn::Vec<D> line[count];
     evaluate_row<count>(d, kernel, samples.offset[0][m], first, line);
     const T* value = reinterpret_cast<const T*>(values + m * kernel.block);
-    for (int v = 0; v < count; ++v) line[v] = hn::Mul(line[v], repeated(d, value, numbers, first + v * lanes));
+    for (int v = 0; v < count; ++v)
+      line[v] = hn::Mul(line[v], repeated(d, value, numbers, first + v * lanes));
     for_rows(kernel, samples, shape, m, [&](std::int64_t at, T weight) HWY_ATTR {
       const auto w = hn::Set(d, weight);
       for (int v = 0; v < count; ++v)

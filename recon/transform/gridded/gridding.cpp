@@ -92,20 +92,6 @@ std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_si
 
 namespace {
 
-/// 1 / phi^ amplifies rounding errors, the more, the smaller the grid and the wider the kernel: with 1.25, a
-/// request of 1e-4 on 162^3 voxels is met (1.6e-5, single precision), one of 1e-5 is not (4e-5).
-double oversampling_on_cpu(const std::array<int, 3>& matrix_size, double accuracy) {
-  // Above this many grid points, a smaller oversampling with a wider kernel is cheaper than the larger grid.
-  constexpr double large_grid = 1 << 25;
-  double points = 1;
-  for (const int n : matrix_size) points *= n == 1 ? 1 : 2.0 * n;
-  if (points <= large_grid) return 2.0;
-  return accuracy >= 1e-4 ? 1.25 : 1.5;
-}
-Gridding gridding_on_cpu(const std::array<int, 3>& matrix_size, double accuracy) {
-  return {matrix_size, KaiserBessel(accuracy, oversampling_on_cpu(matrix_size, accuracy))};
-}
-
 /// By how much 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
 /// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
 double amplification_of(const Gridding& gridding) {
@@ -146,13 +132,27 @@ std::optional<KaiserBessel> kernel_of_width(int width, double bound, double accu
   return kernel;
 }
 
+/// Nanoseconds of a transform of one coil, forth and back, in single precision.
+double predicted_ns(const TransformSizes& sizes, const Gridding& gridding, bool on_gpu) {
+  const double width = gridding.kernel.width, planes = sizes.matrix_size[2] > 1 ? width : 1,
+               samples = static_cast<double>(sizes.samples.all),
+               points = static_cast<double>(gridding.grid_points());
+  if (on_gpu) {
+    // Measured on an H100 (validation/results): of a multiply-add, and of a grid point with its rows and FFT.
+    constexpr double multiply_add_ns = 5.5e-5, point_ns = 0.04;
+    return samples * width * width * (8 * planes + 24) * multiply_add_ns + points * point_ns;
+  }
+  // Measured on a core with AVX-512 (validation/results), of one of four coils: of a point of a kernel, and of a grid
+  // point with its FFT.
+  constexpr double kernel_ns = 0.125, point_ns = 9;
+  return samples * width * width * planes * kernel_ns + points * point_ns;
+}
+
 /// The kernel whose transforms are predicted to be fastest: a wider one has a smaller grid. 1 / phi^
 /// amplifies rounding errors (the more, the smaller the grid); kernels by which they would grow tenfold are
 /// left out, so that the adjoint stays the transpose of forward to a few units of rounding.
-Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
+Gridding fastest_gridding(const TransformSizes& sizes, double accuracy, bool on_gpu) {
   constexpr double largest_amplification = 10;
-  // Measured on an H100 (validation/results): of a multiply-add, and of a grid point with its rows and FFT.
-  constexpr double multiply_add_ns = 5.5e-5, point_ns = 0.04;
   const auto& n = sizes.matrix_size;
   // The bound of gridding.hpp. In a matrix of few voxels all of them lie near the edge, where aliasing
   // is largest (measured for 2 x 2 x 2: 11).
@@ -165,10 +165,7 @@ Gridding fastest_on_gpu(const TransformSizes& sizes, double accuracy) {
     auto kernel = kernel_of_width(width, bound, accuracy);
     if (!kernel) continue;
     Gridding gridding(n, std::move(*kernel));
-    const double planes = n[2] > 1 ? width : 1;
-    const double ns =
-        static_cast<double>(sizes.samples.all) * width * width * (8 * planes + 24) * multiply_add_ns +
-        static_cast<double>(gridding.grid_points()) * point_ns * (single ? 1 : 2);
+    const double ns = predicted_ns(sizes, gridding, on_gpu);
     if (ns < best && amplification_of(gridding) <= largest_amplification)
       best = ns, chosen = std::move(gridding);
   }
@@ -194,13 +191,12 @@ std::vector<double> Gridding::deapodisation(int axis) const {
 }
 
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy, GriddingChoice choice) {
-  return sizes.device.is_cuda() && choice == GriddingChoice::fastest
-             ? fastest_on_gpu(sizes, accuracy)
-             : gridding_on_cpu(sizes.matrix_size, accuracy);
+  return fastest_gridding(sizes, accuracy, sizes.device.is_cuda() && choice == GriddingChoice::fastest);
 }
 
 Gridding density_gridding(std::array<int, 3> matrix_size) {
-  return gridding_on_cpu(matrix_size, density_accuracy);
+  constexpr double oversampling = 2;
+  return {matrix_size, KaiserBessel(density_accuracy, oversampling)};
 }
 
 }  // namespace fhd

@@ -69,9 +69,8 @@ struct Gridding {
 /// alone.
 enum class GriddingChoice { fastest, of_cpu };
 
-/// For a relative l2 error of `accuracy`. On the CPU the grid is oversampled by 2, large ones by less; on a
-/// GPU the compiled width is taken whose transforms are predicted to be fastest. Throws Error where no kernel
-/// reaches the accuracy.
+/// For a relative l2 error of `accuracy`: the width, of those compiled for GPUs, whose transforms are predicted to be
+/// fastest on the device, with the smallest grid that it allows. Throws Error where no kernel reaches the accuracy.
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy,
                          GriddingChoice choice = GriddingChoice::fastest);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "recon/array/fft.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
@@ -67,12 +68,12 @@ struct ToeplitzBatch {
   std::int64_t group(const ToeplitzExtents& e) const { return e.flat() ? 0 : e.g[2] * rows * e.g[0]; }
 };
 
-/// Points of an axis that the CPU convolves on, for a kernel on this many: in planes up to the next of 64 and 128, if
-/// that is near. FFTW has straight code for these; columns of 112 points take three times as long as of 128.
+/// Points of an axis that the CPU convolves on, for a kernel on this many: so many that ColumnFft takes them, and in
+/// planes up to the next of 64 and 128, if that is near.
 inline std::int64_t convolution_points(std::int64_t points, bool is_plane) {
   for (const std::int64_t fast : {64, 128})
     if (is_plane && points <= fast && 4 * points >= 3 * fast) return fast;
-  return points;
+  return good_fft_size(static_cast<int>(points));
 }
 
 /// Whether cuFFT asks for a work area, as large as what it transforms. Seen with the plans of this operator on
@@ -84,7 +85,7 @@ inline bool cufft_needs_work(std::int64_t length) {
   return length > 1;
 }
 
-/// The share of FFTW in the time of all threads, measured in some applications of an operator of
+/// The share of FFTs in the time of all threads, measured in some applications of an operator of
 /// make_toeplitz_normal_cpu.
 double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz);
 /// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its cuFFT passes

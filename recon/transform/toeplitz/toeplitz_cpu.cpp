@@ -69,12 +69,13 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
       : ToeplitzNormal<T>(point_spread, std::move(maps), 0),
         matrix_{maps_.extent(3), maps_.extent(2), maps_.extent(1)},
         grid_{convolution_points(point_spread.extent(2), matrix_[2] == 1),
-              convolution_points(point_spread.extent(1), matrix_[2] == 1), point_spread.extent(0)},
-        transfer_(packed_transfer(grid_[0] == point_spread.extent(2) && grid_[1] == point_spread.extent(1)
+              convolution_points(point_spread.extent(1), matrix_[2] == 1),
+              convolution_points(point_spread.extent(0), matrix_[2] == 1)},
+        transfer_(packed_transfer(Shape{grid_[2], grid_[1], grid_[0]} == point_spread.shape()
                                       ? point_spread
                                       : on_grid(point_spread, {matrix_[2], matrix_[1], matrix_[0]},
                                                 {grid_[2], grid_[1], grid_[0]}))),
-        fft_x_(static_cast<int>(grid_[0])),
+        fft_x_(static_cast<int>(grid_[0]), std::min(matrix_[1], LineFft<T>::wide)),
         fft_y_(static_cast<int>(grid_[1]), Fft1d<T>::wide),
         fft_z_(static_cast<int>(grid_[2]), Fft1d<T>::wide) {
     // Rows one cache line longer than needed: columns of a power-of-two pitch would all fall into one cache
@@ -83,8 +84,9 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     pitch_ = (grid_[0] + line - 1) / line * line + line;
     rows_ = grid_[2] > 1 ? grid_[1] : matrix_[1];
     work_ = Array<Complex<T>>(Shape{matrix_[2], rows_, pitch_});
-    const std::int64_t buffer = std::max({grid_[0], grid_[1] * Fft1d<T>::wide, grid_[2] * Fft1d<T>::wide});
-    buffers_ = Array<Complex<T>>(Shape{omp_get_max_threads(), (buffer + line - 1) / line * line + line});
+    buffers_ = Array<Complex<T>>(
+        Shape{omp_get_max_threads(),
+              std::max(fft_x_.scratch_elements(), 2 * Fft1d<T>::wide * std::max(grid_[1], grid_[2])) + line});
   }
 
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
@@ -109,11 +111,11 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   struct Seconds {
     double fft = 0, all = 0;
   };
-  /// One thread's buffer and its seconds in FFTW, which are taken only where `timed`: of small matrices clocks
+  /// One thread's buffer and its seconds in FFTs, which are taken only where `timed`: of small matrices clocks
   /// are a part of the work.
   template <bool timed>
   struct Thread {
-    Complex<T>* buffer;
+    Complex<T>*buffer, *scratch;
     double fft_seconds = 0;
 
     template <class Transform>
@@ -139,16 +141,19 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 #pragma omp parallel num_threads(static_cast<int>(buffers_.extent(0))) reduction(+ : fft_seconds, thread_seconds)
     {
       const double began = timed ? omp_get_wtime() : 0;
-      Thread<timed> own{buffers_.data() + omp_get_thread_num() * buffers_.extent(1)};
+      Complex<T>* const buffer = buffers_.data() + omp_get_thread_num() * buffers_.extent(1);
+      Thread<timed> own{buffer, buffer + std::max(gy, gz) * Fft1d<T>::wide};
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         const Complex<T>* map = maps_.data() + coil * in.size();
         pad_rows(in.data(), map, own);
         if (gz > 1) {
           if (gy > 1)
-            for_columns(y, ny, gy, own, [&](std::int64_t) { own.fft([&] { fft_y_.forward(own.buffer); }); });
+            for_columns(y, ny, gy, own,
+                        [&](std::int64_t) { own.fft([&] { fft_y_.forward(own.buffer, own.scratch); }); });
           for_columns(z, nz, nz, own, [&](std::int64_t unit) { convolve(fft_z_, unit, own); });
           if (gy > 1)
-            for_columns(y, gy, ny, own, [&](std::int64_t) { own.fft([&] { fft_y_.backward(own.buffer); }); });
+            for_columns(y, gy, ny, own,
+                        [&](std::int64_t) { own.fft([&] { fft_y_.backward(own.buffer, own.scratch); }); });
         } else if (gy > 1) {
           for_columns(y, ny, ny, own, [&](std::int64_t unit) { convolve(fft_y_, unit % chunks, own); });
         }
@@ -188,7 +193,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
         for (std::int64_t x = 0; x < nx; ++x) to[x] = s[x] * rho[x];
         std::fill(to + nx, to + gx, Complex<T>());
       }
-      own.fft([&] { fft_x_(at, pitch_, rows, -1); });
+      own.fft([&] { fft_x_(at, pitch_, rows, -1, own.buffer); });
       if (along_x_only)
         for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
     });
@@ -220,11 +225,11 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   template <class Own>
   void convolve(const Fft1d<T>& fft, std::int64_t unit, Own& own) const {
     Complex<T>* const buffer = own.buffer;
-    own.fft([&] { fft.forward(buffer); });
+    own.fft([&] { fft.forward(buffer, own.scratch); });
     const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
     const T* transfer = transfer_.data() + unit * size;
     for (std::int64_t i = 0; i < size; ++i) buffer[i] *= transfer[i];
-    own.fft([&] { fft.backward(buffer); });
+    own.fft([&] { fft.backward(buffer, own.scratch); });
   }
 
   /// Inverse FFT along x, crop, sum of conj(S) over the coils. Same rows, same threads as in pad_rows: the next coil
@@ -233,7 +238,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   void combine_rows(const Complex<T>* map, bool first_coil, Complex<T>* image, Own& own) const {
     const std::int64_t nx = matrix_[0];
     for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t rows) {
-      own.fft([&] { fft_x_(at, pitch_, rows, +1); });
+      own.fft([&] { fft_x_(at, pitch_, rows, +1, own.buffer); });
       for (std::int64_t row = 0; row < rows; ++row) {
         const Complex<T>*s = map + (first + row) * nx, *from = at + row * pitch_;
         Complex<T>* const sum = image + (first + row) * nx;

@@ -41,7 +41,9 @@ void serve(const std::string& folder, std::array<int, 3> size, std::int64_t coil
   fhd::Trajectory trajectory;
   trajectory.k = Array<double>(fhd::Shape{3, count});
   read(folder + "/trajectory.bin", trajectory.k.data(), 3 * count);
-  const auto make = [&] { return fhd::make_gridded_transform<float>(trajectory, size, accuracy, fhd::Device::cpu()); };
+  const auto make = [&] {
+    return fhd::make_gridded_transform<float>(trajectory, size, accuracy, fhd::Device::cpu());
+  };
   auto transform = make();
   Array<Complex<float>> samples(transform->samples_shape(coils)), images(transform->images_shape(coils)),
       gridded(transform->images_shape(coils)), predicted(transform->samples_shape(coils));

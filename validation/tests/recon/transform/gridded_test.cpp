@@ -9,6 +9,7 @@
 #include <random>
 
 #include "data/trajectory.hpp"
+#include "recon/array/fft.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/transform.hpp"
@@ -57,8 +58,7 @@ TYPED_TEST(GriddedTransform, is_as_close_to_the_direct_transform_as_requested) {
 }
 
 TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
-  // From 162 voxels per axis on, the grid is oversampled less; rounding errors must not grow beyond the
-  // request.
+  // Few samples on a large matrix: the grid is oversampled least, and rounding errors must not grow beyond the request.
   const std::array<int, 3> matrix{162, 162, 162};
   const auto trajectory = tests::random_trajectory(matrix, 300, 1);
   const auto samples = random_values<float>({1, 300}, 2);
@@ -74,7 +74,8 @@ TEST(GriddedTransformAccuracy, keeps_its_accuracy_on_large_matrices) {
 
 TYPED_TEST(GriddedTransform, adjoint_is_conjugate_transpose) {
   // Forward and adjoint share kernel, roll-off and FFT, so that they are transposes to rounding whatever the
-  // requested accuracy: 6e-8 (1e-16) times the root of the number of operations per output.
+  // requested accuracy: 6e-8 (1e-16) times the root of the number of operations per output, times up to 10 by which
+  // 1 / phi^ amplifies it.
   unsigned seed = 2001;
   for (const auto& c : trajectories())
     for (const double accuracy : {1e-2, 1e-5}) {
@@ -86,7 +87,7 @@ TYPED_TEST(GriddedTransform, adjoint_is_conjugate_transpose) {
       Array<Complex<TypeParam>> ax(y.shape()), ahy(x.shape());
       gridded->forward(x, ax);
       gridded->adjoint(y, ahy);
-      EXPECT_LE(tests::adjointness_error(x, ax, y, ahy), sizeof(TypeParam) == 4 ? 1e-6 : 1e-13);
+      EXPECT_LE(tests::adjointness_error(x, ax, y, ahy), sizeof(TypeParam) == 4 ? 3e-6 : 1e-13);
     }
 }
 
@@ -192,46 +193,40 @@ TransformSizes sizes(std::array<int, 3> matrix, std::int64_t samples, Precision 
   return {matrix, {samples, samples, samples}, precision, device};
 }
 
-TEST(Gridding, oversamples_large_grids_less_on_the_cpu) {
-  const auto oversampling = [](std::array<int, 3> matrix, double accuracy) {
-    return choose_gridding(sizes(matrix, 1000, Precision::single_precision, Device::cpu()), accuracy)
-        .kernel.oversampling;
-  };
-  EXPECT_EQ(oversampling({2896, 2896, 1}, 1e-5), 2);  // 2^25 points of a twofold grid: the last of these
-  EXPECT_EQ(oversampling({161, 161, 161}, 1e-5), 2);
-  EXPECT_EQ(oversampling({162, 162, 162}, 1e-5), 1.5);
-  EXPECT_EQ(oversampling({162, 162, 162}, 1e-4), 1.25);
-  EXPECT_EQ(oversampling({2897, 2897, 1}, 1e-3), 1.25);
-}
-
 TEST(Gridding, grid_and_kernel_have_one_point_on_an_axis_of_one_voxel) {
   const auto g = choose_gridding(sizes({48, 51, 1}, 1, Precision::single_precision, Device::cpu()), 1e-3);
-  EXPECT_EQ(g.grid, (std::array<std::int64_t, 3>{96, 105, 1}));  // 102 = 2 3 17 is no good size
+  for (int axis = 0; axis < 2; ++axis) {
+    EXPECT_GE(static_cast<double>(g.grid[axis]), g.kernel.oversampling * g.matrix_size[axis]);
+    EXPECT_EQ(g.grid[axis], good_fft_size(static_cast<int>(g.grid[axis])));
+  }
+  EXPECT_EQ(g.grid[2], 1);
   EXPECT_EQ(g.points, (std::array<int, 3>{g.kernel.width, g.kernel.width, 1}));
-  EXPECT_EQ(g.grid_points(), 96 * 105);
+  EXPECT_EQ(g.grid_points(), g.grid[0] * g.grid[1]);
   EXPECT_EQ(g.kernel_points(), g.kernel.width * g.kernel.width);
 }
 
-TEST(Gridding, of_a_gpu_is_a_compiled_width_that_keeps_the_accuracy) {
-  for (const auto precision : {Precision::single_precision, Precision::double_precision})
-    for (const double accuracy : {1e-2, 1e-3, 1e-5})
-      for (const std::int64_t samples : {1000, 100000000}) {
-        const auto g = choose_gridding(sizes({96, 96, 96}, samples, precision, Device::cuda()), accuracy);
-        const auto& single = compiled_widths<float>;
-        const auto& wide = compiled_widths<double>;
-        EXPECT_TRUE(precision == Precision::single_precision
-                        ? std::count(single.begin(), single.end(), g.kernel.width)
-                        : std::count(wide.begin(), wide.end(), g.kernel.width));
-        // gridding.hpp: the bound of the aliasing error.
-        const double share = std::sqrt(1 - 1 / g.kernel.oversampling);
-        EXPECT_LE(10 * std::exp(-std::numbers::pi * g.kernel.width * share), accuracy * (1 + 1e-6));
-      }
-  // Few samples on a large matrix take a wide kernel and a small grid, many a narrow kernel.
-  const auto width = [](std::int64_t samples) {
-    return choose_gridding(sizes({96, 96, 96}, samples, Precision::single_precision, Device::cuda()), 1e-3)
-        .kernel.width;
-  };
-  EXPECT_GT(width(1000), width(100000000));
+TEST(Gridding, is_a_compiled_width_that_keeps_the_accuracy) {
+  for (const auto device : {Device::cpu(), Device::cuda()}) {
+    for (const auto precision : {Precision::single_precision, Precision::double_precision})
+      for (const double accuracy : {1e-2, 1e-3, 1e-5})
+        for (const std::int64_t samples : {1000, 100000000}) {
+          const auto g = choose_gridding(sizes({96, 96, 96}, samples, precision, device), accuracy);
+          const auto& single = compiled_widths<float>;
+          const auto& wide = compiled_widths<double>;
+          EXPECT_TRUE(precision == Precision::single_precision
+                          ? std::count(single.begin(), single.end(), g.kernel.width)
+                          : std::count(wide.begin(), wide.end(), g.kernel.width));
+          // gridding.hpp: the bound of the aliasing error.
+          const double share = std::sqrt(1 - 1 / g.kernel.oversampling);
+          EXPECT_LE(10 * std::exp(-std::numbers::pi * g.kernel.width * share), accuracy * (1 + 1e-6));
+        }
+    // Few samples on a large matrix take a wide kernel and a small grid, many a narrow kernel.
+    const auto width = [&](std::int64_t samples) {
+      return choose_gridding(sizes({96, 96, 96}, samples, Precision::single_precision, device), 1e-3)
+          .kernel.width;
+    };
+    EXPECT_GT(width(1000), width(100000000));
+  }
 }
 
 TEST(RunPlan, takes_every_sample_once_and_no_more_rows_than_its_sizes_say) {
@@ -304,15 +299,20 @@ TYPED_TEST(GriddedTransform, holds_the_bytes_that_its_cost_says) {
 
 TEST(GriddedCost, counts_samples_and_kernel_points) {
   const GriddedCost cost(sizes({96, 96, 1}, 5000, Precision::double_precision, Device::cpu()), 1e-5);
-  const auto points = static_cast<double>(cost.gridding().kernel_points());
-  EXPECT_EQ(cost.adjoint(3).at(WorkUnit::spread_2d, Precision::double_precision), 3 * 5000 * points);
-  EXPECT_EQ(cost.forward(3).at(WorkUnit::interpolate_2d, Precision::double_precision), 3 * 5000 * points);
+  // Three coils lie in a block of four, 64 bytes: a vector for each point of the kernel, and 40 for a sample's weights.
+  const auto points = 4.0 * (static_cast<double>(cost.gridding().kernel_points()) + 40);
+  EXPECT_EQ(cost.adjoint(3).at(WorkUnit::spread_2d, Precision::double_precision), 5000 * points);
+  EXPECT_EQ(cost.forward(3).at(WorkUnit::interpolate_2d, Precision::double_precision), 5000 * points);
+  const GriddedCost of_gpu(sizes({96, 96, 1}, 5000, Precision::double_precision, Device::cuda()), 1e-5);
+  EXPECT_EQ(of_gpu.adjoint(3).at(WorkUnit::spread_2d, Precision::double_precision),
+            3 * 5000 * static_cast<double>(of_gpu.gridding().kernel_points()));
   EXPECT_EQ(cost.making().at(WorkUnit::sorted_sample, Precision::single_precision), 5000);
   EXPECT_EQ(cost.accuracy(), 1e-5);
   EXPECT_GT(cost.point_spread().operations(), cost.adjoint(1).operations());
   EXPECT_GT(cost.point_spread_scratch_bytes(), cost.bytes());
   const auto density = density_cost(cost.sizes(), 7);
-  EXPECT_EQ(density.work.at(WorkUnit::spread_2d, Precision::single_precision), 7 * 5000 * 25);  // 5 x 5
+  EXPECT_EQ(density.work.at(WorkUnit::spread_2d, Precision::single_precision),
+            7 * 5000 * 8 * (5 + 40));  // 5 rows of a vector
 }
 
 TEST(GriddedCost, of_sizes_that_no_machine_holds_is_large_and_no_overflow) {
