@@ -4,6 +4,7 @@
 #include <array>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/rows.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
@@ -186,16 +187,15 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   void pad_rows(const Complex<T>* image, const Complex<T>* map, Own& own) const {
     const std::int64_t nx = matrix_[0], gx = grid_[0];
     const bool along_x_only = grid_[1] == 1 && grid_[2] == 1;
-    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t rows) {
-      for (std::int64_t row = 0; row < rows; ++row) {
+    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t count) {
+      for (std::int64_t row = 0; row < count; ++row) {
         const Complex<T>*s = map + (first + row) * nx, *rho = image + (first + row) * nx;
         Complex<T>* const to = at + row * pitch_;
-        for (std::int64_t x = 0; x < nx; ++x) to[x] = s[x] * rho[x];
+        rows::multiply(nx, s, rho, to);
         std::fill(to + nx, to + gx, Complex<T>());
       }
-      own.fft([&] { fft_x_(at, pitch_, rows, -1, own.buffer); });
-      if (along_x_only)
-        for (std::int64_t x = 0; x < gx; ++x) at[x] *= transfer_.data()[x];
+      own.fft([&] { fft_x_(at, pitch_, count, -1, own.buffer); });
+      if (along_x_only) rows::scale(gx, transfer_.data(), at);
     });
 #pragma omp barrier
   }
@@ -227,8 +227,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     Complex<T>* const buffer = own.buffer;
     own.fft([&] { fft.forward(buffer, own.scratch); });
     const std::int64_t size = std::int64_t{fft.size()} * Fft1d<T>::wide;
-    const T* transfer = transfer_.data() + unit * size;
-    for (std::int64_t i = 0; i < size; ++i) buffer[i] *= transfer[i];
+    rows::scale(size, transfer_.data() + unit * size, buffer);
     own.fft([&] { fft.backward(buffer, own.scratch); });
   }
 
@@ -237,15 +236,11 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   template <class Own>
   void combine_rows(const Complex<T>* map, bool first_coil, Complex<T>* image, Own& own) const {
     const std::int64_t nx = matrix_[0];
-    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t rows) {
-      own.fft([&] { fft_x_(at, pitch_, rows, +1, own.buffer); });
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const Complex<T>*s = map + (first + row) * nx, *from = at + row * pitch_;
-        Complex<T>* const sum = image + (first + row) * nx;
-        if (first_coil)
-          for (std::int64_t x = 0; x < nx; ++x) sum[x] = conj(s[x]) * from[x];
-        else
-          for (std::int64_t x = 0; x < nx; ++x) sum[x] += conj(s[x]) * from[x];
+    for_rows([&](std::int64_t first, Complex<T>* at, std::int64_t count) {
+      own.fft([&] { fft_x_(at, pitch_, count, +1, own.buffer); });
+      for (std::int64_t row = 0; row < count; ++row) {
+        const std::int64_t begin = (first + row) * nx;
+        rows::multiply_conjugate(nx, map + begin, at + row * pitch_, !first_coil, image + begin);
       }
     });
   }
