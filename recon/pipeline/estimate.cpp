@@ -10,6 +10,7 @@
 #include "recon/coils/maps.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/off_resonance.hpp"
+#include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -330,7 +331,13 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
     arrays().hold_briefly("transfer function in the making", toeplitz.making_bytes);
     stage("transfer function", toeplitz.making);
     arrays().hold("grids of the Toeplitz operator", toeplitz.scratch_bytes);
-    return toeplitz.forward;
+    if (!uses_preconditioner(method, false)) return toeplitz.forward;
+    const OperatorCost preconditioner =
+        preconditioner_cost(transform_sizes(), channels(), device_, how_.coils_at_once);
+    arrays().hold("preconditioner", preconditioner.bytes);
+    stage("preconditioner", copied(20 * voxels_ * element_));
+    out_.between.work += preconditioner.making;
+    return toeplitz.forward + preconditioner.forward;
   }
   if (segments_ > 0) return segmented_model(method, transform, {});
   arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
@@ -378,10 +385,11 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   }
   arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
   const auto scratch = transform.scratch_bytes(together());
+  const bool preconditioned = uses_preconditioner(method, segments_ > 0);
   const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
   const auto mark = arrays().mark();
   arrays().hold("vectors of the solver", conjugate_gradient_bytes(voxels_, {.iterations = method.iterations},
-                                                                  how_.settings.precision, device_));
+                                                                  how_.settings.precision, device_, 1, preconditioned));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);
