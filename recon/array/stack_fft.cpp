@@ -1,5 +1,7 @@
 #include "recon/array/stack_fft.hpp"
 
+#include <omp.h>
+
 #include "recon/array/fft.hpp"
 #include "recon/array/linear_operator.hpp"
 
@@ -14,7 +16,9 @@ class StackFftCpu final : public StackFft<T> {
   void backward(Array<Complex<T>>& stack, std::int64_t used) const override { each(stack, used, +1); }
 
  private:
+  // An image a thread where there are enough of them: fft_3d is then one thread's, with the same digits.
   void each(Array<Complex<T>>& stack, std::int64_t used, int sign) const {
+#pragma omp parallel for schedule(static) if (used >= omp_get_max_threads())
     for (std::int64_t i = 0; i < used; ++i) {
       auto image = one_of(stack, image_, i);
       fft_3d(image, sign);

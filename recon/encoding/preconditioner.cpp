@@ -55,9 +55,10 @@ Array<T> squares_of(const Array<Complex<T>>& maps) {
   return maps.device().is_cpu() ? std::move(squares) : squares.to(Device::cpu());
 }
 
-/// Coils that are taken together: on the CPU one stays in the caches.
-std::int64_t coils_together(std::int64_t coils, Device device, std::int64_t coils_at_once) {
-  if (device.is_cpu()) return 1;
+/// Coils that are taken together: on the CPU all where they are small, and threads have one each; else one by one.
+std::int64_t coils_together(std::int64_t coils, std::int64_t voxels, Device device, std::int64_t coils_at_once) {
+  constexpr std::int64_t small = 1 << 22;
+  if (device.is_cpu()) return voxels <= small / std::max<std::int64_t>(coils, 1) ? coils : 1;
   return coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
 }
 
@@ -70,8 +71,8 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
       : sense_(std::move(sense)),
         coils_(coils),
         adds_bare_(adds_bare),
-        together_(coils_together(coils.size(), device(), coils_at_once)),
-        images_(together_ == coils.size() ? images_at_once : 1),
+        together_(coils_together(coils.size(), sense_->domain().size(), device(), coils_at_once)),
+        images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
         scale_(on_device(factors.scale)),
         bare_(on_device(factors.bare)),
         spectrum_(on_device(factors.spectrum)),
@@ -183,7 +184,9 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   const double image = image_bytes(sizes), all = static_cast<double>(coils);
   std::array<double, 3> n{};
   for (std::size_t axis = 0; axis < 3; ++axis) n[axis] = sizes.matrix_size[axis];
-  const auto together = static_cast<double>(coils_together(coils, device, coils_at_once) * images_at_once);
+  const auto together = static_cast<double>(
+      coils_together(coils, static_cast<std::int64_t>(std::min(n[0] * n[1] * n[2], 0x1p62)), device, coils_at_once) *
+      images_at_once);
   OperatorCost cost;
   cost.forward = all * (Work(n[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, 2 * full_fft_operations(n),
                              sizes.precision) +

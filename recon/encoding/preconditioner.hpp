@@ -32,7 +32,7 @@ Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, c
 
 /// M^-1 for images [z][y][x] on the device of the maps of `sense`. `circulant` is t, `penalty` the eigenvalues of P in
 /// the same order (all 0 without); both in host memory. A GPU takes `coils_at_once` coils (0: all) together, and
-/// `images_at_once` images of a stack; the CPU one by one. Of a group of processes, each takes its share of the coils.
+/// `images_at_once` images of a stack. Of a group of processes, each takes its share of the coils.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_preconditioner(
     const Array<double>& circulant, const Array<double>& penalty,
