@@ -101,7 +101,10 @@ inline constexpr double prediction_accuracy = 1e-6;
 /// The transform of the samples that a verdict compares: the cheapest of those that are there, or one to 1e-3.
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own);
 
-/// Whether conjugate gradient has a preconditioner: where E^H E is one Toeplitz operator.
+/// Whether conjugate gradient has a preconditioner: where E^H E is one Toeplitz operator, and lambda defines an image.
+/// Without lambda the iterations themselves keep the image from what the samples leave open (the corners of k-space of a
+/// radial scan); a preconditioner goes there first. So it does with a penalty below `least_penalty` of the mean eigenvalue.
+inline constexpr double least_penalty = 1e-3;
 bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance);
 
 // --- Where ---

@@ -246,6 +246,7 @@ void Walk::decide() {
   double ratio = 2 / OfMeanEigenvalue{}.share;
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method->lambda))
     ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
+  if (uses_preconditioner(*method, segments_ > 0)) ratio /= 6;  // 2026-11-22-preconditioner.md
   out_.iterations =
       std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
   out_.assumptions.push_back("conjugate gradient is expected to take " + std::to_string(out_.iterations) +
@@ -332,12 +333,10 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
     stage("transfer function", toeplitz.making);
     arrays().hold("grids of the Toeplitz operator", toeplitz.scratch_bytes);
     if (!uses_preconditioner(method, false)) return toeplitz.forward;
-    const OperatorCost preconditioner =
-        preconditioner_cost(transform_sizes(), channels(), device_, how_.coils_at_once);
-    arrays().hold("preconditioner", preconditioner.bytes);
-    stage("preconditioner", copied(20 * voxels_ * element_));
-    out_.between.work += preconditioner.making;
-    return toeplitz.forward + preconditioner.forward;
+    const auto inverse = preconditioner_cost(transform_sizes(), channels(), device_, how_.coils_at_once);
+    arrays().hold("preconditioner", inverse.bytes);
+    stage("preconditioner", inverse.making);
+    return toeplitz.forward + inverse.forward;
   }
   if (segments_ > 0) return segmented_model(method, transform, {});
   arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
@@ -385,11 +384,12 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   }
   arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
   const auto scratch = transform.scratch_bytes(together());
-  const bool preconditioned = uses_preconditioner(method, segments_ > 0);
-  const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
+  const ConjugateGradientSettings limits{.iterations = method.iterations};
+  const double kept = std::min(limits.iterations, limits.kept_residuals);
   const auto mark = arrays().mark();
-  arrays().hold("vectors of the solver", conjugate_gradient_bytes(voxels_, {.iterations = method.iterations},
-                                                                  how_.settings.precision, device_, 1, preconditioned));
+  arrays().hold("vectors of the solver",
+                conjugate_gradient_bytes(voxels_, limits, how_.settings.precision, device_, 1,
+                                         uses_preconditioner(method, segments_ > 0)));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);

@@ -162,9 +162,13 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   };
   const Term<T>& term = *model.problem.terms.front().term;
   Array<double> penalty(n);
-  for (std::int64_t k = 0; k < penalty.size(); ++k)
+  double mean = 0;
+  for (std::int64_t k = 0; k < penalty.size(); ++k) {
     penalty[k] = weight * term.circulant({angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]),
                                           angle(k % n[2], n[2])});
+    mean += penalty[k] / static_cast<double>(penalty.size());
+  }
+  if (!(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
   return make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
                                 model.images_at_once, context.execution.processes);
 }

@@ -17,7 +17,7 @@ double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& result, con
   constexpr std::size_t enough_iterations = 3;
   constexpr int enough_steps = 4;  // from E^H d: within some per cent
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
-  if (!model.circulant.empty() && result.relative_residuals.size() > 1)
+  if (model.preconditioner && result.relative_residuals.size() > 1)
     return model.largest_eigenvalue = largest_eigenvalue_from(*model.problem.normal, fhd, enough_steps);
   if (result.relative_residuals.size() <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
   return result.largest_ritz_value - model.problem.terms.front().weight;
@@ -148,8 +148,8 @@ void SolvedVolume::tell(Report& report) const {
 template <class T>
 Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                 const Context& context) {
-  context.journal.setting("preconditioner", model.circulant.empty() ? "none" : "circulant");
   auto solved = solve_all(model, data, operators, context);
+  context.journal.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
   return solved;
 }

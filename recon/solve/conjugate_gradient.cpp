@@ -90,6 +90,17 @@ double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std
   return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
 }
 
+/// Of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
+void find_ritz_values(const Array<double>& products, const Array<double>& pap,
+                      std::vector<ConjugateGradientResult>& results) {
+  const auto systems = static_cast<std::int64_t>(results.size());
+  for (std::int64_t j = 0; j < systems; ++j) {
+    auto& result = results[static_cast<std::size_t>(j)];
+    result.largest_ritz_value = largest_ritz_value(
+        products, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
+  }
+}
+
 std::int64_t kept_residuals(const ConjugateGradientSettings& settings, bool preconditioned) {
   return std::min(settings.iterations, preconditioned ? settings.kept_residuals / 2 : settings.kept_residuals);
 }
@@ -185,13 +196,7 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
     const bool last = i + 1 == settings.iterations;
     if (last || (i + 1) % settings.check_every == 0) look(i + 1);
   }
-  const Array<double> products = z.products().to(Device::cpu());
-  pap = pap.to(Device::cpu());
-  for (std::int64_t j = 0; j < systems; ++j) {
-    auto& result = results[static_cast<std::size_t>(j)];
-    result.largest_ritz_value = largest_ritz_value(
-        products, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
-  }
+  find_ritz_values(z.products().to(Device::cpu()), pap.to(Device::cpu()), results);
   return results;
 }
 
