@@ -13,11 +13,11 @@
 //
 // on the grid of the image, where t are the eigenvalues of the circulant that is next to T in the Frobenius norm,
 // P(k) those of the penalty, and a = mean of |S|^2 s, weighted by |S|^2. The coils fill what T leaves open in k-space,
-// which a circulant cannot know: `damping` stands for that. g, s > 0 and b >= 0, so that M^-1 is Hermitian and, where a
+// which a circulant cannot know: `damping`, 1 / coils but 0.1 ... 1, stands for that. g, s > 0 and b >= 0, so that M^-1 is Hermitian and, where a
 // map or P is not zero, positive definite. A voxel without either stays 0.
 //
 // Sources: T. Chan, SIAM J. Sci. Stat. Comput. 9:766 (1988), the circulant; Pruessmann et al., MRM 46:638 (2001), the
-// scaling by the maps; damping = 0.1 from validation/studies/preconditioner_cases.
+// scaling by the maps; damping from validation/studies/preconditioner_cases.
 #include <memory>
 
 #include "recon/array/execution.hpp"

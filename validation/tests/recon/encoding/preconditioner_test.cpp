@@ -69,14 +69,14 @@ TYPED_TEST(Preconditioner, circulant_has_the_products_of_the_operator_with_plane
 
 TYPED_TEST(Preconditioner, of_a_full_cartesian_scan_and_a_uniform_coil_is_a_number) {
   using T = TypeParam;
-  // T = m: every factor is known. |S|^2 = 4, lambda = 36, m = 12 samples: s0 = 3, s = 1/7.
+  // T = m: every factor is known. One coil: damping 1. |S|^2 = 4, lambda = 36, m = 12 samples: s0 = 3, s = 1/7.
   PreconditionedProblem<T> problem{{4, 3, 1}, {Array<double>({3, 12})}, Array<Complex<T>>({1, 1, 3, 4}), 36};
   for (int i = 0; i < 12; ++i) problem.trajectory.k[i] = i % 4 - 2, problem.trajectory.k[12 + i] = i / 4 - 1;
   for (auto& s : problem.maps) s = Complex<T>(0, 2);
   const auto r = random_values<T>(problem.image(), 3);
   Array<Complex<T>> z(r.shape());
   problem.preconditioner()->forward(r, z);
-  const double expected = 4.0 / 49 / (12 * 1.1) + 9.0 / 49 / 7 / 12;
+  const double expected = 4.0 / 49 / (12 * 2) + 9.0 / 49 / 7 / 12;
   for (std::int64_t p = 0; p < r.size(); ++p)
     EXPECT_LE(abs(Complex<double>(z[p]) - expected * Complex<double>(r[p])),
               (this->is_single ? 1e-6 : 1e-14) * expected * tests::length(r));
