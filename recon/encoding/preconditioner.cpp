@@ -8,6 +8,7 @@
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
 #include "recon/encoding/shared.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
 
 namespace fhd {
 namespace {
@@ -197,7 +198,9 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
                         2.0 * beyond_cache(image, device)) +
                  all * (3.0 * written_pass(image));
   cost.making = Work(WorkUnit::copied_byte, 20 * image) + Work(WorkUnit::touched_byte, together * image);
-  cost.bytes = whole_bytes((device.is_cuda() ? 2 : 1) * together * image + 1.5 * image);
+  const bool needs_work = device.is_cuda() && std::any_of(sizes.matrix_size.begin(), sizes.matrix_size.end(),
+                                                          [](int size) { return cufft_needs_work(size); });
+  cost.bytes = whole_bytes(((needs_work ? 2 : 1) * together + 1.5) * image + (device.is_cuda() ? 256 : 0));
   return cost;
 }
 
