@@ -64,6 +64,8 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--transform", transform_, {"auto", "direct", "gridded"},
          "direct: exact sums; auto: direct when affordable");
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
+  choice("--preconditioner", preconditioner_, {"auto", "none"},
+         "of conjugate gradient; auto: circulant, from the sampling density and the maps; fewer iterations");
   choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
   app.add_option("--prior", prior_,
                  "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
@@ -155,8 +157,8 @@ CoilSettings ReconOptions::coils() const {
 void ReconOptions::refuse_contradictions(const Settings& settings) const {
   const bool gridded = is_method<ConventionalGridding>(settings), fft = is_method<CartesianFft>(settings);
   if (!least_squares(settings))
-    for (const char* flag : {"--normal", "--regularizer", "--prior", "--lambda", "--iterations",
-                             "--tolerance", "--surroundings"})
+    for (const char* flag : {"--normal", "--preconditioner", "--regularizer", "--prior", "--lambda",
+                             "--iterations", "--tolerance", "--surroundings"})
       refuse(flag, "--method " + method_);
   if (gridded && transform_ == "direct") refuse("--transform", "--method gridded");
   if (fft)
@@ -189,6 +191,8 @@ Settings ReconOptions::settings() const {
       chosen<SinCos>(sin_cos_, {{"fast", SinCos::fast}, {"accurate", SinCos::accurate}});
   solved.normal = chosen<NormalKind>(
       normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
+  solved.preconditioner = chosen<PreconditionerKind>(
+      preconditioner_, {{"auto", PreconditionerKind::automatic}, {"none", PreconditionerKind::none}});
   Settings settings;
   settings.precision = chosen<Precision>(
       precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});

@@ -111,6 +111,16 @@ struct ScaleAndAdd {
   FHD_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = x[i] + factor.value(i) * y[i]; }
 };
 
+/// values_j = 0 where squares_j <= limits_j
+struct ZeroWhereSmall {
+  static constexpr const char* name = "dropping small products";
+  const double *squares, *limits;
+  double* values;
+  FHD_HOST_DEVICE void operator()(std::int64_t j) const {
+    if (squares[j] <= limits[j]) values[j] = 0;
+  }
+};
+
 /// y_i *= factor
 template <class T>
 struct Scale {

@@ -63,11 +63,14 @@ using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoi
 // --- Methods ---
 
 enum class NormalKind { toeplitz, explicit_product };
+/// automatic: circulant (encoding/preconditioner.hpp) where E^H E is one Toeplitz operator, else none.
+enum class PreconditionerKind { automatic, none };
 
 /// (E^H E + lambda W^H W) rho = E^H d by conjugate gradient, E = F S.
 struct LeastSquares {
   TransformSettings transform{};
   NormalKind normal = NormalKind::toeplitz;
+  PreconditionerKind preconditioner = PreconditionerKind::automatic;
   Regularizer regularizer{};
   LambdaChoice lambda{};
   int iterations = 30;      ///< at most

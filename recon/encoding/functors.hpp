@@ -99,6 +99,83 @@ struct RootSumOfSquares {
   }
 };
 
+/// squares(p) = sum over c of |S(c, p)|^2
+template <class T>
+struct SumOfSquares {
+  static constexpr const char* name = "the squares of the maps";
+  const Complex<T>* maps;
+  std::int64_t size, voxels;
+  T* squares;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    T sum = 0;
+    for (std::int64_t i = p; i < size; i += voxels) sum += norm(maps[i]);
+    squares[p] = sum;
+  }
+};
+
+// Of the preconditioner, on stacks of images: index i is voxel p = i mod voxels of image j = i / voxels, whose coil
+// images [coil][voxel] lie at j size.
+
+/// S(c, p) of maps [coil][voxel], and s(p).
+template <class T>
+struct MapsAndScale {
+  const Complex<T>* maps;
+  const T* scale;
+  std::int64_t size, voxels;
+};
+
+/// coil_images(j, c, p) = S(c, p) s(p) images(j, p)
+template <class T>
+struct ApplyScaledMaps {
+  static constexpr const char* name = "applying scaled maps";
+  MapsAndScale<T> s;
+  const Complex<T>* images;
+  Complex<T>* coil_images;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t j = i < s.voxels ? 0 : i / s.voxels, p = i - j * s.voxels;
+    const Complex<T> value = s.scale[p] * images[i];
+    for (std::int64_t at = p; at < s.size; at += s.voxels) coil_images[j * s.size + at] = s.maps[at] * value;
+  }
+};
+
+/// spectra(c, k) *= factors(k)
+template <class T>
+struct MultiplySpectra {
+  static constexpr const char* name = "multiplying spectra";
+  const T* factors;
+  std::int64_t size, voxels;
+  Complex<T>* spectra;
+  FHD_HOST_DEVICE void operator()(std::int64_t k) const {
+    const T factor = factors[k];
+    for (std::int64_t i = k; i < size; i += voxels) spectra[i] = factor * spectra[i];
+  }
+};
+
+/// out(j, p) = s(p) sum over c of conj(S(c, p)) coil_images(j, c, p) + bare(p) in(j, p), bare null for 0; or, where it
+/// `adds`, the sum alone is added.
+template <class T>
+struct CombineScaled {
+  static constexpr const char* name = "combining coils with scaled maps";
+  MapsAndScale<T> s;
+  const Complex<T>* coil_images;
+  const T* bare;
+  const Complex<T>* in;
+  Complex<T>* out;
+  bool adds;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t j = i < s.voxels ? 0 : i / s.voxels, p = i - j * s.voxels;
+    Complex<T> sum;
+    for (std::int64_t at = p; at < s.size; at += s.voxels)
+      sum += conj(s.maps[at]) * coil_images[j * s.size + at];
+    sum = s.scale[p] * sum;
+    if (adds)
+      sum += out[i];
+    else if (bare != nullptr)
+      sum += bare[p] * in[i];
+    out[i] = sum;
+  }
+};
+
 /// turn(p) = exp(-i omega(p) time), the angle in double
 template <class T>
 struct TurnAtTime {

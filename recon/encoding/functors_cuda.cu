@@ -8,6 +8,10 @@
   FHD_POINTWISE_KERNEL(fhd::DivideBySquares<T>)        \
   FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)       \
   FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)             \
+  FHD_POINTWISE_KERNEL(fhd::SumOfSquares<T>)           \
+  FHD_POINTWISE_KERNEL(fhd::ApplyScaledMaps<T>)        \
+  FHD_POINTWISE_KERNEL(fhd::MultiplySpectra<T>)        \
+  FHD_POINTWISE_KERNEL(fhd::CombineScaled<T>)          \
   FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, false>)   \
   FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, true>)
 FHD_ENCODING_KERNELS(float)

@@ -64,6 +64,14 @@ std::shared_ptr<const Encoding<T>> shared_encoding(std::shared_ptr<const Encodin
 }
 
 template <class T>
+std::shared_ptr<const HermitianOperator<T>> shared_sum(std::shared_ptr<const HermitianOperator<T>> part,
+                                                       const Shape& domain, Device device,
+                                                       std::shared_ptr<const ProcessGroup> group) {
+  if (!group->is_shared()) return part;
+  return std::make_shared<SharedNormal<T>>(std::move(part), domain, device, std::move(group));
+}
+
+template <class T>
 std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
     const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps, std::int64_t coils_at_once,
     std::int64_t images_at_once, std::shared_ptr<const ProcessGroup> group) {
@@ -76,12 +84,15 @@ std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(
     copy_range(maps, share.first * image.size(), mine, 0, mine.size());
     part = make_toeplitz_normal(point_spread, mine, std::min(coils_at_once, share.size()));
   }
-  return std::make_shared<SharedNormal<T>>(part, image, maps.device(), std::move(group));
+  return shared_sum(std::move(part), image, maps.device(), std::move(group));
 }
 
 #define FHD_INSTANTIATE(T)                                                                             \
   template std::shared_ptr<const Encoding<T>> shared_encoding<T>(std::shared_ptr<const Encoding<T>>,   \
                                                                  std::shared_ptr<const ProcessGroup>); \
+  template std::shared_ptr<const HermitianOperator<T>> shared_sum<T>(                                  \
+      std::shared_ptr<const HermitianOperator<T>>, const Shape&, Device,                               \
+      std::shared_ptr<const ProcessGroup>);                                                            \
   template std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal<T>(                      \
       const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t,                  \
       std::shared_ptr<const ProcessGroup>);

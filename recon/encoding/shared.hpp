@@ -14,6 +14,12 @@ template <class T>
 std::shared_ptr<const Encoding<T>> shared_encoding(std::shared_ptr<const Encoding<T>> part,
                                                    std::shared_ptr<const ProcessGroup> group);
 
+/// The sum of Hermitian operators on images of `domain`, of which each process has one, or none (null).
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> shared_sum(std::shared_ptr<const HermitianOperator<T>> part,
+                                                       const Shape& domain, Device device,
+                                                       std::shared_ptr<const ProcessGroup> group);
+
 /// The Toeplitz operator of all coils of `maps`, each process with some of them (or none).
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> shared_toeplitz_normal(const Array<Complex<T>>& point_spread,

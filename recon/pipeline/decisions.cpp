@@ -107,6 +107,12 @@ bool needs_largest_eigenvalue(const LeastSquares& method) {
          !std::holds_alternative<IdentityPenalty>(method.regularizer);
 }
 
+bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance) {
+  const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
+  return method.preconditioner == PreconditionerKind::automatic && method.normal == NormalKind::toeplitz &&
+         !corrects_off_resonance && !(of_largest && of_largest->share == 0);
+}
+
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own) {
   if (own.kind == TransformKind::gridded) return own;
   return {TransformKind::gridded, predicts_by_gridding(settings, own.kind) ? prediction_accuracy : 1e-3};

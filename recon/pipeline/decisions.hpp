@@ -94,12 +94,18 @@ inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
-/// the solver finds it on its way, but only where the regularizer adds the same to every eigenvalue.
+/// it is found on the way, but by the solver only where the regularizer adds the same to every eigenvalue.
 bool needs_largest_eigenvalue(const LeastSquares& method);
 
 inline constexpr double prediction_accuracy = 1e-6;
 /// The transform of the samples that a verdict compares: the cheapest of those that are there, or one to 1e-3.
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own);
+
+/// Whether conjugate gradient has a preconditioner: where E^H E is one Toeplitz operator, and lambda defines an image.
+/// Without lambda the iterations themselves keep the image from what the samples leave open (the corners of k-space of a
+/// radial scan); a preconditioner goes there first. So it does with a penalty below `least_penalty` of the mean eigenvalue.
+inline constexpr double least_penalty = 1e-3;
+bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance);
 
 // --- Where ---
 

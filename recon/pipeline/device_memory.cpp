@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "recon/array/memory.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -91,9 +92,9 @@ double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device
   const auto* method = least_squares(settings);
   // Vectors of the solver and of the verifier, coil images, samples as measured and as predicted.
   return (method ? conjugate_gradient_bytes(voxels, {.iterations = method->iterations}, settings.precision,
-                                            device)
+                                            device, 1, uses_preconditioner(*method, false))
                  : 0) +
-         (4 * voxels + 2 * voxels * coils + 3 * samples * coils) * element;
+         (4 * voxels + 3 * voxels * coils + 3 * samples * coils) * element;
 }
 
 std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context) {

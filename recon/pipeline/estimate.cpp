@@ -10,6 +10,7 @@
 #include "recon/coils/maps.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/encoding/off_resonance.hpp"
+#include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -249,8 +250,8 @@ void Walk::decide() {
   double ratio = 2 / OfMeanEigenvalue{}.share;
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method->lambda))
     ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
-  out_.iterations =
-      std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
+  if (uses_preconditioner(*method, segments_ > 0)) ratio /= 6;  // 10 iterations for 30, as measured
+  out_.iterations = std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
   out_.assumptions.push_back("conjugate gradient is expected to take " + std::to_string(out_.iterations) +
                              " iterations to " + short_number(method->tolerance) + " and takes at most " +
                              std::to_string(method->iterations) +
@@ -334,7 +335,11 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
     arrays().hold_briefly("transfer function in the making", toeplitz.making_bytes);
     stage("transfer function", toeplitz.making);
     arrays().hold("grids of the Toeplitz operator", toeplitz.scratch_bytes);
-    return toeplitz.forward;
+    if (!uses_preconditioner(method, false)) return toeplitz.forward;
+    const auto inverse = preconditioner_cost(transform_sizes(), channels(), device_, how_.coils_at_once);
+    arrays().hold("preconditioner", inverse.bytes);
+    stage("preconditioner", inverse.making);
+    return toeplitz.forward + inverse.forward;
   }
   if (segments_ > 0) return segmented_model(method, transform, {});
   arrays().hold("predicted data of the explicit product", samples_ * channels() * element_);
@@ -382,15 +387,16 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   }
   arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
   const auto scratch = transform.scratch_bytes(together());
-  const double kept = std::min(method.iterations, ConjugateGradientSettings{}.kept_residuals);
+  const ConjugateGradientSettings limits{.iterations = method.iterations};
+  const double kept = std::min(limits.iterations, limits.kept_residuals),
+               before = std::min<double>(out_.iterations, kept);
   const auto mark = arrays().mark();
-  arrays().hold("vectors of the solver", conjugate_gradient_bytes(voxels_, {.iterations = method.iterations},
-                                                                  how_.settings.precision, device_));
+  arrays().hold("vectors of the solver",
+                conjugate_gradient_bytes(voxels_, limits, how_.settings.precision, device_, 1,
+                                         uses_preconditioner(method, segments_ > 0)));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
   arrays().release(mark);
-
-  const double before = std::min<double>(out_.iterations, kept);
   const Work adjoint = segments * (transform.adjoint(channels()) +
                                    copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
   stage("FhD", out_.solves * adjoint + touched(scratch + voxels_ * channels() * element_));
@@ -541,58 +547,6 @@ Estimate estimate(const ScanSizes& scan, const EstimateSettings& how) {
   sizes.told_apart = in_order(order, scan.told_apart);
   sizes.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   return Walk(sizes, how)();
-}
-
-namespace {
-
-/// Whether the next image of the same trajectory finds the product of a stage made: what depends on the trajectory,
-/// and on the CPU the model too, where it has the maps of the file.
-bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
-             const EstimateSettings& how) {
-  const auto* method = least_squares(how.settings);
-  if (stage == "density compensation") return true;
-  if (method == nullptr || (scan.has_field_map && scan.has_sample_time)) return false;
-  if (stage == "Q") return true;
-  const auto* roughness = std::get_if<RoughnessPenalty>(&method->regularizer);
-  const bool keeps_model =
-      how.device.is_cpu() && !made.coil_decision.finds_maps && !(roughness && roughness->prior);
-  return keeps_model && (stage == "transfer function" || stage == "largest eigenvalue");
-}
-
-}  // namespace
-
-double Prediction::seconds() const {
-  double sum = other_seconds;
-  for (const Stage& stage : stages) sum += stage.seconds;
-  return sum;
-}
-
-Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const MachineRates& device,
-                   const MachineRates& host) {
-  const Estimate made = estimate(scan, how);
-  const auto seconds_of = [&](const EstimatedStage& stage) {
-    return stage.seconds + (stage.on_host ? host : device).seconds(stage.work) +
-           device.seconds(stage.device_work);
-  };
-  Prediction result;
-  result.other_seconds = seconds_of(made.between);
-  double before = result.other_seconds;
-  const bool solved = least_squares(how.settings) != nullptr;
-  for (const auto& stage : made.stages) {
-    double seconds = seconds_of(stage);
-    if (stage.name == "certificate")
-      seconds += how.verifier->expected_seconds(
-          {static_cast<double>(scan.samples.all), scan.voxels(),
-           static_cast<double>(made.coil_decision.uses_maps() || !solved ? made.coils : 1), solved, before,
-           host.speedup});
-    before += seconds;
-    result.stages.push_back({stage.name, seconds});
-    if (is_kept(stage.name, scan, made, how)) result.once_seconds += seconds;
-  }
-  result.images = how.images;
-  result.iterations_seconds =
-      made.solves * std::max(0, made.most_iterations - made.iterations) * device.seconds(made.iteration);
-  return result;
 }
 
 }  // namespace fhd

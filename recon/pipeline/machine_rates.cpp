@@ -210,7 +210,7 @@ void measure_projection(const Measurement& m) {
   Array<double> one(Shape{1});
   one[0] = 1e30;  // nothing is left of the projections: the values stay finite
   const Array<double> square = one.to(m.device);
-  for (int i = 0; i < kept; ++i) basis.keep(residual, square, 0);
+  for (int i = 0; i < kept; ++i) basis.keep(residual, residual, square, 0);
   m.rates.of(WorkUnit::projection, precision_of<T>()) = m.timing.fastest(m.budget(), [&] {
     basis.project_out(residual);
   }) / static_cast<double>(elements * kept);

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/encoding/preconditioner.hpp"
 #include "recon/encoding/shared.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
@@ -125,6 +127,10 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
         model.problem.normal =
             shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
       });
+      if (uses_preconditioner(method, false))
+        context.journal.stage("preconditioner", [&] {
+          model.circulant = circulant_of_point_spread(q, model.encoding->domain());
+        });
     } else {
       model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
     }
@@ -136,6 +142,8 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /
                           static_cast<double>(model.encoding->domain().size());
+  model.coils_at_once = coils_at_once;
+  model.images_at_once = images_at_once;
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.
@@ -144,7 +152,30 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   return model;
 }
 
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
+                                                              const Context& context) {
+  if (model.circulant.empty()) return nullptr;
+  const Shape n = model.circulant.shape();
+  const auto angle = [](std::int64_t k, std::int64_t size) {
+    return 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size);
+  };
+  const Term<T>& term = *model.problem.terms.front().term;
+  Array<double> penalty(n);
+  double mean = 0;
+  for (std::int64_t k = 0; k < penalty.size(); ++k) {
+    penalty[k] = weight * term.circulant({angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]),
+                                          angle(k % n[2], n[2])});
+    mean += penalty[k] / static_cast<double>(penalty.size());
+  }
+  if (!(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
+  return make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
+                                model.images_at_once, context.execution.processes);
+}
+
 #define FHD_INSTANTIATE(T)                                                                       \
+  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double,  \
+                                                                            const Context&);          \
   template bool model_fits<T>(const Model<T>&, const Scan&, bool);                               \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t, \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);

@@ -90,6 +90,11 @@ struct Model {
   bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
   /// Of E^H E, of the maps as they are here. The largest: where it is needed before the solution, else 0.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
+  /// What a preconditioner is made of: circulant_of_point_spread; empty: there is none.
+  Array<double> circulant{};
+  std::int64_t coils_at_once = 0, images_at_once = 1;
+  std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
+  double preconditioned_weight = -1;
 
   const Array<Complex<T>>& maps() const { return sense->maps(); }
 };
@@ -120,6 +125,11 @@ template <class T>
 Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_resonance,
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context);
+
+/// M^-1 of the system with this weight of its term; null where conjugate gradient goes without.
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
+                                                              const Context& context);
 
 // --- solve.cpp: images by least squares ---
 

@@ -90,13 +90,63 @@ double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std
   return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
 }
 
+/// Of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
+void find_ritz_values(const Array<double>& products, const Array<double>& pap,
+                      std::vector<ConjugateGradientResult>& results) {
+  const auto systems = static_cast<std::int64_t>(results.size());
+  for (std::int64_t j = 0; j < systems; ++j) {
+    auto& result = results[static_cast<std::size_t>(j)];
+    result.largest_ritz_value = largest_ritz_value(
+        products, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
+  }
+}
+
+std::int64_t kept_residuals(const ConjugateGradientSettings& settings, bool preconditioned) {
+  return std::min(settings.iterations, preconditioned ? settings.kept_residuals / 2 : settings.kept_residuals);
+}
+
+/// z = M^-1 r and <r, z>, [iteration][system] on the device; without a preconditioner r and |r|^2 themselves.
+template <class T>
+class Preconditioned {
+ public:
+  Preconditioned(const HermitianOperator<T>* inverse, const Array<Complex<T>>& r, const Array<double>& squares,
+                 const Aims& aims)
+      : inverse_(inverse), r_(r), squares_(squares), aims_(aims) {
+    if (inverse == nullptr) return;
+    z_ = Array<Complex<T>>(r.shape(), r.device());
+    products_ = Array<double>(squares.shape(), squares.device());
+  }
+  const Array<Complex<T>>& vectors() const { return inverse_ == nullptr ? r_ : z_; }
+  const Array<double>& products() const { return inverse_ == nullptr ? squares_ : products_; }
+  /// What of the products counts as 0; with a preconditioner they are 0 once a residual is small enough.
+  const Array<double>* negligible() const { return inverse_ == nullptr ? &aims_.small_enough : nullptr; }
+  /// Of r as it is now, with |r|^2 = squares[index ...].
+  void update(std::int64_t index) {
+    if (inverse_ == nullptr) return;
+    const std::int64_t systems = aims_.small_enough.size();
+    inverse_->forward_each(r_, z_);
+    dot(r_, z_, products_, index, systems);
+    for_each_index(r_.device(), systems,
+                   ZeroWhereSmall{squares_.data() + index, aims_.small_enough.data(), products_.data() + index});
+  }
+
+ private:
+  const HermitianOperator<T>* inverse_;
+  const Array<Complex<T>>& r_;
+  const Array<double>& squares_;
+  const Aims& aims_;
+  Array<Complex<T>> z_;
+  Array<double> products_;
+};
+
 }  // namespace
 
 template <class T>
 std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator<T>& a,
                                                          const Array<Complex<T>>& b, Array<Complex<T>>& x,
                                                          const ConjugateGradientSettings& settings,
-                                                         const ProgressCallback& progress) {
+                                                         const ProgressCallback& progress,
+                                                         const HermitianOperator<T>* preconditioner) {
   const std::int64_t systems = require_systems(a, b, x, settings);
   const Device device = b.device();
   // From the first residual that is small enough on, alpha is 0 and x stays as it is, also where the next look comes
@@ -108,7 +158,9 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
   Array<double> rr(Shape{settings.iterations + 1, systems}, device),
       pap(Shape{settings.iterations, systems}, device);
   Array<Complex<T>> r(b), p(b.shape(), device), ap(b.shape(), device);
-  ResidualBasis<T> basis(a.domain(), std::min(settings.iterations, settings.kept_residuals), device, systems);
+  Preconditioned<T> z(preconditioner, r, rr, aims);
+  ResidualBasis<T> basis(a.domain(), kept_residuals(settings, preconditioner != nullptr), device, systems,
+                         preconditioner != nullptr);
   std::vector<ConjugateGradientResult> results(static_cast<std::size_t>(systems));
   bool converged = false;
   const auto look = [&](int done) {
@@ -122,61 +174,62 @@ std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator
     a.forward_each(x, ap);
     add_scaled(r, T(-1), ap);  // r = b - A x
   }
-  copy(r, p);  // p = r
   dot(r, r, rr, 0, systems);
-  basis.keep(r, rr, 0);
+  z.update(0);           // z = M^-1 r
+  copy(z.vectors(), p);  // p = z
+  basis.keep(r, z.vectors(), z.products(), 0);
   look(0);
   for (int i = 0; i < settings.iterations && !converged; ++i) {
     a.forward_each(p, ap);
     dot(p, ap, pap, i * systems, systems);
-    // |r|^2 / <p, A p>
-    const Quotient alpha{rr, i * systems, pap, i * systems, +1, 0, &aims.small_enough, systems};
+    // <r, z> / <p, A p>
+    const Quotient alpha{z.products(), i * systems, pap, i * systems, +1, 0, z.negligible(), systems};
     add_scaled(x, alpha, p);              // x = x + alpha p
     add_scaled(r, alpha.negative(), ap);  // r = r - alpha A p
     basis.project_out(r);
     dot(r, r, rr, (i + 1) * systems, systems);
-    basis.keep(r, rr, (i + 1) * systems);
-    // |r_new|^2 / |r|^2
-    const Quotient beta{rr, (i + 1) * systems, rr, i * systems, +1, -1, nullptr, systems};
-    scale_and_add(p, beta, r);  // p = r + beta p
+    z.update((i + 1) * systems);
+    basis.keep(r, z.vectors(), z.products(), (i + 1) * systems);
+    // <r_new, z_new> / <r, z>
+    const Quotient beta{z.products(), (i + 1) * systems, z.products(), i * systems, +1, -1, nullptr, systems};
+    scale_and_add(p, beta, z.vectors());  // p = z + beta p
     const bool last = i + 1 == settings.iterations;
     if (last || (i + 1) % settings.check_every == 0) look(i + 1);
   }
-  rr = rr.to(Device::cpu()), pap = pap.to(Device::cpu());
-  for (std::int64_t j = 0; j < systems; ++j) {
-    auto& result = results[static_cast<std::size_t>(j)];
-    result.largest_ritz_value = largest_ritz_value(
-        rr, pap, systems, j, static_cast<std::int64_t>(result.relative_residuals.size()) - 1);
-  }
+  find_ritz_values(z.products().to(Device::cpu()), pap.to(Device::cpu()), results);
   return results;
 }
 
 template <class T>
 ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
                                            Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
-                                           const ProgressCallback& progress) {
+                                           const ProgressCallback& progress,
+                                           const HermitianOperator<T>* preconditioner) {
   require_shape(b, a.domain(), "right-hand side");
-  return std::move(conjugate_gradients(a, b, x, settings, progress).front());
+  return std::move(conjugate_gradients(a, b, x, settings, progress, preconditioner).front());
 }
 
 double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
-                                Precision precision, Device device, double systems) {
-  const double kept = std::min(settings.iterations, settings.kept_residuals);
-  const double vectors = 3 * elements * static_cast<double>(bytes_of_complex(precision));  // r, p, A p
-  const double scalars = (2.0 * settings.iterations + 3) * sizeof(double);
+                                Precision precision, Device device, double systems, bool preconditioned) {
+  const double kept = kept_residuals(settings, preconditioned);
+  const double vectors = (preconditioned ? 4 : 3) * elements *
+                         static_cast<double>(bytes_of_complex(precision));  // r, p, A p, and z
+  const double scalars = ((preconditioned ? 3.0 : 2.0) * settings.iterations + 4) * sizeof(double);
   return systems * (vectors + scalars) +
          (precision == Precision::single_precision
-              ? ResidualBasis<float>::bytes(elements, kept, device, systems)
-              : ResidualBasis<double>::bytes(elements, kept, device, systems));
+              ? ResidualBasis<float>::bytes(elements, kept, device, systems, preconditioned)
+              : ResidualBasis<double>::bytes(elements, kept, device, systems, preconditioned));
 }
 
 #define FHD_INSTANTIATE(T)                                                       \
   template std::vector<ConjugateGradientResult> conjugate_gradients<T>(          \
       const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
-      const ConjugateGradientSettings&, const ProgressCallback&);                \
+      const ConjugateGradientSettings&, const ProgressCallback&,                 \
+      const HermitianOperator<T>*);                                              \
   template ConjugateGradientResult conjugate_gradient<T>(                        \
       const HermitianOperator<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
-      const ConjugateGradientSettings&, const ProgressCallback&);
+      const ConjugateGradientSettings&, const ProgressCallback&,                 \
+      const HermitianOperator<T>*);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

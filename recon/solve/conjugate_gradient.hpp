@@ -14,7 +14,8 @@ struct ConjugateGradientSettings {
   /// Iterations between looks at the residual (a GPU waits for each). The solution is the one of the first
   /// iteration that reached the tolerance all the same.
   int check_every = 1;
-  /// The first ones, to which later residuals are kept orthogonal (residual_basis.hpp).
+  /// Vectors of the first residuals, to which later ones are kept orthogonal (residual_basis.hpp): with a
+  /// preconditioner two of each residual.
   int kept_residuals = 40;
   bool from_zero = false;  ///< x is zero as given: the first residual is b, without an A x
 };
@@ -23,29 +24,34 @@ struct ConjugateGradientResult {
   /// |r_i| / |b| for i = 0 ... iterations done; first is 1 when x starts at 0.
   std::vector<double> relative_residuals;
   bool converged = false;
-  /// The largest eigenvalue of A, from below: conjugate gradient is a Lanczos process, whose tridiagonal matrix its
+  /// The largest eigenvalue of A (of M^-1 A with a preconditioner), from below: conjugate gradient is a Lanczos process, whose tridiagonal matrix its
   /// coefficients give. 0 where there was no iteration. Source: Golub and Van Loan, 4th ed., 11.3.
   double largest_ritz_value = 0;
 };
 
 /// Beside x and b, for vectors of `elements` numbers on their device, of so many systems.
 double conjugate_gradient_bytes(double elements, const ConjugateGradientSettings& settings,
-                                Precision precision, Device device, double systems = 1);
+                                Precision precision, Device device, double systems = 1,
+                                bool preconditioned = false);
 
 /// Solves A x = b from x as given (usually zero). Residuals are those of the recurrence. A residual that is
 /// not finite throws Error. Source: Hestenes and Stiefel, J. Res. NBS 49:409 (1952); Shewchuk (1994), B2.
+///
+/// `preconditioner` applies M^-1, Hermitian and positive definite on vectors that residuals can be (B3); null: M = 1. What
+/// is told, and when to stop, is still |b - A x| / |b|.
 template <class T>
 ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const Array<Complex<T>>& b,
                                            Array<Complex<T>>& x, const ConjugateGradientSettings& settings,
-                                           const ProgressCallback& progress = {});
+                                           const ProgressCallback& progress = {},
+                                           const HermitianOperator<T>* preconditioner = nullptr);
 
 /// The same for a stack of right-hand sides b_j, each a system of its own that stops by itself: an operator that takes
 /// many vectors together does so in every iteration. Of each what conjugate_gradient gives. `progress` hears of the
 /// system that has converged least.
 template <class T>
-std::vector<ConjugateGradientResult> conjugate_gradients(const HermitianOperator<T>& a,
-                                                         const Array<Complex<T>>& b, Array<Complex<T>>& x,
-                                                         const ConjugateGradientSettings& settings,
-                                                         const ProgressCallback& progress = {});
+std::vector<ConjugateGradientResult> conjugate_gradients(
+    const HermitianOperator<T>& a, const Array<Complex<T>>& b, Array<Complex<T>>& x,
+    const ConjugateGradientSettings& settings, const ProgressCallback& progress = {},
+    const HermitianOperator<T>* preconditioner = nullptr);
 
 }  // namespace fhd

@@ -33,15 +33,20 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
 
 template <class T>
 double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
-  const Device device = a.device();
   Array<Complex<T>> start(a.domain());
   std::mt19937 generator(20081);
   for (auto& v : start)
     v = {static_cast<T>(generator() * 0x1p-32 - 0.5), static_cast<T>(generator() * 0x1p-32 - 0.5)};
-  steps = static_cast<int>(std::min<std::int64_t>(steps, start.size()));
+  return largest_eigenvalue_from(a, start.to(a.device()), steps);
+}
 
+template <class T>
+double largest_eigenvalue_from(const HermitianOperator<T>& a, const Array<Complex<T>>& start, int steps) {
+  const Device device = a.device();
+  require_shape(start, a.domain(), "start of the Lanczos process");
+  steps = static_cast<int>(std::min<std::int64_t>(steps, start.size()));
   // Three-term recurrence: beta_j v_{j+1} = A v_j - alpha_j v_j - beta_{j-1} v_{j-1}.
-  Array<Complex<T>> v = start.to(device), previous(v.shape(), device), next(v.shape(), device);
+  Array<Complex<T>> v(start), previous(v.shape(), device), next(v.shape(), device);
   scale(v, static_cast<T>(1 / norm_l2(v)));
   std::vector<double> alphas, betas;
   Array<double> product(Shape{1}, device);
@@ -65,5 +70,8 @@ double largest_eigenvalue(const HermitianOperator<T>& a, int steps) {
 
 template double largest_eigenvalue<float>(const HermitianOperator<float>&, int);
 template double largest_eigenvalue<double>(const HermitianOperator<double>&, int);
+template double largest_eigenvalue_from<float>(const HermitianOperator<float>&, const Array<Complex<float>>&, int);
+template double largest_eigenvalue_from<double>(const HermitianOperator<double>&, const Array<Complex<double>>&,
+                                                int);
 
 }  // namespace fhd

@@ -4,6 +4,7 @@
 //     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2.
 //
 // A term says what it adds to the normal operator E^H E.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,8 @@ class Term {
   virtual ~Term() = default;
   /// out += factor W^H W in; images [z][y][x] on one device.
   virtual void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const = 0;
+  /// The eigenvalue, at these angles (rad from voxel to voxel along z, y, x), of a circulant that is near W^H W.
+  virtual double circulant(const std::array<double, 3>& angles) const = 0;
   /// |W image|^2 = Re <image, W^H W image>.
   double value(const Array<Complex<T>>& image) const {
     Array<Complex<T>> product(image.shape(), image.device());

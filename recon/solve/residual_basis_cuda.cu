@@ -25,13 +25,13 @@ __device__ Complex<double> block_sum(Complex<double> value) {
   return {re[0], im[0]};
 }
 
-// partial(j, s, block) = sum of conj(residual(j, s)) r(s) over the elements p = thread, thread + all threads, ... of
-// system s = blockIdx.z and its residual j = blockIdx.y.
+// partial(j, s, block) = sum of conj(dual(j, s)) r(s) over the elements p = thread, thread + all threads, ... of
+// system s = blockIdx.z and its dual z_j, j = blockIdx.y.
 template <class T>
-__global__ void partial_products_kernel(const Complex<T>* residuals, std::int64_t size, const Complex<T>* r,
+__global__ void partial_products_kernel(const Complex<T>* duals, std::int64_t size, const Complex<T>* r,
                                         Complex<double>* partial) {
   const std::int64_t row = std::int64_t{blockIdx.y} * gridDim.z + blockIdx.z;
-  const Complex<T>* kept = residuals + row * size;
+  const Complex<T>* kept = duals + row * size;
   r += blockIdx.z * size;
   double re = 0, im = 0;
   for (std::int64_t p = std::int64_t{blockIdx.x} * block_size + threadIdx.x; p < size;
@@ -75,14 +75,15 @@ __global__ void subtract_projections_kernel(const Complex<T>* residuals, const C
 }  // namespace
 
 template <class T>
-void project_out(const Complex<T>* residuals, const double* squares, std::int64_t count, std::int64_t systems,
-                 std::int64_t size, Complex<double>* products, Complex<T>* r) {
+void project_out(const Complex<T>* residuals, const Complex<T>* duals, const double* squares,
+                 std::int64_t count, std::int64_t systems, std::int64_t size, Complex<double>* products,
+                 Complex<T>* r) {
   const auto rows = static_cast<unsigned>(count * systems), residual_count = static_cast<unsigned>(count),
              system_count = static_cast<unsigned>(systems),
              blocks = static_cast<unsigned>(residual_basis_blocks(size)),
              elements = static_cast<unsigned>((size + block_size - 1) / block_size);
   Complex<double>* partial = products + rows;
-  partial_products_kernel<<<dim3(blocks, residual_count, system_count), block_size>>>(residuals, size, r,
+  partial_products_kernel<<<dim3(blocks, residual_count, system_count), block_size>>>(duals, size, r,
                                                                                       partial);
   check_launch("residual products kernel");
   coefficients_kernel<<<rows, block_size>>>(partial, static_cast<int>(blocks), squares, products);
@@ -92,9 +93,9 @@ void project_out(const Complex<T>* residuals, const double* squares, std::int64_
   check_launch("residual projections kernel");
 }
 
-template void project_out<float>(const Complex<float>*, const double*, std::int64_t, std::int64_t,
-                                 std::int64_t, Complex<double>*, Complex<float>*);
-template void project_out<double>(const Complex<double>*, const double*, std::int64_t, std::int64_t,
-                                  std::int64_t, Complex<double>*, Complex<double>*);
+template void project_out<float>(const Complex<float>*, const Complex<float>*, const double*, std::int64_t,
+                                 std::int64_t, std::int64_t, Complex<double>*, Complex<float>*);
+template void project_out<double>(const Complex<double>*, const Complex<double>*, const double*, std::int64_t,
+                                  std::int64_t, std::int64_t, Complex<double>*, Complex<double>*);
 
 }  // namespace fhd::device

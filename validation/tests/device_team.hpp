@@ -39,10 +39,10 @@ inline double difference(const Reconstruction& found, const Reconstruction& expe
                               converted<Complex<double>>(expected.image.values));
 }
 
-/// What differs is the order of sums in single precision, some 1e-6 of the image after 10 iterations. Later ones
+/// What differs is the order of sums in single precision, 1e-6 ... 3e-5 of the image after 10 iterations. Later ones
 /// amplify rounding, however it comes about: up to 1e-3 in the 3D case, by which single and double precision of one
 /// device differ as well: expect_rounding_of_one.
-constexpr double team_tolerance = 1e-5;
+constexpr double team_tolerance = 5e-5;
 
 inline Settings with_ten_iterations(Settings settings) {
   auto& method = std::get<LeastSquares>(settings.method);

@@ -17,12 +17,19 @@ class IdentityTerm final : public Term<T> {
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
     add_scaled(out, factor, in);
   }
+  double circulant(const std::array<double, 3>&) const override { return 1; }
 };
 
 template <class T>
 class RoughnessTerm final : public Term<T> {
  public:
-  explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)) {}
+  explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)) {
+    if (weights_.empty()) return;
+    const Array<T> host = weights_.to(Device::cpu());
+    double sum = 0;
+    for (const T w : host) sum += w;
+    mean_weight_ = sum / static_cast<double>(host.size());
+  }
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
     if (in.shape().rank() != 3) throw Error("image", "[z][y][x]", in.shape().text());
     require_shape(out, in.shape(), "image");
@@ -38,9 +45,15 @@ class RoughnessTerm final : public Term<T> {
                                    out.data()},
                    1);
   }
+  double circulant(const std::array<double, 3>& angles) const override {
+    double sum = 0;
+    for (const double angle : angles) sum += 2 - 2 * std::cos(angle);
+    return mean_weight_ * sum;
+  }
 
  private:
   Array<T> weights_;
+  double mean_weight_ = 1;
 };
 
 }  // namespace

@@ -103,6 +103,7 @@ TEST(Verdict, says_that_the_solver_stopped_early) {
   const Scan scan = simulated(TrajectoryKind::golden_radial, {64, 64, 1}, 4).scan;
   LeastSquares method;
   method.iterations = 3;
+  method.preconditioner = PreconditionerKind::none;
   EXPECT_EQ(verdict_of(scan, {method}).judgement, Judgement::not_converged);
   Verdict v;
   v.unexplained = 0.5;

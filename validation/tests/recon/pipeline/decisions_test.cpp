@@ -136,4 +136,18 @@ TEST(Decisions, one_fft_stays_on_the_cpu) {
 }
 
 }  // namespace
+TEST(Decisions, a_preconditioner_needs_one_toeplitz_operator_and_a_lambda) {
+  LeastSquares method;
+  EXPECT_TRUE(uses_preconditioner(method, false));
+  EXPECT_FALSE(uses_preconditioner(method, true)) << "a field map";
+  method.lambda = OfLargestEigenvalue{0};
+  EXPECT_FALSE(uses_preconditioner(method, false));
+  method.lambda = OfLargestEigenvalue{1e-3};
+  EXPECT_TRUE(uses_preconditioner(method, false));
+  method.normal = NormalKind::explicit_product;
+  EXPECT_FALSE(uses_preconditioner(method, false));
+  method = {.preconditioner = PreconditionerKind::none};
+  EXPECT_FALSE(uses_preconditioner(method, false));
+}
+
 }  // namespace fhd

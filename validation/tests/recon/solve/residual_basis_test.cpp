@@ -66,7 +66,7 @@ TEST(ResidualBasis, projects_out_what_it_keeps) {
       v[p] = {std::sin(0.1 * (j + 1) * p), std::cos(0.3 * p * p + j)};
     basis.project_out(v);
     dot(v, v, squares, j);
-    if (j < kept) basis.keep(v, squares, j);
+    if (j < kept) basis.keep(v, v, squares, j);
     for (const auto& earlier : vectors) {
       Complex<double> product;
       for (std::int64_t p = 0; p < v.size(); ++p) product += conj(earlier[p]) * v[p];

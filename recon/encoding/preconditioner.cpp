@@ -1,0 +1,222 @@
+#include "recon/encoding/preconditioner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "recon/array/fft.hpp"
+#include "recon/array/stack_fft.hpp"
+#include "recon/array/trace.hpp"
+#include "recon/encoding/functors.hpp"
+#include "recon/encoding/shared.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
+
+namespace fhd {
+namespace {
+
+/// Measured: with one coil of no shape the gaps of the sampling stay open, as a circulant does not tell; with eight it
+/// hardly matters.
+double damping_for(std::int64_t coils) { return std::clamp(1 / static_cast<double>(coils), 0.1, 1.0); }
+
+/// What stands beside the maps: s, b [z][y][x] and g, divided by the number of voxels, in host memory.
+template <class T>
+struct Factors {
+  Array<T> scale, bare, spectrum;
+};
+
+template <class T>
+Factors<T> factors_of(const Array<double>& circulant, const Array<double>& penalty, const Array<T>& squares,
+                      double damping) {
+  const std::int64_t voxels = squares.size();
+  const auto n = static_cast<double>(voxels);
+  double samples = 0, mean_penalty = 0, all = 0, weighted = 0;
+  for (std::int64_t k = 0; k < voxels; ++k) samples += circulant[k] / n, mean_penalty += penalty[k] / n;
+  if (!(samples > 0) || !std::isfinite(samples) || !(mean_penalty >= 0) || !std::isfinite(mean_penalty))
+    throw Error("preconditioner", "a point spread and a penalty of finite, positive energy",
+                std::to_string(samples) + " and " + std::to_string(mean_penalty));
+  const double floor = mean_penalty / samples;  // s0
+  Factors<T> f{Array<T>(squares.shape()), Array<T>(squares.shape()), Array<T>(squares.shape())};
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    const double square = squares[p], sum = square + floor, s = sum > 0 ? 1 / sum : 0, share = square * s;
+    f.scale[p] = static_cast<T>(s);
+    f.bare[p] = static_cast<T>((1 - share) * (1 - share) * s / samples);
+    all += square, weighted += square * share;
+  }
+  const double share = all > 0 ? weighted / all : 0;
+  for (std::int64_t k = 0; k < voxels; ++k) {
+    const double relative = mean_penalty > 0 ? penalty[k] / mean_penalty : 0;
+    f.spectrum[k] =
+        static_cast<T>(1 / (n * (share * circulant[k] + samples * ((1 - share) * relative + damping))));
+  }
+  return f;
+}
+
+/// |S(r)|^2 of all coils, in host memory.
+template <class T>
+Array<T> squares_of(const Array<Complex<T>>& maps) {
+  Array<T> squares(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
+  for_each_with_coils(maps.device(), squares.size(),
+                      SumOfSquares<T>{maps.data(), maps.size(), squares.size(), squares.data()});
+  return maps.device().is_cpu() ? std::move(squares) : squares.to(Device::cpu());
+}
+
+/// Coils that are taken together: on the CPU all where they are small, and threads have one each; else one by one.
+std::int64_t coils_together(std::int64_t coils, std::int64_t voxels, Device device,
+                            std::int64_t coils_at_once) {
+  constexpr std::int64_t small = 1 << 22;
+  if (device.is_cpu()) return voxels <= small / std::max<std::int64_t>(coils, 1) ? coils : 1;
+  return coils_at_once == 0 ? coils : std::min(coils, coils_at_once);
+}
+
+template <class T>
+class CirculantPreconditioner final : public HermitianOperator<T> {
+ public:
+  /// Of coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
+  CirculantPreconditioner(const Factors<T>& factors, std::shared_ptr<const SenseEncoding<T>> sense,
+                          Share coils, bool adds_bare, std::int64_t coils_at_once,
+                          std::int64_t images_at_once)
+      : sense_(std::move(sense)),
+        coils_(coils),
+        adds_bare_(adds_bare),
+        together_(coils_together(coils.size(), sense_->domain().size(), device(), coils_at_once)),
+        images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
+        scale_(on_device(factors.scale)),
+        bare_(on_device(factors.bare)),
+        spectrum_(on_device(factors.spectrum)),
+        fft_(make_stack_fft<T>(domain(), images_ * together_, device())) {
+    const Shape image = domain();
+    spectra_ = Array<Complex<T>>(Shape{images_ * together_, image[0], image[1], image[2]}, device());
+    spectra_.fill_zero();
+  }
+
+  Shape domain() const override { return sense_->domain(); }
+  Device device() const override { return sense_->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
+  void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    const trace::Span span("preconditioner", "operator");
+    const std::int64_t voxels = domain().size(), all = in.size() / voxels;
+    if (in.size() != all * voxels || out.size() != in.size())
+      throw Error("preconditioner", "stacks of images " + domain().text(), in.shape().text());
+    for (std::int64_t image = 0; image < all; image += images_)
+      for (std::int64_t coil = 0; coil < coils_.size(); coil += together_)
+        add_coils(in.data() + image * voxels, std::min(images_, all - image), coil,
+                  out.data() + image * voxels);
+  }
+
+ private:
+  Array<T> on_device(const Array<T>& host) const { return device().is_cpu() ? host : host.to(device()); }
+
+  void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
+    const std::int64_t voxels = domain().size(), coils = std::min(together_, coils_.size() - first);
+    const Complex<T>* maps = sense_->maps().data() + (coils_.first + first) * voxels;
+    const MapsAndScale<T> s{maps, scale_.data(), coils * voxels, voxels};
+    for_each_with_coils(device(), images * voxels, ApplyScaledMaps<T>{s, in, spectra_.data()});
+    fft_->forward(spectra_, images * coils);
+    for_each_with_coils(
+        device(), voxels,
+        MultiplySpectra<T>{spectrum_.data(), images * coils * voxels, voxels, spectra_.data()});
+    fft_->backward(spectra_, images * coils);
+    for_each_with_coils(
+        device(), images * voxels,
+        CombineScaled<T>{s, spectra_.data(), adds_bare_ ? bare_.data() : nullptr, in, out, first > 0});
+  }
+
+  std::shared_ptr<const SenseEncoding<T>> sense_;
+  Share coils_;
+  bool adds_bare_;
+  std::int64_t together_, images_;
+  Array<T> scale_, bare_, spectrum_;
+  std::unique_ptr<StackFft<T>> fft_;
+  mutable Array<Complex<T>> spectra_;  // [image and coil][z][y][x]
+};
+
+}  // namespace
+
+template <class T>
+Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, const Shape& image) {
+  if (image.rank() != 3) throw Error("preconditioner", "images [z][y][x]", image.text());
+  for (int axis = 0; axis < 3; ++axis)
+    if (point_spread.shape().rank() != 3 || point_spread.extent(axis) < 2 * image[axis] - 1)
+      throw Error("point-spread kernel", "a grid of at least twice the matrix size",
+                  point_spread.shape().text());
+  const Array<Complex<T>> copied =
+      point_spread.device().is_cpu() ? Array<Complex<T>>() : point_spread.to(Device::cpu());
+  const Array<Complex<T>>& q = copied.empty() ? point_spread : copied;
+  // Every circular difference d stands for d and d - N: q of both, by how many pairs of voxels have them.
+  Array<Complex<double>> kernel(image);
+  const std::int64_t rows = image[0] * image[1];
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t x = 0; x < image[2]; ++x) {
+      const std::int64_t d[3] = {row / image[1], row % image[1], x};
+      Complex<double> sum;
+      for (int corner = 0; corner < 8; ++corner) {
+        double pairs = 1;
+        std::int64_t at = 0;
+        for (int axis = 0; axis < 3; ++axis) {
+          const std::int64_t n = image[axis], g = q.extent(axis);
+          const bool wraps = (corner >> axis & 1) != 0;
+          pairs *= static_cast<double>(wraps ? d[axis] : n - d[axis]) / static_cast<double>(n);
+          at = at * g + (wraps ? (d[axis] - n + g) % g : d[axis]);
+        }
+        if (pairs > 0) sum += pairs * Complex<double>(q.data()[at]);
+      }
+      kernel.data()[row * image[2] + x] = sum;
+    }
+  fft_3d(kernel, -1);
+  Array<double> eigenvalues(image);
+  for (std::int64_t k = 0; k < kernel.size(); ++k) eigenvalues[k] = std::max(kernel[k].re, 0.0);
+  return eigenvalues;
+}
+
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
+                                                                const Array<double>& penalty,
+                                                                std::shared_ptr<const SenseEncoding<T>> sense,
+                                                                std::int64_t coils_at_once,
+                                                                std::int64_t images_at_once,
+                                                                std::shared_ptr<const ProcessGroup> group) {
+  const Shape image = sense->domain();
+  const Device device = sense->device();
+  const std::int64_t coils = sense->maps().extent(0);
+  require_shape(circulant, image, "circulant of the point spread");
+  require_shape(penalty, image, "eigenvalues of the penalty");
+  const Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps()), damping_for(coils));
+  const Share mine = share_of(coils, *group);
+  std::shared_ptr<const HermitianOperator<T>> part;
+  if (mine.size() > 0)
+    part = std::make_shared<CirculantPreconditioner<T>>(factors, std::move(sense), mine, mine.first == 0,
+                                                        coils_at_once, images_at_once);
+  return shared_sum<T>(std::move(part), image, device, std::move(group));
+}
+
+OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,
+                                 std::int64_t coils_at_once, std::int64_t images_at_once) {
+  const double image = image_bytes(sizes), all = static_cast<double>(coils);
+  std::array<double, 3> n{};
+  for (std::size_t axis = 0; axis < 3; ++axis) n[axis] = sizes.matrix_size[axis];
+  const auto together = static_cast<double>(
+      coils_together(coils, static_cast<std::int64_t>(std::min(n[0] * n[1] * n[2], 0x1p62)), device,
+                     coils_at_once) *
+      images_at_once);
+  OperatorCost cost;
+  cost.forward = all * (Work(n[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, 2 * full_fft_operations(n),
+                             sizes.precision) +
+                        2.0 * beyond_cache(image, device)) +
+                 all * (3.0 * written_pass(image));
+  cost.making = Work(WorkUnit::copied_byte, 20 * image) + Work(WorkUnit::touched_byte, together * image);
+  const bool needs_work = device.is_cuda() && std::any_of(sizes.matrix_size.begin(), sizes.matrix_size.end(),
+                                                          [](int size) { return cufft_needs_work(size); });
+  cost.bytes = whole_bytes(((needs_work ? 2 : 1) * together + 1.5) * image + (device.is_cuda() ? 256 : 0));
+  return cost;
+}
+
+#define FHD_INSTANTIATE(T)                                                                               \
+  template Array<double> circulant_of_point_spread<T>(const Array<Complex<T>>&, const Shape&);           \
+  template std::shared_ptr<const HermitianOperator<T>> make_preconditioner<T>(                           \
+      const Array<double>&, const Array<double>&, std::shared_ptr<const SenseEncoding<T>>, std::int64_t, \
+      std::int64_t, std::shared_ptr<const ProcessGroup>);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

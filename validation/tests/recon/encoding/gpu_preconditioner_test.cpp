@@ -1,0 +1,63 @@
+// The preconditioner on the device, against the CPU and against dense least squares.
+#include "validation/tests/gpu.hpp"
+#include "validation/tests/recon/encoding/preconditioned_problem.hpp"
+
+namespace fhd {
+namespace {
+
+using tests::preconditioned_problems;
+using tests::random_values;
+
+template <class T>
+class GpuPreconditioner : public tests::GpuTest {
+ protected:
+  // Two FFTs and sums of at most five coils, added in another order.
+  static constexpr double rounding = sizeof(T) == 4 ? 2e-6 : 1e-14;
+  static double error(const Array<Complex<T>>& found, const Array<Complex<T>>& expected) {
+    return metrics::relative_l2(converted<Complex<double>>(found.to(Device::cpu())),
+                                converted<Complex<double>>(expected.to(Device::cpu())));
+  }
+};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(GpuPreconditioner, Precisions);
+
+TYPED_TEST(GpuPreconditioner, equals_the_cpu_in_parts_and_in_stacks) {
+  using T = TypeParam;
+  for (auto& problem : preconditioned_problems<T>()) {
+    const Shape image = problem.image();
+    const auto stack = random_values<T>({3, image[0], image[1], image[2]}, 4);
+    Array<Complex<T>> expected(stack.shape()), found(stack.shape(), Device::cuda());
+    problem.preconditioner()->forward_each(stack, expected);
+    problem.device = Device::cuda();
+    for (const auto& [coils, images] : {std::pair{0, 1}, {0, 2}, {0, 16}, {1, 1}}) {
+      problem.preconditioner(coils, images)->forward_each(stack.to(Device::cuda()), found);
+      EXPECT_LE(this->error(found, expected), this->rounding)
+          << image.text() << ", " << coils << " coils, " << images << " images at once";
+    }
+  }
+}
+
+TYPED_TEST(GpuPreconditioner, leaves_the_solution_of_dense_least_squares) {
+  for (auto& problem : preconditioned_problems<TypeParam>())
+    for (const bool roughness : {false, true}) {
+      if (roughness && problem.image().size() == 1) continue;  // nothing is penalised
+      problem.roughness = roughness;
+      problem.device = Device::cuda();
+      const auto data = random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
+      // As on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
+      EXPECT_LE(problem.error_of_solution(data), sizeof(TypeParam) == 4 ? 1e-4 : 1e-11) << problem.image().text();
+    }
+}
+
+TYPED_TEST(GpuPreconditioner, two_runs_give_the_same_bits) {
+  auto problem = preconditioned_problems<TypeParam>().back();
+  problem.device = Device::cuda();
+  const auto r = random_values<TypeParam>(problem.image(), 4).to(Device::cuda());
+  Array<Complex<TypeParam>> once(r.shape(), Device::cuda()), again(r.shape(), Device::cuda());
+  problem.preconditioner()->forward(r, once);
+  problem.preconditioner()->forward(r, again);
+  EXPECT_TRUE(tests::identical(once.to(Device::cpu()), again.to(Device::cpu())));
+}
+
+}  // namespace
+}  // namespace fhd
