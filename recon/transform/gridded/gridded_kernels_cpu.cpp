@@ -58,11 +58,11 @@ HWY_INLINE void evaluate_row(D d, const KernelTable<T>& kernel, T z, std::int64_
   }
 }
 
-/// A vector of the numbers of a block over and over, from number `first` of a row on.
+/// A vector of the numbers of a block, a power of two, over and over, from number `first` of a row on.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> repeated(D d, const T* values, std::int64_t numbers, std::int64_t first) {
   constexpr std::int64_t lanes = lanes_of<T>;
-  if (numbers >= lanes) return hn::LoadU(d, values + first % numbers);
+  if (numbers >= lanes) return hn::LoadU(d, values + (first & (numbers - 1)));
 #if HWY_TARGET != HWY_SCALAR
   if (numbers * sizeof(T) == 16) return hn::LoadDup128(d, values);
   if constexpr (sizeof(T) == 4)
@@ -133,14 +133,16 @@ void interpolate_part(const KernelTable<T>& kernel, const TileSamples<T>& sample
     for (int v = 0; v < count; ++v) sum[v] = hn::Mul(sum[v], weights[v]);
     if (numbers >= lanes) {
       for (int v = 0; v < count; ++v) {
-        T* const to = value + (first + v * lanes) % numbers;
+        T* const to = value + ((first + v * lanes) & (numbers - 1));
         hn::StoreU(hn::Add(sum[v], hn::LoadU(d, to)), d, to);
       }
     } else {
       for (int v = 1; v < count; ++v) sum[0] = hn::Add(sum[0], sum[v]);
       HWY_ALIGN T parts[lanes];
       hn::Store(sum[0], d, parts);
-      for (std::int64_t i = 0; i < lanes; ++i) value[i % numbers] += parts[i];
+      for (std::int64_t half = lanes / 2; half >= numbers; half /= 2)
+        for (std::int64_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+      for (std::int64_t i = 0; i < numbers; ++i) value[i] += parts[i];
     }
   }
 }
