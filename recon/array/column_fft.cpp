@@ -27,7 +27,10 @@ struct Stage {
 };
 template <class T>
 struct Kernels {
+  /// The first stage reads joined numbers where it is not the only one, the last writes them.
   void (*transform)(const Stage<T>* stages, int count);
+  /// Parts the real and imaginary parts of rows of columns.
+  void (*part)(const T* from, std::int64_t rows, T* to);
   /// to[column * to_pitch + row] = from[row * from_pitch + column]
   void (*transpose)(const Complex<T>* from, std::int64_t from_pitch, std::int64_t rows, std::int64_t columns,
                     Complex<T>* to, std::int64_t to_pitch);
@@ -267,18 +270,23 @@ void stage_of_any_radix(const Stage<T>& s) {
 }
 
 template <class T>
+void part(const T* from, std::int64_t rows, T* to) {
+  constexpr std::int64_t row = 2 * ColumnFft<T>::columns;
+  const hn::ScalableTag<T> d;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t column = 0; column < ColumnFft<T>::columns; column += hn::Lanes(d))
+      store<Row::parted>(d, load<Row::joined>(d, from + i * row, column), to + i * row, column);
+}
+
+template <class T>
 void transform(const Stage<T>* stages, int count) {
-  for (int i = 0; i < count; ++i) {
-    const bool first = i == 0, last = i == count - 1;
-    if (first && last)
-      stage_of_any_radix<Row::joined, Row::joined>(stages[i]);
-    else if (first)
-      stage_of_any_radix<Row::joined, Row::parted>(stages[i]);
-    else if (last)
+  for (int i = 0; i < count; ++i)
+    if (i == count - 1)
       stage_of_any_radix<Row::parted, Row::joined>(stages[i]);
+    else if (i == 0)
+      stage_of_any_radix<Row::joined, Row::parted>(stages[i]);
     else
       stage_of_any_radix<Row::parted, Row::parted>(stages[i]);
-  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -340,7 +348,8 @@ void transpose(const Complex<T>* from, std::int64_t from_pitch, std::int64_t row
 }
 
 const AllKernels& kernels_of_target() {
-  static const AllKernels all{{transform<float>, transpose<float>}, {transform<double>, transpose<double>}};
+  static const AllKernels all{{transform<float>, part<float>, transpose<float>},
+                              {transform<double>, part<double>, transpose<double>}};
   return all;
 }
 
@@ -408,6 +417,7 @@ template <class T>
 void ColumnFft<T>::operator()(Complex<T>* data, Complex<T>* scratch, bool backward) const {
   T *const a = reinterpret_cast<T*>(data), *const b = reinterpret_cast<T*>(scratch), *at = a;
   const int count = static_cast<int>(stages_.size());
+  if (count == 1) column_fft::kernels<T>().part(a, n_, b), at = b;
   std::array<column_fft::Stage<T>, 32> stages;
   for (int i = 0; i < count; ++i) {
     const Stage& stage = stages_[i];
