@@ -35,17 +35,23 @@ Factors<T> factors_of(const Array<double>& circulant, const Array<double>& penal
                 std::to_string(samples) + " and " + std::to_string(mean_penalty));
   const double floor = mean_penalty / samples;  // s0
   Factors<T> f{Array<T>(squares.shape()), Array<T>(squares.shape()), Array<T>(squares.shape())};
+#pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < voxels; ++p) {
-    const double square = squares[p], sum = square + floor, s = sum > 0 ? 1 / sum : 0, share = square * s;
-    f.scale[p] = static_cast<T>(s);
-    f.bare[p] = static_cast<T>((1 - share) * (1 - share) * s / samples);
-    all += square, weighted += square * share;
+    const double square = squares.data()[p], sum = square + floor, s = sum > 0 ? 1 / sum : 0,
+                 share = square * s;
+    f.scale.data()[p] = static_cast<T>(s);
+    f.bare.data()[p] = static_cast<T>((1 - share) * (1 - share) * s / samples);
+  }
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    const double square = squares.data()[p], sum = square + floor;
+    all += square, weighted += sum > 0 ? square * square / sum : 0;
   }
   const double share = all > 0 ? weighted / all : 0;
+#pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < voxels; ++k) {
-    const double relative = mean_penalty > 0 ? penalty[k] / mean_penalty : 0;
-    f.spectrum[k] =
-        static_cast<T>(1 / (n * (share * circulant[k] + samples * ((1 - share) * relative + damping))));
+    const double relative = mean_penalty > 0 ? penalty.data()[k] / mean_penalty : 0;
+    f.spectrum.data()[k] = static_cast<T>(
+        1 / (n * (share * circulant.data()[k] + samples * ((1 - share) * relative + damping))));
   }
   return f;
 }
