@@ -134,8 +134,13 @@ bool BatchCommand::summarise(const std::vector<BatchScan>& all, const std::vecto
     }
   };
   attempt([&] { write_summary(output, all, outcomes, seconds, command_line()); });
+  attempt([&] {
+    if (!complete) return;
+    const Claim claim =
+        Claim::wait(output, "index");  // without it another process takes the half-written page for a stray
+    io::write_batch_index(output);
+  });
   attempt([&] { remove_strays(output); });  // also where a full disk has no room for a summary
-  if (complete) attempt([&] { io::write_batch_index(output); });
   return complete;
 }
 

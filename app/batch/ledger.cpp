@@ -123,11 +123,8 @@ BatchLedger::Turn BatchLedger::take(std::size_t scan) {
   if (!claim) {
     auto taken = Claim::take(work_.directory, name);
     if (!taken) return Turn::of_another;
+    if (adopt(scan)) return Turn::over;  // ended by another process since we looked: its to tell
     claim.emplace(std::move(*taken));
-    if (adopt(scan)) {  // ended by another process since we looked
-      claim.reset();
-      return Turn::over;
-    }
   }
   remove_temporaries(work_.directory, name);
   return Turn::ours;

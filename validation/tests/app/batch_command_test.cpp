@@ -1,6 +1,8 @@
 // fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +250,26 @@ TEST_F(Batch, two_processes_share_the_scans) {
     ASSERT_NE(at, std::string::npos) << line;
     EXPECT_EQ(log.find(line, at + 1), std::string::npos) << line;
   }
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, the_page_waits_while_another_process_has_the_claim_to_it) {
+  simulate(1);
+  fs::create_directories(path("results/.claims"));
+  const int claim = ::open(path("results/.claims/index").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(::flock(claim, LOCK_EX), 0);
+  const pid_t child = start(words());
+  const auto done = [&] { return fs::exists(path("results/summary.json")); };
+  for (int look = 0; look < 5000 && !done(); ++look)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_TRUE(done());
+  EXPECT_FALSE(fs::exists(path("results/index.html")));
+  ::close(claim);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text("err_bg");
+  EXPECT_TRUE(fs::exists(path("results/index.html")));
   EXPECT_EQ(strays(), std::vector<std::string>{});
 }
 
