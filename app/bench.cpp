@@ -59,7 +59,7 @@ int BenchCommand::bench_cpu() const {
     fmt::print("| {} | {} | {} | {:.2f} | {} | {} | {} |\n", row.what, row.instruction_set, row.threads,
                row.seconds * 1e3, row.rate > 0 ? fmt::format("{:.2e}", row.rate) : "",
                row.share_of_floor > 0
-                   ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTW")
+                   ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTs")
                    : "",
                row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
   return 0;

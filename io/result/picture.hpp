@@ -38,9 +38,9 @@ constexpr int text_height = 8;  ///< pixels of a character, at scale 1
 void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale = 1,
                std::uint8_t shade = 255);
 
+constexpr int default_gap = 2;  ///< pixels between panels
 /// `panels` row by row, `panels_per_row` of them, in equal cells as large as the largest panel, `gap` pixels
 /// between them.
-constexpr int default_gap = 2;
 GrayImage tile(const std::vector<GrayImage>& panels, int panels_per_row, int gap = default_gap);
 
 /// `panel` with a caption in a band above it, scaled to be readable.

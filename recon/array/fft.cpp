@@ -1,6 +1,7 @@
 #include "recon/array/fft.hpp"
 
 #include <fftw3.h>
+#include <omp.h>
 
 #include <map>
 #include <mutex>
@@ -119,46 +120,75 @@ void LineFft<T>::operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t 
 }
 
 template <class T>
-void fft_3d(Array<Complex<T>>& grid, int sign) {
-  const std::int64_t nz = grid.extent(0), ny = grid.extent(1), nx = grid.extent(2);
+GridFft<T>::GridFft(const Shape& grid)
+    : nz_(grid[0]),
+      ny_(grid[1]),
+      nx_(grid[2]),
+      x_(static_cast<int>(nx_), std::min(nz_ * ny_, LineFft<T>::wide)),
+      y_(static_cast<int>(ny_), Fft1d<T>::wide),
+      z_(static_cast<int>(nz_), Fft1d<T>::wide),
+      scratch_elements_(std::max(x_.scratch_elements(), 2 * Fft1d<T>::wide * std::max(ny_, nz_))) {}
+
+/// for_units(count, body(unit, scratch)): for every unit of a pass, which does not depend on another.
+template <class T>
+template <class Units>
+void GridFft<T>::transform(Complex<T>* grid, int sign, const Units& for_units) const {
   constexpr std::int64_t wide = Fft1d<T>::wide;
-  if (nx > 1) {
-    const LineFft<T> fft(static_cast<int>(nx), std::min(nz * ny, wide));
-#pragma omp parallel
-    {
-      Array<Complex<T>> scratch(Shape{fft.scratch_elements()});
-#pragma omp for schedule(static)
-      for (std::int64_t first = 0; first < nz * ny; first += wide)
-        fft(grid.data() + first * nx, nx, std::min(wide, nz * ny - first), sign, scratch.data());
-    }
-  }
+  const std::int64_t lines = nz_ * ny_;
+  if (nx_ > 1)
+    for_units((lines + wide - 1) / wide, [&](std::int64_t unit, Complex<T>* scratch) {
+      x_(grid + unit * wide * nx_, nx_, std::min(wide, lines - unit * wide), sign, scratch);
+    });
   // Along y: the columns of each plane z; along z: the columns of the whole grid seen as one plane.
-  const auto columns = [&](std::int64_t planes, std::int64_t n, std::int64_t stride) {
+  const auto columns = [&](const Fft1d<T>& fft, std::int64_t planes, std::int64_t stride) {
+    const std::int64_t n = fft.size(), chunks = (stride + wide - 1) / wide;
     if (n == 1) return;
-    const Fft1d<T> fft(static_cast<int>(n), wide);
-    const std::int64_t chunks = (stride + wide - 1) / wide;
-#pragma omp parallel
-    {
-      Array<Complex<T>> memory(Shape{2, n, wide});
-      Complex<T>*const buffer = memory.data(), *const scratch = buffer + n * wide;
-#pragma omp for schedule(static)
-      for (std::int64_t unit = 0; unit < planes * chunks; ++unit) {
-        const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
-        Complex<T>* at = grid.data() + unit / chunks * n * stride + first;
-        for (std::int64_t i = 0; i < n; ++i) std::copy_n(at + i * stride, used, buffer + i * wide);
-        sign < 0 ? fft.forward(buffer, scratch) : fft.backward(buffer, scratch);
-        for (std::int64_t i = 0; i < n; ++i) std::copy_n(buffer + i * wide, used, at + i * stride);
-      }
-    }
+    for_units(planes * chunks, [&](std::int64_t unit, Complex<T>* buffer) {
+      const std::int64_t first = unit % chunks * wide, used = std::min(wide, stride - first);
+      Complex<T>*const at = grid + unit / chunks * n * stride + first, *const scratch = buffer + n * wide;
+      if (used < wide) std::fill_n(buffer, n * wide, Complex<T>());
+      for (std::int64_t i = 0; i < n; ++i) std::copy_n(at + i * stride, used, buffer + i * wide);
+      sign < 0 ? fft.forward(buffer, scratch) : fft.backward(buffer, scratch);
+      for (std::int64_t i = 0; i < n; ++i) std::copy_n(buffer + i * wide, used, at + i * stride);
+    });
   };
-  columns(nz, ny, nx);
-  columns(1, nz, ny * nx);
+  columns(y_, nz_, nx_);
+  columns(z_, 1, ny_ * nx_);
+}
+
+template <class T>
+void GridFft<T>::operator()(Complex<T>* grids, std::int64_t count, int sign) const {
+  memory_for(scratch_, omp_get_max_threads() * scratch_elements_);
+  const std::int64_t size = nz_ * ny_ * nx_;
+  const auto own_scratch = [&] { return scratch_.data() + omp_get_thread_num() * scratch_elements_; };
+  if (count >= omp_get_max_threads()) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < count; ++i)
+      transform(grids + i * size, sign, [scratch = own_scratch()](std::int64_t units, const auto& body) {
+        for (std::int64_t unit = 0; unit < units; ++unit) body(unit, scratch);
+      });
+    return;
+  }
+#pragma omp parallel
+  for (std::int64_t i = 0; i < count; ++i)
+    transform(grids + i * size, sign, [scratch = own_scratch()](std::int64_t units, const auto& body) {
+#pragma omp for schedule(static)
+      for (std::int64_t unit = 0; unit < units; ++unit) body(unit, scratch);
+    });
+}
+
+template <class T>
+void fft_3d(Array<Complex<T>>& grid, int sign) {
+  const GridFft<T> fft(grid.shape());
+  fft(grid.data(), 1, sign);
 }
 
 template class Fft1d<float>;
 template class Fft1d<double>;
 template class LineFft<float>;
 template class LineFft<double>;
+template class GridFft<float>;
+template class GridFft<double>;
 template void fft_3d<float>(Array<Complex<float>>&, int);
 template void fft_3d<double>(Array<Complex<double>>&, int);
 

@@ -66,7 +66,28 @@ class LineFft {
   Fft1d<T> fft_;
 };
 
-/// In-place transform of grid [z][y][x] along all axes, unnormalised; sign -1 (forward) or +1 (backward).
+/// In-place transforms of grids [z][y][x] along all axes, unnormalised; planned, and with their scratch, once. One call at
+/// a time.
+template <class T>
+class GridFft {
+ public:
+  explicit GridFft(const Shape& grid);
+  /// Of `count` grids, one after the other in memory: a grid a thread where there are enough of them, else all threads
+  /// for each, with the same digits. sign -1 (forward) or +1 (backward).
+  void operator()(Complex<T>* grids, std::int64_t count, int sign) const;
+
+ private:
+  template <class Units>
+  void transform(Complex<T>* grid, int sign, const Units& for_units) const;
+
+  std::int64_t nz_, ny_, nx_;
+  LineFft<T> x_;
+  Fft1d<T> y_, z_;
+  std::int64_t scratch_elements_;
+  mutable Array<Complex<T>> scratch_;  ///< [thread]
+};
+
+/// One such transform.
 template <class T>
 void fft_3d(Array<Complex<T>>& grid, int sign);
 

@@ -1,9 +1,6 @@
 #include "recon/array/stack_fft.hpp"
 
-#include <omp.h>
-
 #include "recon/array/fft.hpp"
-#include "recon/array/linear_operator.hpp"
 
 namespace fhd {
 namespace {
@@ -11,20 +8,12 @@ namespace {
 template <class T>
 class StackFftCpu final : public StackFft<T> {
  public:
-  explicit StackFftCpu(const Shape& image) : image_(image) {}
-  void forward(Array<Complex<T>>& stack, std::int64_t used) const override { each(stack, used, -1); }
-  void backward(Array<Complex<T>>& stack, std::int64_t used) const override { each(stack, used, +1); }
+  explicit StackFftCpu(const Shape& image) : fft_(image) {}
+  void forward(Array<Complex<T>>& stack, std::int64_t used) const override { fft_(stack.data(), used, -1); }
+  void backward(Array<Complex<T>>& stack, std::int64_t used) const override { fft_(stack.data(), used, +1); }
 
  private:
-  // An image a thread where there are enough of them: fft_3d is then one thread's, with the same digits.
-  void each(Array<Complex<T>>& stack, std::int64_t used, int sign) const {
-#pragma omp parallel for schedule(static) if (used >= omp_get_max_threads())
-    for (std::int64_t i = 0; i < used; ++i) {
-      auto image = one_of(stack, image_, i);
-      fft_3d(image, sign);
-    }
-  }
-  Shape image_;
+  GridFft<T> fft_;
 };
 
 }  // namespace

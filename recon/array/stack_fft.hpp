@@ -1,5 +1,5 @@
 #pragma once
-// Fourier transforms of stacks of images on their device: FFTW (fft.hpp) or cuFFT.
+// Fourier transforms of stacks of images on their device: by fft.hpp or cuFFT.
 #include <memory>
 
 #include "recon/array/array.hpp"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "recon/array/rows.hpp"
+
 namespace fhd {
 namespace {
 
@@ -58,12 +60,8 @@ double host_dot(const Complex<T>* a, const Complex<T>* b, std::int64_t size) {
   std::vector<double> partial(blocks);
 #pragma omp parallel for schedule(static) if (blocks > 4)
   for (std::int64_t i = 0; i < blocks; ++i) {
-    double sum = 0;
-    const std::int64_t end = std::min(size, (i + 1) * block);
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t j = i * block; j < end; ++j)
-      sum += double(a[j].re) * b[j].re + double(a[j].im) * b[j].im;
-    partial[i] = sum;
+    const std::int64_t begin = i * block;
+    partial[i] = rows::dot(std::min(block, size - begin), a + begin, b + begin).re;
   }
   double sum = 0;
   for (double p : partial) sum += p;

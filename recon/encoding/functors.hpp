@@ -14,6 +14,15 @@ void for_each_with_coils(Device device, std::int64_t count, const F& f) {
   for_each_index(device, count, f, 1 << 11);
 }
 
+/// sum over c of |values(c, p)|^2, `voxels` apart
+template <class T>
+FHD_HOST_DEVICE T sum_of_squares(const Complex<T>* values, std::int64_t size, std::int64_t voxels,
+                                 std::int64_t p) {
+  T sum = 0;
+  for (std::int64_t i = p; i < size; i += voxels) sum += norm(values[i]);
+  return sum;
+}
+
 /// S(c, p) of maps [coil][voxel], turned where a field map says so: S(c, p) turn(p).
 template <class T>
 struct MapValues {
@@ -79,8 +88,7 @@ struct DivideBySquares {
   std::int64_t size, voxels;
   Complex<T>* image;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    T square = 0;
-    for (std::int64_t i = p; i < size; i += voxels) square += norm(maps[i]);
+    const T square = sum_of_squares(maps, size, voxels, p);
     image[p] = square > 0 ? (T(1) / square) * image[p] : Complex<T>();
   }
 };
@@ -93,9 +101,7 @@ struct RootSumOfSquares {
   std::int64_t size, voxels;
   Complex<T>* image;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    T sum = 0;
-    for (std::int64_t i = p; i < size; i += voxels) sum += norm(coil_images[i]);
-    image[p] = std::sqrt(sum);
+    image[p] = std::sqrt(sum_of_squares(coil_images, size, voxels, p));
   }
 };
 
@@ -107,9 +113,7 @@ struct SumOfSquares {
   std::int64_t size, voxels;
   T* squares;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    T sum = 0;
-    for (std::int64_t i = p; i < size; i += voxels) sum += norm(maps[i]);
-    squares[p] = sum;
+    squares[p] = sum_of_squares(maps, size, voxels, p);
   }
 };
 

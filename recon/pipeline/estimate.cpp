@@ -159,8 +159,8 @@ class Walk {
 void Walk::read() {
   MemoryLedger& host = out_.host;
   const double all = scan_.coils;
-  // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5,
-  // FFTW and NIfTI.
+  // Measured as the peak of a run on a scan of a few kilobytes: code and tables of the program and of HDF5
+  // and NIfTI.
   host.hold("program and libraries", program_bytes);
   host.hold("k-space data as read", samples_ * all * held_bytes(scan_.in_double));
   host.hold("trajectory as read", samples_ * 24);
@@ -251,7 +251,8 @@ void Walk::decide() {
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method->lambda))
     ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
   if (uses_preconditioner(*method, segments_ > 0)) ratio /= 6;  // 10 iterations for 30, as measured
-  out_.iterations = std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
+  out_.iterations =
+      std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
   out_.assumptions.push_back("conjugate gradient is expected to take " + std::to_string(out_.iterations) +
                              " iterations to " + short_number(method->tolerance) + " and takes at most " +
                              std::to_string(method->iterations) +

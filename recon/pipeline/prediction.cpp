@@ -17,7 +17,8 @@ bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& ma
   const auto* roughness = std::get_if<RoughnessPenalty>(&method->regularizer);
   const bool keeps_model =
       how.device.is_cpu() && !made.coil_decision.finds_maps && !(roughness && roughness->prior);
-  return keeps_model && (stage == "transfer function" || stage == "largest eigenvalue");
+  return keeps_model &&
+         (stage == "transfer function" || stage == "preconditioner" || stage == "largest eigenvalue");
 }
 
 }  // namespace

@@ -238,9 +238,8 @@ std::size_t GriddedCost::bytes() const {
 std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
   const std::int64_t points = gridding_.grid_points(), width = gridding_.kernel.width;
   if (sizes_.device.is_cpu()) {
-    // 64 bytes of coils at most: a cache line in every point (gridded_kernels_cpu.hpp).
-    const std::int64_t most =
-        std::min<std::int64_t>(64 / element(), std::max<std::int64_t>(1, most_elements() / points));
+    const std::int64_t most = std::min<std::int64_t>(bytes_of_coils / element(),
+                                                     std::max<std::int64_t>(1, most_elements() / points));
     std::int64_t block = 1;
     while (block < coils && 2 * block <= most) block *= 2;
     return block;

@@ -15,6 +15,9 @@ namespace fhd {
 inline constexpr std::size_t default_gridding_bytes = std::size_t{4} << 30,
                              default_gridding_bytes_cpu = std::size_t{1} << 30;
 
+/// The CPU lays coils side by side in every point of the grid, of a block so many bytes at most: a cache line.
+inline constexpr std::size_t bytes_of_coils = 64;
+
 /// How the CPU cuts a grid into tiles: equal to a point, even in number along each axis (or one), so that
 /// those of one parity stay apart across the periodic edge.
 struct GridTiles {

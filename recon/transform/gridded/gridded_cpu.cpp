@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -27,11 +28,13 @@ class SampleGridCpu {
  public:
   SampleGridCpu(const Trajectory& trajectory, const GriddedCost& cost)
       : sample_count_(trajectory.sample_count()),
-        kernel_(cost.gridding().kernel),
+        width_(cost.gridding().kernel.width),
         tiles_(cost.gridding()),
         points_(cost.gridding().points) {
     if (sample_count_ >= std::int64_t{1} << 31)
       throw Error("trajectory", "fewer than 2^31 samples", std::to_string(sample_count_));
+    for (std::int64_t block = 1; block <= most_coils; block *= 2)
+      tables_.emplace_back(cost.gridding().kernel, block, points_[0] > 1);
     Positions positions;
     const auto tile_of = locate(trajectory, cost.gridding().matrix_size, positions);
     list_tiles(sort(tile_of, positions));
@@ -43,7 +46,7 @@ class SampleGridCpu {
               Complex<T>* grid) const {
     const std::int64_t row = tiles_.grid[0] * block;
     const auto& size = tiles_.grid;
-    const KernelTable table(kernel_, block, points_[0] > 1);
+    const auto& table = table_of(block);
 #pragma omp parallel for schedule(static)
     for (std::int64_t line = 0; line < size[2] * size[1]; ++line)
       std::fill_n(grid + line * row, row, Complex<T>());
@@ -67,7 +70,7 @@ class SampleGridCpu {
   /// values[coil][sample] = sum of the grid points times the kernel around the sample.
   void interpolate(const Complex<T>* grid, std::int64_t coils, std::int64_t block, Complex<T>* values,
                    std::int64_t value_stride) const {
-    const KernelTable table(kernel_, block, points_[0] > 1);
+    const auto& table = table_of(block);
     for_each_tile(block, false, [&](const Tile& tile, Complex<T>* part, Complex<T>* chunk) {
       Complex<T>* to = part;
       for_each_run(tile, block, [&](std::int64_t at, std::int64_t count) {
@@ -86,7 +89,7 @@ class SampleGridCpu {
   }
 
  private:
-  using KernelTable = gridded_cpu::KernelTable<T>;
+  static constexpr std::int64_t most_coils = bytes_of_coils / sizeof(Complex<T>);
   /// Samples whose values are brought together at a time.
   static constexpr std::int64_t chunk_samples = GridTiles::chunk_samples;
 
@@ -105,6 +108,10 @@ class SampleGridCpu {
     }
   };
 
+  const gridded_cpu::KernelTable<T>& table_of(std::int64_t block) const {
+    return tables_[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(block)))];
+  }
+
   /// Positions of the samples, and their tiles.
   std::vector<std::int32_t> locate(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                                    Positions& positions) const {
@@ -119,7 +126,7 @@ class SampleGridCpu {
         if (points_[axis] > 1) {
           const double u =
               trajectory.k[axis * sample_count_ + m] * static_cast<double>(size[axis]) / matrix_size[axis];
-          const double begin = u - kernel_.width / 2.0, up = std::ceil(begin);
+          const double begin = u - width_ / 2.0, up = std::ceil(begin);
           positions.offset[axis][m] = static_cast<T>(2 * (up - begin) - 1);
           point = static_cast<std::int64_t>(up) % size[axis];
           if (point < 0) point += size[axis];
@@ -228,7 +235,8 @@ class SampleGridCpu {
   }
 
   std::int64_t sample_count_;
-  KaiserBessel kernel_;
+  int width_;                                        ///< of the kernel
+  std::vector<gridded_cpu::KernelTable<T>> tables_;  ///< for blocks of 1, 2, 4 ... coils
   GridTiles tiles_;
   std::array<int, 3> points_;        ///< of the kernel, 1 on an axis without extent
   std::vector<std::int32_t> order_;  ///< sorted -> sample

@@ -132,11 +132,12 @@ std::optional<KaiserBessel> kernel_of_width(int width, double bound, double accu
   return kernel;
 }
 
-/// Nanoseconds of a transform of one coil, forth and back, in single precision.
+/// Nanoseconds of a transform of one coil; numbers of twice the size take twice as long where memory decides.
 double predicted_ns(const TransformSizes& sizes, const Gridding& gridding, bool on_gpu) {
   const double width = gridding.kernel.width, planes = sizes.matrix_size[2] > 1 ? width : 1,
                samples = static_cast<double>(sizes.samples.all),
-               points = static_cast<double>(gridding.grid_points());
+               points = static_cast<double>(gridding.grid_points()) *
+                        (sizes.precision == Precision::single_precision ? 1 : 2);
   if (on_gpu) {
     // Measured on an H100 (validation/results): of a multiply-add, and of a grid point with its rows and FFT.
     constexpr double multiply_add_ns = 5.5e-5, point_ns = 0.04;
@@ -196,8 +197,11 @@ Gridding choose_gridding(const TransformSizes& sizes, double accuracy, GriddingC
 }
 
 Gridding density_gridding(std::array<int, 3> matrix_size) {
-  constexpr double oversampling = 2;
-  return {matrix_size, KaiserBessel(density_accuracy, oversampling)};
+  // Beyond so many points of a grid oversampled twofold, a wider kernel on a smaller grid takes less time and memory.
+  constexpr double large_grid = 1 << 25;
+  double points = 1;
+  for (const int n : matrix_size) points *= n == 1 ? 1 : 2.0 * n;
+  return {matrix_size, KaiserBessel(density_accuracy, points <= large_grid ? 2 : 1.25)};
 }
 
 }  // namespace fhd
