@@ -19,6 +19,7 @@
 #include "recon/error.hpp"
 #include "validation/bench/chain_bench.hpp"
 #include "validation/bench/cpu_bench.hpp"
+#include "validation/bench/exact_bench.hpp"
 #include "validation/bench/gpu_bench.hpp"
 #include "validation/bench/kernel_ladder.hpp"
 #include "version.hpp"
@@ -95,6 +96,18 @@ void print_ladder(bool quick) {
       "the voxels of a run\n");
 }
 
+void print_exact_sums(bool quick) {
+  std::vector<ExactBenchRow> rows;
+  {
+    ProgressLine progress(false);
+    rows = run_exact_bench(quick, progress.callback());
+  }
+  fmt::print("\n| direct sums | way | ms | pairs/s | error |\n|---|---|---|---|---|\n");
+  for (const auto& row : rows)
+    fmt::print("| {} | {} | {:.3f} | {:.2e} | {} |\n", row.what, row.way, row.ms, row.pairs_per_s,
+               row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
+}
+
 int BenchCommand::bench_kernels() const {
   const ChosenDevice device = device_option.choose();
   if (device.device.is_cpu())
@@ -112,6 +125,7 @@ int BenchCommand::bench_kernels() const {
     fmt::print("| {} | {:.3f} | {} | {} |\n", row.what, row.ms,
                row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
                row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
+  print_exact_sums(quick);
   if constexpr (built_with_cuda) print_ladder(quick);
   return 0;
 }

@@ -189,7 +189,7 @@ Run add_compare(CLI::App& app) {
   command->recon_options.add_to(app);
   command->device_option.add_to(app);
   for (const char* flag :
-       {"--method", "--transform", "--precision", "--sin-cos"})  // these are what is compared
+       {"--method", "--transform", "--precision", "--gpu-sums"})  // these are what is compared
     app.remove_option(app.get_option(flag));
   add_read_options(app, command->read_options);
   return [command] { return command->run(); };

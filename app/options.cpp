@@ -78,10 +78,13 @@ void ReconOptions::add_to(CLI::App& app) {
       ->group("Reconstruction");
   number("--iterations", least_squares_.iterations, "of conjugate gradient, at most");
   number("--tolerance", least_squares_.tolerance, "stop at this relative residual of the normal equations");
-  number("--accuracy", least_squares_.transform.accuracy, "relative error accepted of the gridded transform");
+  number("--accuracy", least_squares_.transform.accuracy,
+         "relative error accepted of the transform; direct sums are as a rule better");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
-  choice("--sin-cos", sin_cos_, {"fast", "accurate"},
-         "of a GPU's direct sums: special-function units, or 1 ulp");
+  choice("--gpu-sums", gpu_sums_, {"auto", "tensor-cores", "fast", "accurate"},
+         "direct sums of a GPU: matrices on tensor cores, or pair by pair with sin and cos by "
+         "special-function units "
+         "or to 1 ulp");
   choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "none"},
          "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of "
          "the sum of "
@@ -163,7 +166,6 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (gridded && transform_ == "direct") refuse("--transform", "--method gridded");
   if (fft)
     for (const char* flag : {"--transform", "--accuracy"}) refuse(flag, "--method fft");
-  if (transform_ == "direct" && !gridded) refuse("--accuracy", "--transform direct");
   // Of add_read_options, which every command has that has these. Here, because a recipe is checked line by line.
   const auto names_piece = [&](const char* flag) {
     const auto* option = app_->get_option_no_throw(flag);
@@ -187,8 +189,10 @@ Settings ReconOptions::settings() const {
   solved.transform.kind = chosen<TransformKind>(transform_, {{"auto", TransformKind::automatic},
                                                              {"direct", TransformKind::direct},
                                                              {"gridded", TransformKind::gridded}});
-  solved.transform.sin_cos =
-      chosen<SinCos>(sin_cos_, {{"fast", SinCos::fast}, {"accurate", SinCos::accurate}});
+  solved.transform.gpu_sums = chosen<GpuSums>(gpu_sums_, {{"auto", GpuSums::automatic},
+                                                          {"tensor-cores", GpuSums::tensor_cores},
+                                                          {"fast", GpuSums::fast},
+                                                          {"accurate", GpuSums::accurate}});
   solved.normal = chosen<NormalKind>(
       normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
   solved.preconditioner = chosen<PreconditionerKind>(
@@ -460,8 +464,9 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
 // --- How files are written
 
 void add_compression_option(CLI::App& app, std::optional<int>& level) {
-  app.add_option("--compression", level,
-                 "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
+  app.add_option(
+         "--compression", level,
+         "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
       ->check(CLI::Range(0, 9))
       ->type_name("N");
 }

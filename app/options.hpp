@@ -52,7 +52,7 @@ class ReconOptions {
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", preconditioner_ = "auto",
               regularizer_ = "identity",
               precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
-  std::string sin_cos_ = "fast", prior_, lambda_, cache_ = "off";
+  std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
   std::string surroundings_ = "auto";
   bool allow_folding_ = false;
   int threads_ = 0;

@@ -53,7 +53,7 @@ std::string transform_reason(const Estimate& made, const Settings& settings, Dev
   return fmt::format(
       "{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
       made.transform.pairs, made.transform.kind == TransformKind::direct ? "within" : "above",
-      affordable_pairs(device));
+      affordable_pairs(settings, device));
 }
 
 /// Fills what follows from the sizes and the rates.

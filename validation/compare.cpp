@@ -42,7 +42,7 @@ Timed fhd_of(const Scan& scan, const ComparisonCase& way) {
   const auto transform =
       way.sums.kind == TransformKind::gridded
           ? make_gridded_transform<T>(scan.trajectory, matrix, way.sums.accuracy, way.device)
-          : make_direct_transform<T>(scan.trajectory, matrix, way.device, way.sums.sin_cos);
+          : make_direct_transform<T>(scan.trajectory, matrix, way.device, choice_of(way.sums));
   Array<Complex<T>> coil_images(transform->images_shape(coils), way.device);
   transform->adjoint(samples.to(way.device), coil_images);
   Array<Complex<T>> image;
@@ -63,7 +63,7 @@ Timed q_of(const Scan& scan, const ComparisonCase& way) {
   const auto q =
       way.sums.kind == TransformKind::gridded
           ? point_spread_gridded<T>(scan.trajectory, matrix, nullptr, way.sums.accuracy, way.device)
-          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, way.device, way.sums.sin_cos);
+          : point_spread_direct<T>(scan.trajectory, matrix, nullptr, way.device, choice_of(way.sums));
   auto values = converted<Complex<double>>(q);
   return {std::move(values), watch.seconds()};
 }
@@ -112,10 +112,10 @@ void measure_all(Comparison& comparison, const std::vector<Timed>& fhd, const st
 }  // namespace
 
 std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device device) {
-  const auto solved = [&](const char* name, Precision precision, Device where, SinCos sin_cos) {
+  const auto solved = [&](const char* name, Precision precision, Device where, GpuSums sums) {
     LeastSquares method = least_squares(settings) ? *least_squares(settings) : LeastSquares{};
     method.transform.kind = TransformKind::direct;
-    method.transform.sin_cos = sin_cos;
+    method.transform.gpu_sums = sums;
     return ComparisonCase{name, {method, precision, settings.coils}, method.transform, where};
   };
   const double accuracy = transform_settings(settings).accuracy;
@@ -124,12 +124,14 @@ std::vector<ComparisonCase> comparison_cases(const Settings& settings, Device de
       {"gridded",
        {ConventionalGridding{accuracy}, single, settings.coils},
        {TransformKind::gridded, accuracy}},
-      solved("CPU.DP", Precision::double_precision, Device::cpu(), SinCos::fast),
-      solved("CPU.SP", single, Device::cpu(), SinCos::fast)};
+      solved("CPU.DP", Precision::double_precision, Device::cpu(), GpuSums::fast),
+      solved("CPU.SP", single, Device::cpu(), GpuSums::fast)};
   if (device.is_cuda()) {
-    cases.push_back(solved("GPU.accurate", single, device, SinCos::accurate));
+    cases.push_back(solved("GPU.accurate", single, device, GpuSums::accurate));
     cases.back().pictured = false;
-    cases.push_back(solved("GPU.fast", single, device, SinCos::fast));
+    cases.push_back(solved("GPU.fast", single, device, GpuSums::fast));
+    cases.back().pictured = false;
+    cases.push_back(solved("GPU.tensor", single, device, GpuSums::tensor_cores));
   }
   return cases;
 }

@@ -77,6 +77,14 @@ int multiprocessor_count(Device device) {
   return count > 0 ? count : of_an_h100;
 }
 
+std::size_t shared_bytes_of_block(Device device) {
+  constexpr std::size_t of_an_h100 = 227 << 10;
+  std::size_t bytes = 0;
+  if constexpr (built_with_cuda)
+    if (device.is_cuda()) bytes = cuda::shared_bytes_of_block(device);
+  return bytes > 0 ? bytes : of_an_h100;
+}
+
 void synchronize(Device device) {
   if constexpr (built_with_cuda)
     if (device.is_cuda()) cuda::synchronize(device);

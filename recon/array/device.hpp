@@ -92,6 +92,8 @@ void warm_up(Device device) noexcept;
 
 /// Of a CUDA device; those of an H100 where it is not there: plans are made for absent devices, too.
 int multiprocessor_count(Device device);
+/// Bytes of fast memory that a block of threads can share; likewise.
+std::size_t shared_bytes_of_block(Device device);
 
 /// Waits for the calling thread's work on the device; an error of that work is thrown here. Nothing for the CPU.
 void synchronize(Device device);

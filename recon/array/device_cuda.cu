@@ -61,6 +61,14 @@ bool is_started(int number) noexcept {
   return get_state && get_state(number, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
+/// Zero where the device is not there.
+int attribute_of(Device device, cudaDeviceAttr attribute) noexcept {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, attribute, device.number()) == cudaSuccess) return value;
+  cudaGetLastError();
+  return 0;
+}
+
 }  // namespace
 
 void check(cudaError_t status, std::string_view what) {
@@ -127,12 +135,9 @@ void synchronize(Device device) {
 }
 CUstream_st* default_stream() noexcept { return cudaStreamPerThread; }
 
-int multiprocessor_count(Device device) noexcept {
-  int count = 0;
-  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.number()) == cudaSuccess)
-    return count;
-  cudaGetLastError();
-  return 0;
+int multiprocessor_count(Device device) noexcept { return attribute_of(device, cudaDevAttrMultiProcessorCount); }
+std::size_t shared_bytes_of_block(Device device) noexcept {
+  return static_cast<std::size_t>(attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 
 int exchange_current(int number) {

@@ -31,6 +31,7 @@ CUstream_st* default_stream() noexcept;
 void warm_up(Device device) noexcept;  ///< cufft.cu
 /// 0 where there is no such device.
 int multiprocessor_count(Device device) noexcept;
+std::size_t shared_bytes_of_block(Device device) noexcept;
 std::size_t free_bytes(Device device);
 
 /// Makes `number` the current device of this thread. Returns the one to go back to; -1: none.

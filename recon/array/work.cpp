@@ -11,7 +11,7 @@ double operations_of(WorkUnit unit) {
     WorkUnit unit;
     double operations;
   } table[] = {{adjoint_pair, 8},   {forward_pair, 8},   {map_voxel, 8},   {mixed_value, 8}, {eigenvalue, 8},
-               {adjoint_row, 16},   {forward_row, 16},   {projection, 16}, {spread_2d, 4},   {spread_3d, 4},
+               {adjoint_row, 16},   {forward_row, 16},   {adjoint_product, 4}, {forward_product, 4},   {projection, 16}, {spread_2d, 4},   {spread_3d, 4},
                {interpolate_2d, 4}, {interpolate_3d, 4}, {fft_2d, 1},      {fft_3d, 1}};
   for (const auto& row : table)
     if (row.unit == unit) return row.operations;

@@ -23,6 +23,8 @@ enum class WorkUnit {
   adjoint_row,   ///< the same: what an image row costs for each sample, beside its pairs
   forward_pair,
   forward_row,
+  adjoint_product,  ///< direct sums on tensor cores: a computed point, a sample, and a product of parts
+  forward_product,
   fft_2d,  ///< an operation of short FFTs over padded rows, in planes and in volumes
   fft_3d,
   spread_2d,  ///< gridding: a sample and a point of the kernel

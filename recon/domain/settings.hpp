@@ -20,15 +20,20 @@ constexpr const char* name_of(TransformKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// How a GPU takes sin and cos in direct sums of single precision: `fast` with its special-function units
-/// (absolute error 2^-21), `accurate` with sincospi (1 ulp). In double precision, and on the CPU, it has no
-/// effect.
-enum class SinCos { fast, accurate };
+/// How a GPU takes direct sums of single precision: as products of matrices on its tensor cores, with as many parts to a
+/// number as the accuracy asks for (transform/direct/matrix_plan.hpp), or voxel by voxel from constant memory, where sin
+/// and cos are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp). automatic: matrices
+/// where they are faster and as accurate as asked. In double precision, and on the CPU, it has no effect.
+enum class GpuSums { automatic, tensor_cores, fast, accurate };
+constexpr const char* name_of(GpuSums sums) {
+  constexpr const char* names[] = {"auto", "tensor-cores", "fast", "accurate"};
+  return names[static_cast<int>(sums)];
+}
 
 struct TransformSettings {
   TransformKind kind = TransformKind::automatic;
-  double accuracy = 1e-5;  ///< relative l2 error accepted of the gridded transform, (0, 0.1]
-  SinCos sin_cos = SinCos::fast;
+  double accuracy = 1e-5;  ///< relative l2 error accepted, (0, 0.1]; direct sums on the CPU are always better
+  GpuSums gpu_sums = GpuSums::automatic;
   bool operator==(const TransformSettings&) const = default;
 };
 

@@ -60,7 +60,7 @@ Array<Complex<T>> exact_samples(const Array<Complex<T>>& image, const Scan& scan
     return converted<Complex<T>>(general_sum(voxel_points(scan), sample_points(scan), -1, values));
   }
   const auto transform =
-      make_direct_transform<T>(scan.trajectory, scan.geometry.matrix_size, device, SinCos::accurate);
+      make_direct_transform<T>(scan.trajectory, scan.geometry.matrix_size, device, {GpuSums::accurate});
   Array<Complex<T>> samples(transform->samples_shape(coils), device);
   transform->forward(coil_images.to(device), samples);
   return samples.to(Device::cpu());

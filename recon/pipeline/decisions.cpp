@@ -4,7 +4,7 @@
 #include <string>
 
 #include "recon/error.hpp"
-#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
 
@@ -76,6 +76,11 @@ double direct_pairs(const Settings& settings, Device device, const std::array<in
   return image + q + (predicts_by_gridding(settings, TransformKind::direct) ? 0 : all);
 }
 
+double affordable_pairs(const Settings& settings, Device device) {
+  if (device.is_cpu()) return 1e12;
+  return suits_tensor_cores(choice_of(transform_settings(settings)), settings.precision) ? 1e14 : 1e13;
+}
+
 TransformDecision decide_transform(const Settings& settings, Device device,
                                    const std::array<int, 3>& matrix_size, const SampleCount& samples,
                                    std::int64_t coils) {
@@ -85,7 +90,7 @@ TransformDecision decide_transform(const Settings& settings, Device device,
   decision.asked_for = decision.kind != TransformKind::automatic;
   if (!decision.asked_for)
     decision.kind =
-        decision.pairs <= affordable_pairs(device) ? TransformKind::direct : TransformKind::gridded;
+        decision.pairs <= affordable_pairs(settings, device) ? TransformKind::direct : TransformKind::gridded;
   return decision;
 }
 

@@ -53,9 +53,9 @@ std::int64_t coils_at_once(std::int64_t coils, const std::function<bool(std::int
 
 // --- Transform ---
 
-/// Pairs of voxels and samples up to which `automatic` sums directly: about 10 s on two cores with AVX-512, and
-/// 10 s on an H100.
-inline double affordable_pairs(Device device) { return device.is_cpu() ? 1e12 : 1e13; }
+/// Pairs of voxels and samples up to which `automatic` sums directly: about 10 s on two cores with AVX-512; 2 s on the
+/// tensor cores of an H100, and pair by pair.
+double affordable_pairs(const Settings& settings, Device device);
 
 /// Pairs of samples and voxels that direct sums take for one image: F^H d of every coil, Q on half of the
 /// difference grid, and the data residual; both transforms in every iteration where there is no Q. On the CPU

@@ -69,7 +69,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
   if (sums) journal.setting("transform", name_of(transform.kind));
   if (transform.kind == TransformKind::gridded) journal.setting("accuracy", exact_number(transform.accuracy));
   if (sums && direct && context.device().is_cuda())
-    journal.setting("sin and cos", transform.sin_cos == SinCos::fast ? "fast" : "accurate");
+    journal.setting("sums on the GPU", name_of(transform.gpu_sums));
   if (solved == nullptr) return;
   journal.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
   journal.setting("regularizer",

@@ -35,6 +35,8 @@ constexpr NamedUnit named_units[] = {{"adjoint pair", WorkUnit::adjoint_pair, tr
                                      {"adjoint row", WorkUnit::adjoint_row, true},
                                      {"forward pair", WorkUnit::forward_pair, true},
                                      {"forward row", WorkUnit::forward_row, true},
+                                     {"adjoint product", WorkUnit::adjoint_product, false},
+                                     {"forward product", WorkUnit::forward_product, false},
                                      {"FFT 2D", WorkUnit::fft_2d, true},
                                      {"FFT 3D", WorkUnit::fft_3d, true},
                                      {"spread 2D", WorkUnit::spread_2d, true},
@@ -138,15 +140,23 @@ void measure_direct(const Measurement& m) {
   const int rows = gpu ? 96 : 128, planes = gpu ? 48 : 1, coils = gpu ? 4 : 6;
   const int lengths[2] = {32, gpu ? 128 : 160};
   double adjoint[2], forward[2], pairs[2];
-  for (int i = gpu ? 1 : 0; i < 2; ++i) {
-    const Matrix n{lengths[i], rows, planes};
-    const auto transform = make_direct_transform<T>(random_trajectory(n, samples), n, m.device);
+  const auto measure = [&](int length, GpuSums sums, double& of_adjoint, double& of_forward) {
+    const Matrix n{length, rows, planes};
+    const auto transform = make_direct_transform<T>(random_trajectory(n, samples), n, m.device, {sums});
     auto images = some_values<T>(transform->images_shape(coils), m.device),
          values = some_values<T>(transform->samples_shape(coils), m.device);
     const double long_enough = gpu ? 0.1 : m.budget();  // a GPU takes a while to reach its clock
-    adjoint[i] = m.timing.fastest(long_enough, [&] { transform->adjoint(values, images); });
-    forward[i] = m.timing.fastest(long_enough, [&] { transform->forward(images, values); });
-    pairs[i] = transform->cost().adjoint(coils).at(WorkUnit::adjoint_pair, p);
+    of_adjoint = m.timing.fastest(long_enough, [&] { transform->adjoint(values, images); });
+    of_forward = m.timing.fastest(long_enough, [&] { transform->forward(images, values); });
+    return transform->cost().adjoint(coils) + transform->cost().forward(coils);
+  };
+  for (int i = gpu ? 1 : 0; i < 2; ++i)
+    pairs[i] = measure(lengths[i], GpuSums::fast, adjoint[i], forward[i]).at(WorkUnit::adjoint_pair, p);
+  if (gpu && p == Precision::single_precision) {
+    double of_adjoint = 0, of_forward = 0;
+    const Work work = measure(lengths[1], GpuSums::tensor_cores, of_adjoint, of_forward);
+    m.rates.of(WorkUnit::adjoint_product) = of_adjoint / work.at(WorkUnit::adjoint_product, p);
+    m.rates.of(WorkUnit::forward_product) = of_forward / work.at(WorkUnit::forward_product, p);
   }
   const double of_rows = samples * rows * planes * coils;
   const auto separate = [&](const double* seconds, WorkUnit pair, WorkUnit row) {

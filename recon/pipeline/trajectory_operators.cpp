@@ -19,13 +19,14 @@ std::shared_ptr<const FourierTransform<T>> make_transform(const Trajectory& traj
                                                           const std::array<int, 3>& matrix_size,
                                                           const TransformSettings& settings, Device device) {
   if (settings.kind == TransformKind::direct)
-    return make_direct_transform<T>(trajectory, matrix_size, device, settings.sin_cos);
+    return make_direct_transform<T>(trajectory, matrix_size, device, choice_of(settings));
   return make_gridded_transform<T>(trajectory, matrix_size, settings.accuracy, device);
 }
 
 /// Everything that decides the digits of a transform: the name of its products in a cache.
 template <class T>
-std::string in_words(const TransformSettings& settings, Device device) {
+std::string in_words(const TransformSettings& settings, const std::array<int, 3>& matrix_size,
+                     Device device) {
   std::string words = precision_of<T>() == Precision::single_precision ? "single" : "double";
   words += device.is_cpu() ? ", cpu" : ", cuda";
   if (settings.kind == TransformKind::gridded) {
@@ -33,7 +34,8 @@ std::string in_words(const TransformSettings& settings, Device device) {
     std::snprintf(text, sizeof text, ", gridded %.17g", settings.accuracy);
     return words + text;
   }
-  return words + (settings.sin_cos == SinCos::fast ? ", direct" : ", direct accurate");
+  return words + ", direct " +
+         direct_way_of_point_spread(choice_of(settings), matrix_size, precision_of<T>(), device).text();
 }
 
 /// `count` differences of voxels, n / N along x, y, z, the first 0 and the others at random, and where they lie
@@ -64,7 +66,8 @@ RandomDifferences random_differences(const std::array<int, 3>& matrix_size, std:
 }  // namespace
 
 std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes) {
-  if (transform.kind == TransformKind::direct) return std::make_unique<DirectCost>(sizes);
+  if (transform.kind == TransformKind::direct)
+    return std::make_unique<DirectCost>(sizes, choice_of(transform));
   return std::make_unique<GriddedCost>(sizes, transform.accuracy);
 }
 
@@ -95,7 +98,9 @@ bool TrajectoryOperators<T>::are_of(const Trajectory& trajectory, const std::arr
 template <class T>
 double TrajectoryOperators<T>::promised_accuracy() const {
   const double direct = direct_accuracy(precision_of<T>());
-  return settings_.kind == TransformKind::gridded ? std::max(settings_.accuracy, direct) : direct;
+  if (settings_.kind == TransformKind::gridded) return std::max(settings_.accuracy, direct);
+  return direct_way_of_point_spread(choice_of(settings_), matrix_size_, precision_of<T>(), execution_.device)
+      .accuracy(precision_of<T>());
 }
 
 template <class T>
@@ -111,7 +116,8 @@ const std::shared_ptr<const FourierTransform<T>>& TrajectoryOperators<T>::transf
 template <class T>
 Array<Complex<T>> TrajectoryOperators<T>::weighted_point_spread(const Array<double>* weights) const {
   if (settings_.kind == TransformKind::direct)
-    return point_spread_direct<T>(trajectory_, matrix_size_, weights, execution_.device, settings_.sin_cos);
+    return point_spread_direct<T>(trajectory_, matrix_size_, weights, execution_.device,
+                                  choice_of(settings_));
   return point_spread_gridded<T>(trajectory_, matrix_size_, weights, settings_.accuracy, execution_.device);
 }
 
@@ -122,8 +128,8 @@ const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(Journal& journal) 
     journal.stage("Q", [&] {
       const auto n = difference_grid(matrix_size_);
       auto q = from_cache_or_made<Complex<T>>(
-          "Q, " + in_words<T>(settings_, execution_.device), {n[2], n[1], n[0]}, execution_.device, journal,
-          [&] { return weighted_point_spread(nullptr); },
+          "Q, " + in_words<T>(settings_, matrix_size_, execution_.device), {n[2], n[1], n[0]},
+          execution_.device, journal, [&] { return weighted_point_spread(nullptr); },
           [&](const Array<Complex<T>>& found) { return is_point_spread(found); });
       sum_over(*execution_.processes, q);
       point_spread_ = std::move(q);

@@ -101,12 +101,20 @@ inline void require_trajectory(const Trajectory& trajectory) {
     throw Error("trajectory", "[3][sample] with at least one sample", trajectory.k.shape().text());
 }
 
-/// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu.
-/// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double.
+/// What is asked of direct sums on a GPU.
+struct DirectChoice {
+  GpuSums sums = GpuSums::automatic;
+  double accuracy = 1e-5;  ///< relative l2 error accepted
+};
+inline DirectChoice choice_of(const TransformSettings& settings) { return {settings.gpu_sums, settings.accuracy}; }
+
+/// Exact sums over all pairs of samples and voxels: direct_cpu.cpp, direct_cuda.cu, matrix_sums_cuda.cu.
+/// Error against the double-precision oracle: <= 3e-5 in single precision (N <= 256), <= 1e-12 in double; <= 5e-4 on a GPU
+/// where no more than that is asked for.
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
                                                            std::array<int, 3> matrix_size, Device device,
-                                                           SinCos sin_cos = SinCos::fast);
+                                                           DirectChoice choice = {});
 
 /// Convolution onto an oversampled grid and an FFT: gridded_cpu.cpp. `accuracy` is the relative l2 error that
 /// the caller accepts, 1e-1 ... 1e-6 (float) or 1e-12 (double); the kernel width follows from it.

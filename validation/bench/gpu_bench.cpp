@@ -1,6 +1,5 @@
 #include "validation/bench/gpu_bench.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -10,11 +9,10 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
+#include "validation/bench/device_timing.hpp"
 
 namespace fhd {
 namespace {
-
-constexpr int repetitions = 5;
 
 std::string size_text(int n, int nz) {
   return std::to_string(n) + " x " + std::to_string(n) + (nz > 1 ? " x " + std::to_string(nz) : "");
@@ -30,25 +28,6 @@ Array<Complex<float>> random_on_device(Shape shape) {
   for (auto& v : values)
     v = {static_cast<float>(generator() * 0x1p-32 - 0.5), static_cast<float>(generator() * 0x1p-32 - 0.5)};
   return values.to(Device::cuda());
-}
-
-template <class Work>
-double median_ms(Work work) {
-  work();
-  std::vector<double> ms;
-  for (int i = 0; i < repetitions; ++i) {
-    if constexpr (built_with_cuda) {
-      device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
-      start.record();
-      work();
-      stop.record();
-      ms.push_back(stop.ms_since(start));
-    } else {
-      refuse_cuda();
-    }
-  }
-  std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
-  return ms[repetitions / 2];
 }
 
 data::Simulation simulated(int n, std::int64_t diameters) {
@@ -89,8 +68,8 @@ void add_direct_sums(const Scan& scan, const std::string& sizes, std::int64_t co
   const auto add = [&](const char* name, double ms) {
     rows.push_back({name + (", " + sizes) + coils_text(coils), ms, pairs / ms * 1e3});
   };
-  add("direct F^H", median_ms([&] { transform->adjoint(samples, images); }));
-  add("direct F", median_ms([&] { transform->forward(images, samples); }));
+  add("direct F^H", device_median_ms([&] { transform->adjoint(samples, images); }));
+  add("direct F", device_median_ms([&] { transform->forward(images, samples); }));
 }
 
 void add_toeplitz(int n, int nz, std::int64_t coils, Rows& rows) {

@@ -295,9 +295,9 @@ class Climber {
     climb(rung, work, [&] { return error_of(images, problem_.checked_voxels, problem_.adjoint_reference); });
   }
 
-  void production(const std::string& name, SinCos sin_cos, int coils, bool forward) {
+  void production(const std::string& name, DirectChoice choice, int coils, bool forward) {
     const auto transform =
-        make_direct_transform<float>(problem_.trajectory, problem_.matrix_size, Device::cuda(), sin_cos);
+        make_direct_transform<float>(problem_.trajectory, problem_.matrix_size, Device::cuda(), choice);
     const auto first_coils = [coils](const Array<Complex<float>>& all, Shape shape) {
       Array<Complex<float>> some(shape, Device::cuda());
       check(
@@ -306,7 +306,7 @@ class Climber {
           "copying on the device");
       return some;
     };
-    const DirectKernelUse use = direct_kernel_use(coils, sin_cos, forward);
+    const DirectKernelUse use = direct_kernel_use(coils, choice, forward);
     Rung rung{.name = name, .coils = coils, .block_size = use.block_size, .registers = use.registers};
     auto images = first_coils(problem_.images_device, transform->images_shape(coils));
     auto data = first_coils(problem_.data_device, transform->samples_shape(coils));
@@ -374,13 +374,19 @@ std::vector<Rung> run_kernel_ladder(const LadderSettings& settings, const Ceilin
   ladder.plain<whole_fast, 8, 4, 1, true>("phase in whole numbers", 256, 1024, false);
   ladder.plain<whole_fast, 8, 4, 1, true>("overlapped tile upload", 256, 1024, true);
   ladder.plain<whole_fast, 4, 2, 8, true>("8 coils share sin and cos", 256, 256, true);
-  ladder.production("symmetric voxel runs (recon, fast)", SinCos::fast, 1, false);
-  ladder.production("symmetric voxel runs (recon, accurate)", SinCos::accurate, 1, false);
-  ladder.production("symmetric voxel runs, 8 coils (recon, fast)", SinCos::fast, 8, false);
-  ladder.production("symmetric voxel runs, 8 coils (recon, accurate)", SinCos::accurate, 8, false);
-  ladder.production("forward (recon, fast)", SinCos::fast, 1, true);
-  ladder.production("forward (recon, accurate)", SinCos::accurate, 1, true);
-  ladder.production("forward, 8 coils (recon, fast)", SinCos::fast, 8, true);
+  ladder.production("symmetric voxel runs (recon, fast)", {GpuSums::fast}, 1, false);
+  ladder.production("symmetric voxel runs (recon, accurate)", {GpuSums::accurate}, 1, false);
+  ladder.production("symmetric voxel runs, 8 coils (recon, fast)", {GpuSums::fast}, 8, false);
+  ladder.production("symmetric voxel runs, 8 coils (recon, accurate)", {GpuSums::accurate}, 8, false);
+  ladder.production("forward (recon, fast)", {GpuSums::fast}, 1, true);
+  ladder.production("forward (recon, accurate)", {GpuSums::accurate}, 1, true);
+  ladder.production("forward, 8 coils (recon, fast)", {GpuSums::fast}, 8, true);
+  for (const int coils : {1, 8})
+    for (const bool forward : {false, true}) {
+      const auto name = std::string(forward ? "forward" : "adjoint") + " on tensor cores" + (coils == 1 ? ", " : ", 8 coils, ");
+      ladder.production(name + "1 part, 1 product", {GpuSums::tensor_cores, 1e-3}, coils, forward);
+      ladder.production(name + "2 parts, 3 products", {GpuSums::tensor_cores}, coils, forward);
+    }
   if (settings.sweep)
     for (const int block_size : {64, 128, 256, 512})
       for (const int tile_points : {128, 512, 1365})

@@ -23,22 +23,22 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size) {
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform(const Trajectory& trajectory,
                                                            std::array<int, 3> matrix_size, Device device,
-                                                           SinCos sin_cos) {
+                                                           DirectChoice choice) {
   require_sizes(trajectory, matrix_size);
   if (device.is_cpu()) return make_direct_transform_cpu<T>(trajectory, matrix_size);
   if constexpr (built_with_cuda)
-    return make_direct_transform_cuda<T>(trajectory, matrix_size, device, sin_cos);
+    return make_direct_transform_cuda<T>(trajectory, matrix_size, device, choice);
   refuse_cuda();
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const Array<double>* weights, Device device, SinCos sin_cos) {
+                                      const Array<double>* weights, Device device, DirectChoice choice) {
   require_sizes(trajectory, matrix_size);
   if (weights != nullptr) require_shape(*weights, {trajectory.sample_count()}, "weights");
   if (device.is_cpu()) return point_spread_direct_cpu<T>(trajectory, matrix_size, weights);
   if constexpr (built_with_cuda)
-    return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, device, sin_cos);
+    return point_spread_direct_cuda<T>(trajectory, matrix_size, weights, device, choice);
   refuse_cuda();
 }
 
@@ -55,9 +55,9 @@ Array<Complex<T>> periodic_point_spread(const Array<Complex<T>>& values, const V
 
 #define FHD_INSTANTIATE(T)                                                                        \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform<T>(                         \
-      const Trajectory&, std::array<int, 3>, Device, SinCos);                                     \
+      const Trajectory&, std::array<int, 3>, Device, DirectChoice);                               \
   template Array<Complex<T>> point_spread_direct<T>(const Trajectory&, std::array<int, 3>,        \
-                                                    const Array<double>*, Device, SinCos);        \
+                                                    const Array<double>*, Device, DirectChoice);  \
   template Array<Complex<T>> periodic_point_spread<T>(const Array<Complex<T>>&, const VoxelGrid&, \
                                                       std::array<int, 3>);
 FHD_INSTANTIATE(float)

@@ -20,8 +20,7 @@ std::array<int, 3> difference_grid(std::array<int, 3> matrix_size);
 /// or null for w = 1. Source: Fessler et al., IEEE Trans. Signal Process. 53:3393 (2005), eq. (22) ff.
 template <class T>
 Array<Complex<T>> point_spread_direct(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                      const Array<double>* weights, Device device,
-                                      SinCos sin_cos = SinCos::fast);
+                                      const Array<double>* weights, Device device, DirectChoice choice = {});
 
 /// Sums over arbitrary points, on the CPU: values [coil][source] -> [coil][target],
 ///

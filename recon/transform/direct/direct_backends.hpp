@@ -13,14 +13,14 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cpu(const Trajectory&
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size, Device device,
-                                                                SinCos sin_cos);
+                                                                DirectChoice choice);
 template <class T>
 Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                           const Array<double>* weights);
 /// The result lies on the device.
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights, Device device, SinCos sin_cos);
+                                           const Array<double>* weights, Device device, DirectChoice choice);
 
 /// q on the periodic difference grid [z][y][x] from its values at the differences of `part`, on their device;
 /// those before its first are given by q(-n) = conj q(n), those that no pair of voxels reaches are zero.
@@ -53,11 +53,27 @@ struct UnfoldPointSpread {
   }
 };
 
+/// out(i) = sum over parts, `stride` apart, in order.
+template <class T>
+struct SumOfParts {
+  static constexpr const char* name = "adding partial sums";
+  const Complex<T>* parts;
+  int count;
+  std::int64_t stride;
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    Complex<T> sum;
+    for (int part = 0; part < count; ++part) sum += parts[part * stride + i];
+    out[i] = sum;
+  }
+};
+
 /// What the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
 struct DirectKernelUse {
   int block_size = 0;  ///< threads
   int registers = 0;   ///< per thread
 };
-DirectKernelUse direct_kernel_use(int coils, SinCos sin_cos, bool forward);
+/// choice.sums is not automatic.
+DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward);
 
 }  // namespace fhd

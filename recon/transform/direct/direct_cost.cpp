@@ -25,8 +25,50 @@ double tiles_bytes(Precision precision, const VoxelGrid& grid, std::int64_t samp
 
 SampleCount count_samples(const Trajectory& trajectory) { return SampleGroups(trajectory).count(); }
 
-DirectCost::DirectCost(const TransformSizes& sizes)
+// --- The way
+
+// Rounding to half precision leaves 3.6e-4 in one part; in two, the sums of the tensor cores 3.6e-6.
+constexpr double one_part_accuracy = 5e-4, two_parts_accuracy = 4e-6;
+
+bool suits_tensor_cores(DirectChoice choice, Precision precision) {
+  if (precision == Precision::double_precision) return false;
+  return choice.sums == GpuSums::tensor_cores ||
+         (choice.sums == GpuSums::automatic && choice.accuracy >= two_parts_accuracy);
+}
+
+DirectWay direct_way(DirectChoice choice, const VoxelGrid& grid, Precision precision, Device device) {
+  using namespace matrix_sums;
+  DirectWay way{{}, choice.sums == GpuSums::accurate ? SinCos::accurate : SinCos::fast};
+  if (device.is_cpu() || !suits_tensor_cores(choice, precision)) return way;
+  const Parts parts = choice.accuracy >= one_part_accuracy ? Parts::one : Parts::two;
+  // Beyond these, pairs one by one are sooner done: tensor cores take 8 and 24 times as many (validation/results).
+  const double points = static_cast<double>(grid.extent[0]) * grid.extent[1] * grid.extent[2],
+               more_points = separable(grid).computed_points() / points,
+               faster = parts == Parts::one ? 24 : 8;
+  if (choice.sums == GpuSums::tensor_cores || more_points < faster) way.matrices = parts;
+  return way;
+}
+
+DirectWay direct_way_of_point_spread(DirectChoice choice, std::array<int, 3> matrix_size, Precision precision,
+                                     Device device) {
+  return direct_way(choice, half_difference_grid(matrix_size), precision, device);
+}
+
+double DirectWay::accuracy(Precision precision) const {
+  return matrices == matrix_sums::Parts::one ? one_part_accuracy : direct_accuracy(precision);
+}
+
+std::string DirectWay::text() const {
+  if (matrices) return *matrices == matrix_sums::Parts::one ? "in 1 part" : "in 2 parts";
+  return sin_cos == SinCos::fast ? "fast" : "accurate";
+}
+
+// --- Sizes
+
+DirectCost::DirectCost(const TransformSizes& sizes, DirectChoice choice)
     : sizes_(sizes),
+      way_(direct_way(choice, image_grid(sizes.matrix_size), sizes.precision, sizes.device)),
+      point_spread_way_(direct_way_of_point_spread(choice, sizes.matrix_size, sizes.precision, sizes.device)),
       nx_(sizes.matrix_size[0]),
       ny_(sizes.matrix_size[1]),
       nz_(sizes.matrix_size[2]),
@@ -52,11 +94,22 @@ Work DirectCost::adjoint_of(double rows, double row_length) const {
 
 Work DirectCost::adjoint(std::int64_t coils) const {
   const double count = static_cast<double>(coils);
+  if (way_.matrices)
+    return Work(WorkUnit::adjoint_product,
+                count * matrix_sums::adjoint_products(image_grid(sizes_.matrix_size), sizes_.samples.all,
+                                                      *way_.matrices)) +
+           Work(WorkUnit::region, 4);
   return adjoint_of(ny_ * nz_ * count, nx_) +
          Work(WorkUnit::copied_byte, nx_ * ny_ * nz_ * count * element_);  // sums from zero to the image
 }
 
 Work DirectCost::forward(std::int64_t coils) const {
+  if (way_.matrices)
+    return Work(WorkUnit::forward_product,
+                static_cast<double>(coils) * matrix_sums::forward_products(image_grid(sizes_.matrix_size),
+                                                                           sizes_.samples.all,
+                                                                           *way_.matrices)) +
+           Work(WorkUnit::region, 4);
   const double rows = ny_ * nz_ * static_cast<double>(coils);
   Work work(WorkUnit::forward_row, all_ * rows, sizes_.precision);
   work.at(WorkUnit::forward_pair, sizes_.precision) = all_ * rows * padded(nx_);
@@ -65,8 +118,13 @@ Work DirectCost::forward(std::int64_t coils) const {
 
 Work DirectCost::point_spread() const {
   const double gx = doubled(nx_), points = gx * doubled(ny_) * doubled(nz_);
-  return adjoint_of(std::ceil(points / gx / 2), gx) + making() +
-         Work(WorkUnit::touched_byte, 2 * points * element_) + Work(WorkUnit::copied_byte, points * element_);
+  const Work sums = point_spread_way_.matrices
+                        ? Work(WorkUnit::adjoint_product,
+                               matrix_sums::adjoint_products(half_difference_grid(sizes_.matrix_size),
+                                                             sizes_.samples.all, *point_spread_way_.matrices))
+                        : adjoint_of(std::ceil(points / gx / 2), gx);
+  return sums + making() + Work(WorkUnit::touched_byte, 2 * points * element_) +
+         Work(WorkUnit::copied_byte, points * element_);
 }
 
 Work DirectCost::making() const {
@@ -97,10 +155,21 @@ double DirectCost::groups_bytes() const {
   return 8 * all_ + sizeof(SampleGroups::Place) * xy_ * (block * std::ceil(x_ / block) / x_);
 }
 
+double DirectCost::device_bytes(const VoxelGrid& grid, const DirectWay& way) const {
+  return way.matrices ? 3 * sizeof(std::uint32_t) * all_
+                      : tiles_bytes(sizes_.precision, grid, sizes_.samples.all, sizes_.device);
+}
+
+double DirectCost::device_scratch_bytes(const VoxelGrid& grid, const DirectWay& way, std::int64_t coils,
+                                        bool forward) const {
+  if (!way.matrices) return 0;
+  const auto sizes = matrix_sums::plan_sizes(sizes_.samples.all, coils, *way.matrices, sizes_.device);
+  return static_cast<double>(std::max(matrix_sums::adjoint_plan(grid, sizes).bytes,
+                                      forward ? matrix_sums::forward_plan(grid, sizes).bytes : 0));
+}
+
 std::size_t DirectCost::bytes() const {
-  if (sizes_.device.is_cuda())
-    return whole_bytes(
-        tiles_bytes(sizes_.precision, image_grid(sizes_.matrix_size), sizes_.samples.all, sizes_.device));
+  if (sizes_.device.is_cuda()) return whole_bytes(device_bytes(image_grid(sizes_.matrix_size), way_));
   return whole_bytes(24 * all_ + groups_bytes());  // the trajectory
 }
 
@@ -126,7 +195,8 @@ double DirectCost::sums_bytes(double nx, double ny, double nz, double rows, doub
 }
 
 std::size_t DirectCost::scratch_bytes(std::int64_t coils) const {
-  if (sizes_.device.is_cuda()) return 0;
+  if (sizes_.device.is_cuda())
+    return whole_bytes(device_scratch_bytes(image_grid(sizes_.matrix_size), way_, coils, true));
   const double image = nx_ * ny_ * nz_ * element_;
   const auto together = std::min(coils, image < 0x1p62 ? direct_coils_at_once(std::int64_t(image)) : 1);
   return whole_bytes(sums_bytes(nx_, ny_, nz_, ny_ * nz_, static_cast<double>(together), true));
@@ -139,7 +209,8 @@ std::size_t DirectCost::point_spread_scratch_bytes() const {
   if (sizes_.device.is_cuda()) {
     const VoxelGrid half = half_difference_grid(sizes_.matrix_size);
     const double voxels = double(half.extent[0]) * half.extent[1] * half.extent[2],
-                 sums = tiles_bytes(sizes_.precision, half, sizes_.samples.all, sizes_.device);
+                 sums = device_bytes(half, point_spread_way_) +
+                        device_scratch_bytes(half, point_spread_way_, 1, false);
     return whole_bytes((all_ + voxels) * element_ + std::max(sums - grid, 0.0));
   }
   const double sums = sums_bytes(gx, gz == 1 ? gy / 2 : gy, std::ceil(gz / 2), rows, 1, false);

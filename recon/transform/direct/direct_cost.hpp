@@ -1,8 +1,11 @@
 #pragma once
 // What direct sums cost and hold: the rules of direct_cpu.cpp and direct_cuda.cu, from sizes alone.
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "recon/domain/scan.hpp"
+#include "recon/transform/direct/matrix_plan.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {
@@ -20,16 +23,32 @@ constexpr double direct_accuracy(Precision precision) {
   return precision == Precision::single_precision ? 3e-5 : 1e-12;
 }
 
+/// How direct sums over a grid are taken, where DirectChoice leaves it open.
+struct DirectWay {
+  std::optional<matrix_sums::Parts> matrices;  ///< products of matrices on a GPU; else pair by pair
+  SinCos sin_cos = SinCos::fast;               ///< of single precision on a GPU, pair by pair
+  /// Relative l2 error that is promised.
+  double accuracy(Precision precision) const;
+  /// Names what decides the digits: "fast", "accurate", "in 1 part", "in 2 parts".
+  std::string text() const;
+};
+/// Whether tensor cores may take the sums on a GPU, as far as the grid does not decide.
+bool suits_tensor_cores(DirectChoice choice, Precision precision);
+DirectWay direct_way(DirectChoice choice, const VoxelGrid& grid, Precision precision, Device device);
+/// For the sums of q.
+DirectWay direct_way_of_point_spread(DirectChoice choice, std::array<int, 3> matrix_size, Precision precision,
+                                     Device device);
+
 class DirectCost final : public TransformCost {
  public:
-  explicit DirectCost(const TransformSizes& sizes);
+  explicit DirectCost(const TransformSizes& sizes, DirectChoice choice = {});
   Work making() const override;
   Work forward(std::int64_t coils) const override;
   Work adjoint(std::int64_t coils) const override;
   std::size_t bytes() const override;
   /// On the CPU made by the first call and kept.
   std::size_t scratch_bytes(std::int64_t coils) const override;
-  double accuracy() const override { return direct_accuracy(sizes_.precision); }
+  double accuracy() const override { return way_.accuracy(sizes_.precision); }
   Work point_spread() const override;
   std::size_t point_spread_scratch_bytes() const override;
 
@@ -46,7 +65,14 @@ class DirectCost final : public TransformCost {
   double groups_bytes() const;
   double sums_bytes(double nx, double ny, double nz, double rows, double coils, bool forward) const;
 
+  /// Bytes of the sums over a grid on a GPU that are held, and that a call for so many coils takes beside: the adjoint, or
+  /// the larger of both.
+  double device_bytes(const VoxelGrid& grid, const DirectWay& way) const;
+  double device_scratch_bytes(const VoxelGrid& grid, const DirectWay& way, std::int64_t coils,
+                              bool forward) const;
+
   TransformSizes sizes_;
+  DirectWay way_, point_spread_way_;
   double nx_, ny_, nz_, all_, x_, xy_;  ///< voxels; samples, of which differ
   double element_;                      ///< bytes of a complex number
   int lanes_ = 1, tile_rows_ = 1;       ///< of the CPU's kernels

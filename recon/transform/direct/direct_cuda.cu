@@ -14,10 +14,12 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <variant>
 
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
+#include "recon/transform/direct/matrix_sums.hpp"
 #include "recon/transform/direct/tiles.hpp"
 
 namespace fhd {
@@ -296,17 +298,6 @@ __global__ void __launch_bounds__(forward_block)
     }
 }
 
-// out(i) = sum over parts, in order. One thread per element.
-template <class T>
-__global__ void add_parts_kernel(const Complex<T>* parts, int part_count, std::int64_t part_stride,
-                                 std::int64_t size, Complex<T>* out) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= size) return;
-  Complex<T> sum;
-  for (int part = 0; part < part_count; ++part) sum += parts[part * part_stride + i];
-  out[i] = sum;
-}
-
 unsigned blocks_for(std::int64_t threads, int size = small_block) {
   return static_cast<unsigned>((threads + size - 1) / size);
 }
@@ -429,8 +420,7 @@ class DirectSums {
     if (part_count > 1) add_parts(part_count, size, out);
   }
   void add_parts(int part_count, std::int64_t size, Complex<T>* out) {
-    add_parts_kernel<T><<<blocks_for(size), small_block>>>(partial_.data(), part_count, size, size, out);
-    device::check_launch("add_parts_kernel");
+    device::for_each_index(size, SumOfParts<T>{partial_.data(), part_count, size, out});
   }
   template <int coils>
   static auto forward_kernel(SinCos sin_cos) {
@@ -493,14 +483,49 @@ class DirectSums {
   device::Event packed_event_, uploaded_[2], computed_[2];
 };
 
+/// Sums over a grid, taken either way; in double precision pair by pair.
+template <class T>
+class SumsOnGrid {
+ public:
+  SumsOnGrid(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid, Device device,
+             DirectChoice choice) {
+    const DirectWay way = direct_way(choice, grid, precision_of<T>(), device);
+    if constexpr (std::is_same_v<T, float>)
+      if (way.matrices) {
+        sums_.template emplace<matrix_sums::MatrixSums>(trajectory, matrix_size, grid, device, *way.matrices);
+        return;
+      }
+    sums_.template emplace<DirectSums<T>>(trajectory, matrix_size, grid, device, way.sin_cos);
+  }
+  void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
+    visit([&](auto& sums) { sums.forward(values, coils, data); });
+  }
+  void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) {
+    visit([&](auto& sums) { sums.adjoint(data, coils, values); });
+  }
+
+ private:
+  template <class F>
+  void visit(const F& f) {
+    std::visit(
+        [&](auto& sums) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(sums)>, std::monostate>) f(sums);
+        },
+        sums_);
+  }
+  using Single = std::variant<std::monostate, DirectSums<T>, matrix_sums::MatrixSums>;
+  using Double = std::variant<std::monostate, DirectSums<T>>;
+  std::conditional_t<std::is_same_v<T, float>, Single, Double> sums_;
+};
+
 template <class T>
 class DirectTransformCuda final : public FourierTransform<T> {
  public:
   DirectTransformCuda(const Trajectory& trajectory, std::array<int, 3> matrix_size, Device device,
-                      SinCos sin_cos)
+                      DirectChoice choice)
       : FourierTransform<T>(matrix_size, trajectory.sample_count(), device),
-        cost_({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}),
-        sums_(trajectory, matrix_size, image_grid(matrix_size), device, sin_cos) {}
+        cost_({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, choice),
+        sums_(trajectory, matrix_size, image_grid(matrix_size), device, choice) {}
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     const CurrentDevice guard(this->device());
@@ -514,7 +539,7 @@ class DirectTransformCuda final : public FourierTransform<T> {
 
  private:
   DirectCost cost_;
-  mutable DirectSums<T> sums_;  // its buffers are scratch
+  mutable SumsOnGrid<T> sums_;  // its buffers are scratch
 };
 
 }  // namespace
@@ -522,18 +547,20 @@ class DirectTransformCuda final : public FourierTransform<T> {
 template <class T>
 std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory& trajectory,
                                                                 std::array<int, 3> matrix_size, Device device,
-                                                                SinCos sin_cos) {
+                                                                DirectChoice choice) {
   const CurrentDevice guard(device);
-  return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, device, sin_cos);
+  return std::make_unique<DirectTransformCuda<T>>(trajectory, matrix_size, device, choice);
 }
 
-DirectKernelUse direct_kernel_use(int coils, SinCos sin_cos, bool forward) {
-  return DirectSums<float>::kernel_use(coils, sin_cos, forward);
+DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward) {
+  const auto way = direct_way(choice, image_grid({2, 2, 2}), Precision::single_precision, Device::cuda());
+  return way.matrices ? matrix_sums::MatrixSums::kernel_use(*way.matrices, forward)
+                      : DirectSums<float>::kernel_use(coils, way.sin_cos, forward);
 }
 
 template <class T>
 Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                           const Array<double>* weights, Device device, SinCos sin_cos) {
+                                           const Array<double>* weights, Device device, DirectChoice choice) {
   const CurrentDevice guard(device);
   const std::int64_t samples = trajectory.sample_count();
   Array<Complex<T>> values({samples});
@@ -542,20 +569,22 @@ Array<Complex<T>> point_spread_direct_cuda(const Trajectory& trajectory, std::ar
 
   const VoxelGrid grid = half_difference_grid(matrix_size);
   Array<Complex<T>> half({grid.extent[2], grid.extent[1], grid.extent[0]}, device);
-  DirectSums<T>(trajectory, matrix_size, grid, device, sin_cos).adjoint(values.data(), 1, half.data());
+  SumsOnGrid<T>(trajectory, matrix_size, grid, device, choice).adjoint(values.data(), 1, half.data());
   return periodic_point_spread(half, grid, matrix_size);
 }
 
 #define FHD_INSTANTIATE(T)                                                                      \
   template std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda<T>(                  \
-      const Trajectory&, std::array<int, 3>, Device, SinCos);                                   \
+      const Trajectory&, std::array<int, 3>, Device, DirectChoice);                             \
   template Array<Complex<T>> point_spread_direct_cuda<T>(const Trajectory&, std::array<int, 3>, \
-                                                         const Array<double>*, Device, SinCos);
+                                                         const Array<double>*, Device, DirectChoice);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE
 
 }  // namespace fhd
 
+FHD_POINTWISE_KERNEL(fhd::SumOfParts<float>)
+FHD_POINTWISE_KERNEL(fhd::SumOfParts<double>)
 FHD_POINTWISE_KERNEL(fhd::UnfoldPointSpread<float>)
 FHD_POINTWISE_KERNEL(fhd::UnfoldPointSpread<double>)

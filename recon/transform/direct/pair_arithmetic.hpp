@@ -80,6 +80,9 @@ FHD_HOST_DEVICE inline Complex<float> unit_phasor_fast(Phase<float> phase) {
 #endif
 }
 
+/// How a kernel takes sin and cos in single precision: unit_phasor_fast, or unit_phasor.
+enum class SinCos { fast, accurate };
+
 /// sum += a b, as 4 fused multiply-adds.
 template <class T>
 FHD_HOST_DEVICE inline void multiply_add(Complex<T> a, Complex<T> b, Complex<T>& sum) {

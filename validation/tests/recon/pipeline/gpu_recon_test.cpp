@@ -75,10 +75,10 @@ TEST_F(GpuRecon, image_after_30_iterations_equals_the_cpus) {
   for (const auto& scan :
        {simulated({48, 48, 1}, 4), simulated({33, 40, 1}, 1), simulated({32, 32, 1}, 3, false)}) {
     for (const Regularizer& regularizer : {Regularizer(IdentityPenalty{}), Regularizer(RoughnessPenalty{})})
-      for (const auto variant : {SinCos::fast, SinCos::accurate}) {
+      for (const auto variant : {GpuSums::fast, GpuSums::accurate}) {
         Chain s = on(Device::cuda());
         s.cg().regularizer = regularizer;
-        s.cg().transform.sin_cos = variant;
+        s.cg().transform.gpu_sums = variant;
         EXPECT_LE(difference_to_cpu(scan, s), tolerance_of(scan));
       }
     Chain s = on(Device::cuda());

@@ -330,7 +330,12 @@ TEST(DirectCost, counts_pairs_and_shares_positions) {
   EXPECT_EQ(DirectCost(unknown).adjoint_pairs(), 6400.0 * 1000);
   EXPECT_EQ(DirectCost(gpu).adjoint_pairs(), 6400.0 * 1000);
   const auto unit = WorkUnit::adjoint_pair;
-  EXPECT_EQ(DirectCost(gpu).adjoint(3).at(unit, single), 3 * 6400.0 * 1000);
+  EXPECT_EQ(DirectCost(gpu, {GpuSums::fast}).adjoint(3).at(unit, single), 3 * 6400.0 * 1000);
+  // Tensor cores take whole tiles, three products to a pair in two parts.
+  const auto products =
+      DirectCost(gpu, {GpuSums::tensor_cores}).adjoint(3).at(WorkUnit::adjoint_product, single);
+  EXPECT_GE(products, 3 * 3 * 6400.0 * 1000);
+  EXPECT_LE(products, 8 * 3 * 3 * 6400.0 * 1000);
   EXPECT_GE(DirectCost(shared).adjoint(3).at(unit, single), 3 * 6400.0 * 100);
   EXPECT_LE(DirectCost(shared).adjoint(3).at(unit, single), 2 * 3 * 6400.0 * 100);
   EXPECT_EQ(DirectCost(shared).accuracy(), 3e-5);

@@ -1,0 +1,328 @@
+#pragma once
+// The forward direct sum as a product of matrices, on tensor cores.
+//
+//   d_c(m) = sum_p rho_c(p) exp(-i 2 pi k_m . r_p),   p = (+-j of a run along x, row (y, z))
+//
+// (separable.hpp). With theta_j the phase from the centre of a run to its voxels +-(j + 1/2), the same for all runs,
+//
+//   T(m, row) = sum_j cos theta_j(m) total(j, row) - i sin theta_j(m) difference(j, row),
+//   d(m) = sum_rows exp(-i 2 pi k_m . centre(row)) T(m, row),      total, difference = rho(+j) +- rho(-j).
+//
+// The first line is a product of matrices: cos and sin [samples][2 j] stay in shared memory for all runs and images; total
+// and difference, real and imaginary parts beside each other, stream through it in blocks of 64 of these and 64 complex
+// columns, the rows of a tile. The second is Horner's rule over the columns of a thread, as their phases are equally
+// spaced: 4 multiply-adds for 128 pairs.
+//
+// A block of threads owns some samples and a share of the tiles of one image. Each sample belongs to four lanes of one
+// warp, who add their columns up in one order: two runs give the same bits.
+// Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts.
+#include "recon/transform/direct/matrix_plan.hpp"
+#include "recon/transform/direct/matrix_product_cuda.cuh"
+
+namespace fhd::matrix_sums {
+
+/// Tiles that are taken together.
+struct TileRange {
+  std::int64_t first, count;
+};
+
+// images[coil][tile of the range][block of 32 pairs]: total and difference of 64 rows. One thread makes a column of 4
+// pairs.
+template <Parts parts>
+__global__ void make_rows_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, const float2* voxels,
+                                 const float* scale, int coils, unsigned char* images) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int eighth = i & 7, column = (i >> 3) & 63;
+  const std::int64_t image = i >> 9;
+  const int block = static_cast<int>(image % cut.blocks());
+  const auto coil = static_cast<int>(image / cut.blocks() / tiles.count);
+  if (coil >= coils) return;
+  std::int64_t rest = tiles.first + image / cut.blocks() % tiles.count;
+  const int run = static_cast<int>(rest % cut.runs());
+  rest /= cut.runs();
+  const int tile_y = static_cast<int>(rest % cut.tiles_along(0)),
+            tile_z = static_cast<int>(rest / cut.tiles_along(0));
+  const int y = tile_y * cut.tile_rows[0] + column % cut.tile_rows[0],
+            z = tile_z * cut.tile_rows[1] + column / cut.tile_rows[0];
+  const bool inside = y < cut.grid.extent[1] && z < cut.grid.extent[2];
+  const float2* row =
+      voxels + coil * cut.points() + (std::int64_t{z} * cut.grid.extent[1] + y) * cut.grid.extent[0];
+  const float s = scale[coil];
+  const auto voxel = [&](int x) {
+    return inside && x < cut.grid.extent[0] ? make_float2(s * row[x].x, s * row[x].y) : make_float2(0, 0);
+  };
+  float re[8], im[8];
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const int pair = block * RowGrid::block_pairs + eighth * 4 + j, centre = (2 * run + 1) * cut.half_run;
+    const bool of_run = pair < cut.half_run;
+    const float2 upper = of_run ? voxel(centre + pair) : make_float2(0, 0),
+                 lower = of_run ? voxel(centre - 1 - pair) : make_float2(0, 0);
+    re[2 * j] = upper.x + lower.x, re[2 * j + 1] = upper.y - lower.y;
+    im[2 * j] = upper.y + lower.y, im[2 * j + 1] = lower.x - upper.x;
+  }
+  unsigned char* to = images + image * image_bytes(parts);
+#pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    std::uint32_t high[4], low[4];
+    pack(c == 0 ? re : im, high, low);
+    unsigned char* at = to + place_in_image(2 * column + c, eighth);
+    *reinterpret_cast<uint4*>(at) = make_uint4(high[0], high[1], high[2], high[3]);
+    if (parts == Parts::two)
+      *reinterpret_cast<uint4*>(at + image_bytes(Parts::one)) = make_uint4(low[0], low[1], low[2], low[3]);
+  }
+}
+
+/// Phasors of the pairs of a run for 16 samples to a tile, in shared memory as the lanes of mma_f16 hold them:
+/// [tile of 16 samples][step of 8 pairs][part][lane][4 words]; places 2j and 2j + 1 of the sum are cos and sin of pair j.
+template <Parts parts>
+struct PhasorTable {
+  static constexpr int step_bytes = 512 * parts_of(parts);
+  unsigned char* table;
+  int steps;
+
+  __device__ unsigned char* at(int tile, int step, int lane) const {
+    return table + (tile * steps + step) * step_bytes + lane * 16;
+  }
+  /// Every thread of a warp makes its own words of tiles first ... first + count; `sample` is that of row 0 of tile 0.
+  __device__ void make(const SamplePhases& phases, std::int64_t sample, int first, int count) const {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    for (int tile = first; tile < first + count; ++tile) {
+      const std::uint32_t half_voxel[2] = {phases.at(0, sample + tile * 16 + g),
+                                           phases.at(0, sample + tile * 16 + g + 8)};
+      for (int step = 0; step < steps; ++step) {
+        std::uint32_t high[4], low[4];
+#pragma unroll
+        for (int word = 0; word < 4; ++word) {
+          const auto distance = static_cast<std::uint32_t>(2 * (step * 8 + t + word / 2 * 4) + 1);
+          const Complex<float> phasor =
+              unit_phasor<float>(half_turns<float>(distance * half_voxel[word % 2]));
+          high[word] = pack_high(factor_scale * phasor.re, factor_scale * phasor.im);
+          low[word] = pack_low(factor_scale * phasor.re, factor_scale * phasor.im);
+        }
+        *reinterpret_cast<uint4*>(at(tile, step, lane)) = make_uint4(high[0], high[1], high[2], high[3]);
+        if (parts == Parts::two)
+          *reinterpret_cast<uint4*>(at(tile, step, lane) + 512) = make_uint4(low[0], low[1], low[2], low[3]);
+      }
+    }
+  }
+  template <int tiles>
+  __device__ __forceinline__ void load(int first, int tile_stride, int step,
+                                       Fragments<tiles>& fragments) const {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < tiles; ++i) {
+      const unsigned char* from = at(first + i * tile_stride, step, lane);
+      const uint4 high = *reinterpret_cast<const uint4*>(from);
+      fragments.high[i][0] = high.x, fragments.high[i][1] = high.y, fragments.high[i][2] = high.z,
+      fragments.high[i][3] = high.w;
+      if constexpr (parts == Parts::two) {
+        const uint4 low = *reinterpret_cast<const uint4*>(from + 512);
+        fragments.low[i][0] = low.x, fragments.low[i][1] = low.y, fragments.low[i][2] = low.z,
+        fragments.low[i][3] = low.w;
+      }
+    }
+  }
+};
+
+/// What a block of threads computes: samples, an image, a share of its tiles.
+struct ShareOfRows {
+  std::int64_t sample, begin, end;  ///< its first sample; its tiles
+  int coil;
+  std::int64_t first_block;  ///< of the moving matrix
+  __device__ ShareOfRows(const RowGrid& cut, TileRange tiles, int block_rows)
+      : sample(std::int64_t{blockIdx.x} * block_rows),
+        begin(tiles.first + tiles.count * blockIdx.y / gridDim.y),
+        end(tiles.first + tiles.count * (blockIdx.y + 1) / gridDim.y),
+        coil(static_cast<int>(blockIdx.z)),
+        first_block((coil * tiles.count + begin - tiles.first) * cut.blocks()) {}
+};
+
+/// One of the samples of a thread: its phases, and the sum of its columns.
+struct SampleSum {
+  std::uint32_t half_voxel[3];
+  Complex<float> next_column,
+      next_plane;  ///< from a column of the thread to its next in the plane, or of the next plane
+  Complex<float> sum;
+
+  static __device__ __forceinline__ Complex<float> turned_back(std::uint32_t phase) {
+    return unit_phasor<float>(half_turns<float>(0 - phase));
+  }
+  __device__ __forceinline__ void start(const RowGrid& cut, const SamplePhases& phases, std::int64_t sample) {
+    for (int axis = 0; axis < 3; ++axis) half_voxel[axis] = phases.at(axis, sample);
+    const std::uint32_t across = 8 * (static_cast<std::uint32_t>(cut.tile_rows[0]) / 4 - 1);
+    next_column = turned_back(8 * half_voxel[1]);
+    next_plane = turned_back(2 * half_voxel[2] - across * half_voxel[1]);
+    sum = {};
+  }
+  /// Adds the columns of a tile: sums[4 j + re, im] of columns 4 j + t.
+  __device__ __forceinline__ void add(const RowGrid& cut, std::int64_t tile, const float* sums, int t) {
+    const int columns = cut.tile_rows[0] / 4;  // of this thread in a plane
+    Complex<float> horner{sums[60], sums[61]};
+#pragma unroll
+    for (int j = 14; j >= 0; --j) {
+      const Complex<float> step = (j + 1) % columns == 0 ? next_plane : next_column;
+      const Complex<float> before = horner;
+      horner = {sums[4 * j], sums[4 * j + 1]};
+      multiply_add(before, step, horner);
+    }
+    const int run = static_cast<int>(tile % cut.runs()),
+              tile_y = static_cast<int>(tile / cut.runs() % cut.tiles_along(0)),
+              tile_z = static_cast<int>(tile / cut.runs() / cut.tiles_along(0));
+    const int x = cut.grid.first[0] + 4 * run * cut.half_run + 2 * cut.half_run - 1,
+              y = cut.grid.first[1] + 2 * (tile_y * cut.tile_rows[0] + t),
+              z = cut.grid.first[2] + 2 * tile_z * cut.tile_rows[1];
+    multiply_add(horner, turned_back(phase_at<float>(half_voxel, x, y, z)), sum);
+  }
+  /// The sum of the four lanes of a sample, in the first of them.
+  __device__ __forceinline__ Complex<float> of_four_lanes() const {
+    float re = sum.re, im = sum.im;
+#pragma unroll
+    for (int distance = 1; distance < 4; distance *= 2) {
+      re += __shfl_xor_sync(~0u, re, distance);
+      im += __shfl_xor_sync(~0u, im, distance);
+    }
+    return {re, im};
+  }
+};
+
+/// Writes, or adds, the sum of a sample to data [split][coil][sample].
+__device__ inline void write_sample(const SampleSum& sum, std::int64_t sample, const SamplePhases& phases,
+                                    int coil, float unscale, bool add, float2* data) {
+  const Complex<float> all = sum.of_four_lanes();
+  if (threadIdx.x % 4 != 0 || sample >= phases.samples) return;
+  float2& out = data[(std::int64_t{blockIdx.y} * gridDim.z + coil) * phases.samples + sample];
+  const float2 before = add ? out : make_float2(0, 0);
+  out = make_float2(before.x + all.re * unscale, before.y + all.im * unscale);
+}
+
+/// Shared memory: the phasors, then the stages.
+template <Parts parts>
+FHD_HOST_DEVICE constexpr int phasor_bytes(int rows, int blocks) {
+  return rows / 16 * blocks * 4 * PhasorTable<parts>::step_bytes;
+}
+
+// data[split][coil][sample] (+)= the sums over a share of the tiles. Grid: {blocks of forward_rows samples, splits, coils},
+// 256 threads, phasor_bytes + stages x image_bytes of shared memory. mma.sync and cp.async: compute capability 8.0 on.
+template <Parts parts, int stages>
+__global__ void __launch_bounds__(consumer_threads, 1)
+    forward_matrix_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases phases,
+                          const unsigned char* images_in, const float* scale, bool add, float2* data) {
+  extern __shared__ __align__(1024) unsigned char stage_memory[];
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, blocks = cut.blocks();
+  const ShareOfRows share(cut, tiles, forward_rows);
+  const unsigned char* source = images_in + share.first_block * image_bytes(parts);
+  const int count = static_cast<int>(share.end - share.begin) * blocks;
+  const auto fetch = [&](int i) {
+    unsigned char* to = stage_memory + i % stages * image_bytes(parts);
+    if (i < count)
+      for (int at = threadIdx.x * 16; at < image_bytes(parts); at += consumer_threads * 16)
+        device::copy_async_16(to + at, source + std::int64_t{i} * image_bytes(parts) + at);
+    device::commit_copies();
+  };
+  for (int i = 0; i < stages - 1; ++i) fetch(i);
+  const PhasorTable<parts> table{stage_memory + stages * image_bytes(parts), 4 * blocks};
+  table.make(phases, share.sample, warp, 1);
+  SampleSum of_row[2];
+  for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, share.sample + warp * 16 + g + 8 * row);
+  float sums[1][64];
+  for (int i = 0; i < count; ++i) {
+    device::wait_copies<stages - 2>();
+    __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
+    fetch(i + stages - 1);
+    const int block = i % blocks;
+    if (block == 0)
+#pragma unroll
+      for (float& sum : sums[0]) sum = 0;
+    const unsigned char* stage = stage_memory + i % stages * image_bytes(parts);
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      Fragments<1> fragments;
+      table.template load<1>(warp, 0, 4 * block + step, fragments);
+      multiply<parts, 1>(sums, fragments, stage, step);
+    }
+    if (block + 1 == blocks)
+#pragma unroll
+      for (int row = 0; row < 2; ++row) of_row[row].add(cut, share.begin + i / blocks, sums[0] + 2 * row, t);
+  }
+  const float unscale = 1 / (factor_scale * scale[share.coil]);
+  for (int row = 0; row < 2; ++row)
+    write_sample(of_row[row], share.sample + warp * 16 + g + 8 * row, phases, share.coil, unscale, add, data);
+}
+
+#ifdef FHD_HOPPER
+/// sums = the products of a tile: all blocks of its moving matrix, as they come.
+template <Parts parts, int stages>
+__device__ __forceinline__ void multiply_tile(StageRing<stages>& ring, const PhasorTable<parts>& table,
+                                              int first_tile, const unsigned char* stage_memory,
+                                              float (&sums)[2][64]) {
+  Fragments<2> fragments[2];
+#pragma unroll 1
+  for (int begin = 0; begin < table.steps; begin += 4, ring.next()) {
+    const unsigned char* stage = stage_memory + ring.wait() * image_bytes(parts);
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      table.template load<2>(first_tile, 4, begin + step, fragments[step % 2]);
+      start_products<parts>(sums, fragments[step % 2], stage, step, begin > 0 || step > 0);
+      device::wait_products<1>();
+      if (step == 0 && begin > 0) ring.release_before();  // its products have ended with that
+    }
+  }
+  device::wait_products<0>();
+  ring.release_before();
+}
+#endif
+
+// The same by Hopper's own instructions, with twice as many samples to a block: a warp copies ahead in bulk; of the two
+// groups of warps one multiplies while the other adds up a tile. Grid {blocks of forward_hopper_rows samples, splits,
+// coils}, hopper_threads threads, phasor_bytes + stages x image_bytes + barrier_bytes of shared memory.
+template <Parts parts, int stages>
+__global__ void __launch_bounds__(hopper_threads, 1)
+    forward_matrix_hopper_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases phases,
+                                 const unsigned char* images_in, const float* scale, bool add, float2* data) {
+#ifdef FHD_HOPPER
+  extern __shared__ __align__(1024) unsigned char stage_memory[];
+  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  const int blocks = cut.blocks();
+  const ShareOfRows share(cut, tiles, forward_hopper_rows);
+  const PhasorTable<parts> table{stage_memory + stages * image_bytes(parts), 4 * blocks};
+  StageRing<stages> ring(
+      reinterpret_cast<std::uint64_t*>(table.table + phasor_bytes<parts>(forward_hopper_rows, blocks)));
+  ring.start();
+  if (warp >= consumer_threads / 32) {
+    device::leave_registers<40>();
+    const unsigned char* source = images_in + share.first_block * image_bytes(parts);
+    if (threadIdx.x == consumer_threads)
+      ring.fill(static_cast<int>(share.end - share.begin) * blocks, image_bytes(parts),
+                [&](int i, int stage, std::uint64_t* barrier) {
+                  device::copy_bulk(stage_memory + stage * image_bytes(parts),
+                                    source + std::int64_t{i} * image_bytes(parts), image_bytes(parts),
+                                    barrier);
+                });
+  } else {
+    device::take_registers<232>();
+    // Four warps have tiles 4 apart of 16 samples each: 64 samples to a product.
+    const int first_tile = warp / 4 * 8 + warp % 4;
+    const auto sample_of = [&](int row) {
+      return share.sample + (first_tile + row / 2 * 4) * 16 + g + 8 * (row % 2);
+    };
+    for (int tile = first_tile; tile <= first_tile + 4; tile += 4) table.make(phases, share.sample, tile, 1);
+    __syncwarp();
+    SampleSum of_row[4];
+#pragma unroll
+    for (int row = 0; row < 4; ++row) of_row[row].start(cut, phases, sample_of(row));
+    float sums[2][64];
+    for (std::int64_t tile = share.begin; tile < share.end; ++tile) {
+      multiply_tile<parts>(ring, table, first_tile, stage_memory, sums);
+#pragma unroll
+      for (int row = 0; row < 4; ++row) of_row[row].add(cut, tile, sums[row / 2] + 2 * (row % 2), t);
+    }
+    const float unscale = 1 / (factor_scale * scale[share.coil]);
+#pragma unroll
+    for (int row = 0; row < 4; ++row)
+      write_sample(of_row[row], sample_of(row), phases, share.coil, unscale, add, data);
+  }
+#endif
+}
+
+}  // namespace fhd::matrix_sums

@@ -1,0 +1,167 @@
+#pragma once
+// What the matrix forms of the direct sums share: numbers of half precision in parts, the moving matrix in shared memory,
+// and products of it with rows in registers.
+#include "recon/array/hopper.cuh"
+#include "recon/array/tensor_core.cuh"
+#include "recon/transform/direct/separable.hpp"
+
+namespace fhd::matrix_sums {
+
+inline constexpr int consumer_threads = 256;
+/// Threads of the Hopper kernels: two groups of four warps that compute, and one that copies.
+inline constexpr int hopper_threads = consumer_threads + 128;
+
+#ifdef FHD_HOPPER
+/// Stages of shared memory that one thread fills by bulk copies while the others empty them, in turns.
+template <int stages>
+class StageRing {
+ public:
+  /// Each thread has its own, over the barriers [2][stages] of the block.
+  __device__ __forceinline__ explicit StageRing(std::uint64_t* barriers)
+      : full_(barriers), empty_(barriers + stages) {}
+  /// By all threads, before anything else.
+  __device__ __forceinline__ void start() const {
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < stages; ++i)
+        device::init_barrier(full_ + i, 1), device::init_barrier(empty_ + i, consumer_threads / 32);
+      device::publish_barriers();
+    }
+    __syncthreads();
+  }
+  /// Fills `count` stages with `bytes` each; copy(i, stage, barrier) starts the copies of the i-th. By one thread.
+  template <class Copy>
+  __device__ __forceinline__ void fill(int count, int bytes, const Copy& copy) {
+    for (int i = 0; i < count; ++i, next()) {
+      device::wait(empty_ + stage_, parity_ ^ 1);
+      device::arrive_and_expect(full_ + stage_, bytes);
+      copy(i, stage_, full_ + stage_);
+    }
+  }
+  /// Waits for the next stage; its number. By all threads of the consumers' warps.
+  __device__ __forceinline__ int wait() const {
+    device::wait(full_ + stage_, parity_);
+    return stage_;
+  }
+  __device__ __forceinline__ void next() {
+    if (++stage_ == stages) stage_ = 0, parity_ ^= 1;
+  }
+  /// This warp reads the stage before the present one no more.
+  __device__ __forceinline__ void release_before() const {
+    if (threadIdx.x % 32 == 0) device::arrive(empty_ + (stage_ == 0 ? stages : stage_) - 1);
+  }
+
+ private:
+  std::uint64_t *full_, *empty_;
+  int stage_ = 0, parity_ = 0;
+};
+#endif
+template <int stages>
+inline constexpr int barrier_bytes = 2 * stages * 8;
+
+/// Factors cos and sin are stored times this, so that their low parts are normal numbers of half precision; data times a
+/// power of two that leaves their largest part below 2^data_exponent.
+inline constexpr float factor_scale = 16;
+inline constexpr int data_exponent = 10;
+
+/// What a kernel knows of the trajectory: phases of half a voxel, [axis][sample]; zero beyond the last sample.
+struct SamplePhases {
+  const std::uint32_t* half_voxel;
+  std::int64_t samples;
+  __device__ std::uint32_t at(int axis, std::int64_t sample) const {
+    return sample < samples ? half_voxel[axis * samples + sample] : 0;
+  }
+};
+
+// --- Numbers in parts
+
+/// Part of a value in half precision: the value, or what its rounding left.
+__device__ inline std::uint32_t pack_high(float a, float b) {
+  const __half2 pair = __floats2half2_rn(a, b);
+  return *reinterpret_cast<const std::uint32_t*>(&pair);
+}
+__device__ inline std::uint32_t pack_low(float a, float b) {
+  const __half2 high = __floats2half2_rn(a, b);
+  return pack_high(a - __low2float(high), b - __high2float(high));
+}
+template <int count>
+__device__ inline void pack(const float (&values)[count], std::uint32_t (&high)[count / 2],
+                            std::uint32_t (&low)[count / 2]) {
+#pragma unroll
+  for (int i = 0; i < count / 2; ++i) {
+    high[i] = pack_high(values[2 * i], values[2 * i + 1]);
+    low[i] = pack_low(values[2 * i], values[2 * i + 1]);
+  }
+}
+
+__device__ inline __half2 as_half2(std::uint32_t v) { return *reinterpret_cast<const __half2*>(&v); }
+__device__ inline std::uint32_t as_word(__half2 v) { return *reinterpret_cast<const std::uint32_t*>(&v); }
+
+// --- The moving matrix
+
+/// Where 8 numbers of column `column` (of 128) lie in a block of a matrix: rows of 128 bytes, of which each eight have
+/// their sixteenths exchanged, as the tensor cores of Hopper read them (128-byte swizzle) and as ldmatrix finds all banks.
+__device__ inline int place_in_image(int column, int eighth) {
+  return column * 128 + ((eighth ^ (column & 7)) << 4);
+}
+
+/// Threads that make a block of it.
+inline constexpr int moving_threads = 512;
+
+/// Rows of the other factor for 16 rows of the moving matrix, in the layout of mma_f16; `tiles` of 16 rows to a warp.
+template <int tiles>
+struct Fragments {
+  std::uint32_t high[tiles][4], low[tiles][4];
+};
+
+/// sums += fragments x block of the moving matrix, step `step` of 16 of its 64 rows; by mma.sync.
+template <Parts parts, int tiles>
+__device__ inline void multiply(float (&sums)[tiles][64], const Fragments<tiles>& a,
+                                const unsigned char* image, int step) {
+  const int lane = threadIdx.x & 31, r = lane & 7, eighth = step * 2 + ((lane >> 3) & 1),
+            column = (lane >> 4) * 8 + r;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const unsigned char* at = image + place_in_image(j * 16 + column, eighth);
+    std::uint32_t b[4], b_low[4];
+    device::load_matrix_x4(b, at);
+    if constexpr (parts == Parts::two) {
+      device::load_matrix_x4(b_low, at + image_bytes(Parts::one));
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int tile = 0; tile < tiles; ++tile) {
+          float* const d = sums[tile] + 8 * j + 4 * half;
+          device::mma_f16(d, a.low[tile], b[2 * half], b[2 * half + 1]);
+          device::mma_f16(d, a.high[tile], b_low[2 * half], b_low[2 * half + 1]);
+        }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int tile = 0; tile < tiles; ++tile)
+        device::mma_f16(sums[tile] + 8 * j + 4 * half, a.high[tile], b[2 * half], b[2 * half + 1]);
+  }
+}
+
+/// The same as a group of products that is under way, by wgmma; or sums = fragments x block.
+template <Parts parts>
+__device__ __forceinline__ void start_products(float (&sums)[2][64], const Fragments<2>& a,
+                                               const unsigned char* image, int step, bool add = true) {
+#ifdef FHD_HOPPER
+  const std::uint64_t b = device::describe_matrix(image + step * 32);
+  device::fence_products();
+  if constexpr (parts == Parts::two) {
+    const std::uint64_t b_low = device::describe_matrix(image + image_bytes(Parts::one) + step * 32);
+    device::multiply_64x128(sums[0], a.low[0], b, add);
+    device::multiply_64x128(sums[1], a.low[1], b, add);
+    add = true;
+    device::multiply_64x128(sums[0], a.high[0], b_low);
+    device::multiply_64x128(sums[1], a.high[1], b_low);
+  }
+  device::multiply_64x128(sums[0], a.high[0], b, add);
+  device::multiply_64x128(sums[1], a.high[1], b, add);
+  device::commit_products();
+#endif
+}
+
+}  // namespace fhd::matrix_sums

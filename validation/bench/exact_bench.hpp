@@ -1,0 +1,23 @@
+#pragma once
+// Direct sums on a GPU, each way of taking them: time and error side by side.
+#include <string>
+#include <vector>
+
+#include "recon/domain/report.hpp"
+
+namespace fhd {
+
+struct ExactBenchRow {
+  std::string what;        ///< sum, sizes
+  std::string way;         ///< how it is taken
+  double ms = 0;           ///< median of the repetitions, all coils
+  double pairs_per_s = 0;  ///< of voxels and samples, all coils
+  double error = -1;       ///< relative l2 against double precision at random places; < 0: not looked at
+};
+
+/// F and F^H of random samples in all of k-space, and Q: 128^3 voxels with 262,144 samples, one and eight coils; 256^2 with
+/// 102,912 and eight; 64 x 64 x 16 with 65,536 and four; Q of 128^3 and 147,456. `quick` takes smaller sizes. Throws Error
+/// without a GPU.
+std::vector<ExactBenchRow> run_exact_bench(bool quick, const ProgressCallback& progress);
+
+}  // namespace fhd
