@@ -71,7 +71,7 @@ __device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut, Sam
                                    const float2* data, const float* scale, std::int64_t first,
                                    std::int64_t count, std::int64_t blocks, int coils,
                                    unsigned char* images) {
-  const int column = i & 63, eighth = (i >> 6) & 7;
+  const int eighth = i & 7, column = (i >> 3) & 63;
   const std::int64_t block = (i >> 9) % blocks, image = (i >> 9) / blocks;
   const int tiles = cut.inner_tiles(), coil = static_cast<int>(image / tiles);
   if (coil >= coils) return;
