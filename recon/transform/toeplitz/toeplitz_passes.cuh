@@ -33,17 +33,18 @@ constexpr int row_threads = 256;  // of a block, at most
 FHD_HOST_DEVICE constexpr int columns_of(int line_threads) {
   return line_threads <= 32 ? 16 : line_threads <= 64 ? 8 : 4;
 }
-/// Threads of a block of columns, at most, and how many blocks a multiprocessor shall hold at once: with 128
-/// registers a thread, or 64 where radices are below 9.
+/// Threads of a block of columns, at most, and how many blocks a multiprocessor shall hold at once: with 128 registers
+/// a thread, or `more` with 80, where that hardly spills; with 64 where radices are below 9.
 template <class Stages>
 struct ColumnBlock {
-  static constexpr int threads = 512, blocks = 1;
+  static constexpr int threads = 512, blocks = 1, more = 1;
 };
 template <int... list>
 struct ColumnBlock<FixedStages<list...>> {
   using Stages = FixedStages<list...>;
   static constexpr int threads = Stages::most_threads * columns_of(Stages::most_threads),
-                       blocks = (Stages::most_radix > 8 ? 512 : 1024) / threads;
+                       blocks = (Stages::most_radix > 8 ? 512 : 1024) / threads,
+                       more = (Stages::most_radix > 8 ? 768 : 1024) / threads;
 };
 
 FHD_HOST_DEVICE constexpr Value exchanged(Value v) { return {v.im, v.re}; }
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(row_threads, 2)
 
 // Planes [n][width] -> [half][n][width]: the halves of the spectra of all columns. Blocks: [plane][columns].
 template <class Stages>
-__global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stages>::blocks)
+__global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stages>::more)
     columns_kernel(Stages plan, const Value* twiddles, const Value* planes, unsigned width, Value* spectra) {
   extern __shared__ unsigned char line_memory[];
   const auto fft = column_fft(plan, twiddles, line_memory);
@@ -142,8 +143,9 @@ __global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stag
   }
 }
 
-// Volumes [n][rows][width], in place: spectra along the first axis, times transfer [half][n][rows][width], and
-// back. Blocks: [row][columns][volume], so that the volumes share what is read of the transfer function.
+// Volumes [n][rows][width], in place: spectra along the first axis, times transfer [half][n][rows][width], and back.
+// Blocks: [some rows][volume][row][columns]: what volumes share of the transfer function is still in the cache, while
+// blocks that run at once are in few pages of memory, of which every point of a column may have another.
 template <class Stages>
 __global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stages>::blocks)
     convolve_kernel(Stages plan, const Value* twiddles, const float* transfer, unsigned width, unsigned rows,
@@ -151,12 +153,13 @@ __global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stag
   extern __shared__ unsigned char line_memory[];
   const auto fft = column_fft(plan, twiddles, line_memory);
   const unsigned columns = columns_of(plan.line_threads()), tiles = (width + columns - 1) / columns,
-                 unit = blockIdx.x / volumes, x = unit % tiles * columns + threadIdx.x % columns,
-                 stride = rows * width;
+                 some = min(8u, rows & (0u - rows)) * tiles, unit = blockIdx.x / some,
+                 row = unit / volumes * (some / tiles) + blockIdx.x % some / tiles,
+                 x = blockIdx.x % tiles * columns + threadIdx.x % columns, stride = rows * width;
   const bool counts = x < width;
   const int n = plan.length();
-  const std::int64_t at = std::int64_t{unit / tiles} * width + (counts ? x : 0);
-  values += std::int64_t{blockIdx.x % volumes} * n * stride + at;
+  const std::int64_t at = std::int64_t{row} * width + (counts ? x : 0);
+  values += std::int64_t{unit % volumes} * n * stride + at;
   transfer += at;
   Value v[Stages::most_radix], kept[Stages::most_radix];
   fft.for_points([&](int r, int e) { v[r] = values[e * stride]; });
@@ -198,7 +201,7 @@ __device__ __forceinline__ void inverse_of_halves(const Fft& fft, const Value* s
 
 // The way back of columns_kernel.
 template <class Stages>
-__global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stages>::blocks)
+__global__ void __launch_bounds__(ColumnBlock<Stages>::threads, ColumnBlock<Stages>::more)
     back_kernel(Stages plan, const Value* twiddles, const Value* spectra, unsigned width, Value* planes) {
   extern __shared__ unsigned char line_memory[];
   const auto fft = column_fft(plan, twiddles, line_memory);
