@@ -120,10 +120,11 @@ int BenchCommand::bench_kernels() const {
     ProgressLine progress(false);
     rows = run_gpu_bench(quick, progress.callback());
   }
-  fmt::print("\n| operation | ms | pairs/s | in cuFFT |\n|---|---|---|---|\n");
+  fmt::print("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
-    fmt::print("| {} | {:.3f} | {} | {} |\n", row.what, row.ms,
+    fmt::print("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,
                row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
+               row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
                row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
   print_exact_sums(quick);
   if constexpr (built_with_cuda) print_ladder(quick);

@@ -117,8 +117,8 @@ struct SumOfSquares {
   }
 };
 
-// Of the preconditioner, on stacks of images: index i is voxel p = i mod voxels of image j = i / voxels, whose coil
-// images [coil][voxel] lie at j size.
+// Of the preconditioner, on stacks of images: index i is voxel p = i mod voxels of image j = i / voxels, whose
+// coil images [coil][voxel] lie at j size.
 
 /// S(c, p) of maps [coil][voxel], and s(p).
 template <class T>
@@ -155,8 +155,8 @@ struct MultiplySpectra {
   }
 };
 
-/// out(j, p) = s(p) sum over c of conj(S(c, p)) coil_images(j, c, p) + bare(p) in(j, p), bare null for 0; or, where it
-/// `adds`, the sum alone is added.
+/// out(j, p) = s(p) sum over c of conj(S(c, p)) coil_images(j, c, p) + bare(p) in(j, p), bare null for 0; or,
+/// where it `adds`, the sum alone is added.
 template <class T>
 struct CombineScaled {
   static constexpr const char* name = "combining coils with scaled maps";
@@ -180,6 +180,108 @@ struct CombineScaled {
   }
 };
 
+// Of what the preconditioner is made of.
+
+/// kernel(d) = sum of q(d'), d' = d or d - n along each axis, times the share of the voxels that have one at
+/// d'; q is on the periodic grid g. Axes z, y, x.
+template <class T>
+struct CirculantKernel {
+  static constexpr const char* name = "the kernel of a circulant";
+  const Complex<T>* q;
+  std::int64_t n[3], g[3];
+  Complex<double>* kernel;
+  FHD_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t d[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+    Complex<double> sum;
+    for (int corner = 0; corner < 8; ++corner) {
+      double pairs = 1;
+      std::int64_t at = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        const bool wraps = (corner >> axis & 1) != 0;
+        pairs *= static_cast<double>(wraps ? d[axis] : n[axis] - d[axis]) / static_cast<double>(n[axis]);
+        at = at * g[axis] + (wraps ? (d[axis] - n[axis] + g[axis]) % g[axis] : d[axis]);
+      }
+      if (pairs > 0) sum += pairs * Complex<double>(q[at]);
+    }
+    kernel[i] = sum;
+  }
+};
+
+/// values(k) = Re spectrum(k), or 0 where that is negative
+struct NonNegativePart {
+  static constexpr const char* name = "the eigenvalues of a circulant";
+  const Complex<double>* spectrum;
+  double* values;
+  FHD_HOST_DEVICE void operator()(std::int64_t k) const {
+    values[k] = spectrum[k].re > 0 || spectrum[k].re != spectrum[k].re ? spectrum[k].re : 0;
+  }
+};
+
+/// sums(part) = sum over the elements of a part of f(i): of `parts` parts, interleaved, as a GPU reads them, or
+/// each by itself. Sums of all of them follow in the order of the parts.
+template <class F>
+struct SumInParts {
+  static constexpr const char* name = "adding in parts";
+  F f;
+  std::int64_t size, parts;
+  bool interleaved;
+  double* sums;
+  FHD_HOST_DEVICE void operator()(std::int64_t part) const {
+    const std::int64_t of_each = (size + parts - 1) / parts, first = interleaved ? part : part * of_each,
+                       step = interleaved ? parts : 1, end = interleaved ? size : first + of_each;
+    double sum = 0;
+    for (std::int64_t i = first; i < end && i < size; i += step) sum += f(i);
+    sums[part] = sum;
+  }
+};
+
+/// As they are.
+template <class T>
+struct Elements {
+  const T* values;
+  FHD_HOST_DEVICE double operator()(std::int64_t i) const { return static_cast<double>(values[i]); }
+};
+
+/// |S|^2 |S|^2 / (|S|^2 + floor), or 0
+template <class T>
+struct WeightedSquares {
+  const T* squares;
+  double floor;
+  FHD_HOST_DEVICE double operator()(std::int64_t p) const {
+    const double square = squares[p], sum = square + floor;
+    return sum > 0 ? square * square / sum : 0;
+  }
+};
+
+/// scale(p) = s = 1 / (|S|^2 + floor), or 0; bare(p) = (1 - |S|^2 s)^2 s / samples
+template <class T>
+struct ScaleAndBare {
+  static constexpr const char* name = "the scale of a preconditioner";
+  const T* squares;
+  double floor, samples;
+  T *scale, *bare;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const {
+    const double square = squares[p], sum = square + floor, s = sum > 0 ? 1 / sum : 0, left = 1 - square * s;
+    scale[p] = static_cast<T>(s);
+    bare[p] = static_cast<T>(left * left * s / samples);
+  }
+};
+
+/// spectrum(k) = 1 / (voxels (share circulant(k) + samples ((1 - share) penalty(k) / mean_penalty + damping)));
+/// without a penalty its mean is 0.
+template <class T>
+struct InverseSpectrum {
+  static constexpr const char* name = "the spectrum of a preconditioner";
+  const double *circulant, *penalty;
+  double voxels, share, samples, mean_penalty, damping;
+  T* spectrum;
+  FHD_HOST_DEVICE void operator()(std::int64_t k) const {
+    const double relative = mean_penalty > 0 ? penalty[k] / mean_penalty : 0;
+    spectrum[k] =
+        static_cast<T>(1 / (voxels * (share * circulant[k] + samples * ((1 - share) * relative + damping))));
+  }
+};
+
 /// turn(p) = exp(-i omega(p) time), the angle in double
 template <class T>
 struct TurnAtTime {
@@ -193,7 +295,8 @@ struct TurnAtTime {
   }
 };
 
-/// Samples of a time segment: out(c, m) += b(m) samples(c, m), or, the adjoint, out(c, m) = conj(b(m)) samples(c, m)
+/// Samples of a time segment: out(c, m) += b(m) samples(c, m), or, the adjoint, out(c, m) = conj(b(m))
+/// samples(c, m)
 template <class T, bool adjoint>
 struct WeightSamples {
   static constexpr const char* name =

@@ -1,19 +1,25 @@
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/encoding/functors.hpp"
 
-#define FHD_ENCODING_KERNELS(T)                        \
-  FHD_POINTWISE_KERNEL(fhd::ApplyMaps<T>)              \
-  FHD_POINTWISE_KERNEL(fhd::CombineCoils<T>)           \
-  FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>) \
-  FHD_POINTWISE_KERNEL(fhd::DivideBySquares<T>)        \
-  FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)       \
-  FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)             \
-  FHD_POINTWISE_KERNEL(fhd::SumOfSquares<T>)           \
-  FHD_POINTWISE_KERNEL(fhd::ApplyScaledMaps<T>)        \
-  FHD_POINTWISE_KERNEL(fhd::MultiplySpectra<T>)        \
-  FHD_POINTWISE_KERNEL(fhd::CombineScaled<T>)          \
-  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, false>)   \
+#define FHD_ENCODING_KERNELS(T)                                  \
+  FHD_POINTWISE_KERNEL(fhd::ApplyMaps<T>)                        \
+  FHD_POINTWISE_KERNEL(fhd::CombineCoils<T>)                     \
+  FHD_POINTWISE_KERNEL(fhd::CombineCoilsNormalized<T>)           \
+  FHD_POINTWISE_KERNEL(fhd::DivideBySquares<T>)                  \
+  FHD_POINTWISE_KERNEL(fhd::RootSumOfSquares<T>)                 \
+  FHD_POINTWISE_KERNEL(fhd::TurnAtTime<T>)                       \
+  FHD_POINTWISE_KERNEL(fhd::SumOfSquares<T>)                     \
+  FHD_POINTWISE_KERNEL(fhd::ApplyScaledMaps<T>)                  \
+  FHD_POINTWISE_KERNEL(fhd::MultiplySpectra<T>)                  \
+  FHD_POINTWISE_KERNEL(fhd::CombineScaled<T>)                    \
+  FHD_POINTWISE_KERNEL(fhd::CirculantKernel<T>)                  \
+  FHD_POINTWISE_KERNEL(fhd::ScaleAndBare<T>)                     \
+  FHD_POINTWISE_KERNEL(fhd::InverseSpectrum<T>)                  \
+  FHD_POINTWISE_KERNEL(fhd::SumInParts<fhd::Elements<T>>)        \
+  FHD_POINTWISE_KERNEL(fhd::SumInParts<fhd::WeightedSquares<T>>) \
+  FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, false>)             \
   FHD_POINTWISE_KERNEL(fhd::WeightSamples<T, true>)
+FHD_POINTWISE_KERNEL(fhd::NonNegativePart)
 FHD_ENCODING_KERNELS(float)
 FHD_ENCODING_KERNELS(double)
 #undef FHD_ENCODING_KERNELS

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "recon/array/fft.hpp"
 #include "recon/array/stack_fft.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/encoding/functors.hpp"
@@ -17,52 +17,58 @@ namespace {
 /// hardly matters.
 double damping_for(std::int64_t coils) { return std::clamp(1 / static_cast<double>(coils), 0.1, 1.0); }
 
-/// What stands beside the maps: s, b [z][y][x] and g, divided by the number of voxels, in host memory.
+/// What stands beside the maps: s, b [z][y][x] and g, divided by the number of voxels, where the maps are.
 template <class T>
 struct Factors {
   Array<T> scale, bare, spectrum;
 };
 
+/// Sum of f(i) for i < size, in an order that follows from the size and the kind of device alone.
+template <class F>
+double sum_of(Device device, std::int64_t size, const F& f) {
+  const std::int64_t parts = std::min<std::int64_t>(size, device.is_cuda() ? 1 << 15 : 256);
+  Array<double> sums(Shape{parts}, device);
+  for_each_index(device, parts, SumInParts<F>{f, size, parts, device.is_cuda(), sums.data()},
+                 size > 1 << 14 ? 1 : parts + 1);
+  if (device.is_cuda()) sums = sums.to(Device::cpu());
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+/// On the device of `circulant` and `squares`; the penalty is in host memory.
 template <class T>
-Factors<T> factors_of(const Array<double>& circulant, const Array<double>& penalty, const Array<T>& squares,
-                      double damping) {
+Factors<T> factors_of(const Array<double>& circulant, const Array<double>& host_penalty,
+                      const Array<T>& squares, double damping) {
+  const Device device = squares.device();
+  const Array<double> copied = device.is_cpu() ? Array<double>() : host_penalty.to(device);
+  const Array<double>& penalty = copied.empty() ? host_penalty : copied;
   const std::int64_t voxels = squares.size();
   const auto n = static_cast<double>(voxels);
-  double samples = 0, mean_penalty = 0, all = 0, weighted = 0;
-  for (std::int64_t k = 0; k < voxels; ++k) samples += circulant[k] / n, mean_penalty += penalty[k] / n;
+  const double samples = sum_of(device, voxels, Elements<double>{circulant.data()}) / n,
+               mean_penalty = sum_of(device, voxels, Elements<double>{penalty.data()}) / n;
   if (!(samples > 0) || !std::isfinite(samples) || !(mean_penalty >= 0) || !std::isfinite(mean_penalty))
     throw Error("preconditioner", "a point spread and a penalty of finite, positive energy",
                 std::to_string(samples) + " and " + std::to_string(mean_penalty));
-  const double floor = mean_penalty / samples;  // s0
-  Factors<T> f{Array<T>(squares.shape()), Array<T>(squares.shape()), Array<T>(squares.shape())};
-#pragma omp parallel for schedule(static)
-  for (std::int64_t p = 0; p < voxels; ++p) {
-    const double square = squares.data()[p], sum = square + floor, s = sum > 0 ? 1 / sum : 0,
-                 share = square * s;
-    f.scale.data()[p] = static_cast<T>(s);
-    f.bare.data()[p] = static_cast<T>((1 - share) * (1 - share) * s / samples);
-  }
-  for (std::int64_t p = 0; p < voxels; ++p) {
-    const double square = squares.data()[p], sum = square + floor;
-    all += square, weighted += sum > 0 ? square * square / sum : 0;
-  }
-  const double share = all > 0 ? weighted / all : 0;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < voxels; ++k) {
-    const double relative = mean_penalty > 0 ? penalty.data()[k] / mean_penalty : 0;
-    f.spectrum.data()[k] = static_cast<T>(
-        1 / (n * (share * circulant.data()[k] + samples * ((1 - share) * relative + damping))));
-  }
+  const double floor = mean_penalty / samples,  // s0
+      all = sum_of(device, voxels, Elements<T>{squares.data()}),
+               weighted = sum_of(device, voxels, WeightedSquares<T>{squares.data(), floor}),
+               share = all > 0 ? weighted / all : 0;
+  const Shape image = squares.shape();
+  Factors<T> f{Array<T>(image, device), Array<T>(image, device), Array<T>(image, device)};
+  for_each_index(device, voxels,
+                 ScaleAndBare<T>{squares.data(), floor, samples, f.scale.data(), f.bare.data()});
+  for_each_index(device, voxels,
+                 InverseSpectrum<T>{circulant.data(), penalty.data(), n, share, samples, mean_penalty,
+                                    damping, f.spectrum.data()});
   return f;
 }
 
-/// |S(r)|^2 of all coils, in host memory.
+/// |S(r)|^2 of all coils.
 template <class T>
 Array<T> squares_of(const Array<Complex<T>>& maps) {
   Array<T> squares(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
   for_each_with_coils(maps.device(), squares.size(),
                       SumOfSquares<T>{maps.data(), maps.size(), squares.size(), squares.data()});
-  return maps.device().is_cpu() ? std::move(squares) : squares.to(Device::cpu());
+  return squares;
 }
 
 /// Coils that are taken together: on the CPU all where they are small, and threads have one each; else one by one.
@@ -77,17 +83,16 @@ template <class T>
 class CirculantPreconditioner final : public HermitianOperator<T> {
  public:
   /// Of coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
-  CirculantPreconditioner(const Factors<T>& factors, std::shared_ptr<const SenseEncoding<T>> sense,
-                          Share coils, bool adds_bare, std::int64_t coils_at_once,
-                          std::int64_t images_at_once)
+  CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, Share coils,
+                          bool adds_bare, std::int64_t coils_at_once, std::int64_t images_at_once)
       : sense_(std::move(sense)),
         coils_(coils),
         adds_bare_(adds_bare),
         together_(coils_together(coils.size(), sense_->domain().size(), device(), coils_at_once)),
         images_(device().is_cuda() && together_ == coils.size() ? images_at_once : 1),
-        scale_(on_device(factors.scale)),
-        bare_(on_device(factors.bare)),
-        spectrum_(on_device(factors.spectrum)),
+        scale_(std::move(factors.scale)),
+        bare_(std::move(factors.bare)),
+        spectrum_(std::move(factors.spectrum)),
         fft_(make_stack_fft<T>(domain(), images_ * together_, device())) {
     const Shape image = domain();
     spectra_ = Array<Complex<T>>(Shape{images_ * together_, image[0], image[1], image[2]}, device());
@@ -109,8 +114,6 @@ class CirculantPreconditioner final : public HermitianOperator<T> {
   }
 
  private:
-  Array<T> on_device(const Array<T>& host) const { return device().is_cpu() ? host : host.to(device()); }
-
   void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
     const std::int64_t voxels = domain().size(), coils = std::min(together_, coils_.size() - first);
     const Complex<T>* maps = sense_->maps().data() + (coils_.first + first) * voxels;
@@ -144,33 +147,17 @@ Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, c
     if (point_spread.shape().rank() != 3 || point_spread.extent(axis) < 2 * image[axis] - 1)
       throw Error("point-spread kernel", "a grid of at least twice the matrix size",
                   point_spread.shape().text());
-  const Array<Complex<T>> copied =
-      point_spread.device().is_cpu() ? Array<Complex<T>>() : point_spread.to(Device::cpu());
-  const Array<Complex<T>>& q = copied.empty() ? point_spread : copied;
   // Every circular difference d stands for d and d - N: q of both, by how many pairs of voxels have them.
-  Array<Complex<double>> kernel(image);
-  const std::int64_t rows = image[0] * image[1];
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t x = 0; x < image[2]; ++x) {
-      const std::int64_t d[3] = {row / image[1], row % image[1], x};
-      Complex<double> sum;
-      for (int corner = 0; corner < 8; ++corner) {
-        double pairs = 1;
-        std::int64_t at = 0;
-        for (int axis = 0; axis < 3; ++axis) {
-          const std::int64_t n = image[axis], g = q.extent(axis);
-          const bool wraps = (corner >> axis & 1) != 0;
-          pairs *= static_cast<double>(wraps ? d[axis] : n - d[axis]) / static_cast<double>(n);
-          at = at * g + (wraps ? (d[axis] - n + g) % g : d[axis]);
-        }
-        if (pairs > 0) sum += pairs * Complex<double>(q.data()[at]);
-      }
-      kernel.data()[row * image[2] + x] = sum;
-    }
-  fft_3d(kernel, -1);
-  Array<double> eigenvalues(image);
-  for (std::int64_t k = 0; k < kernel.size(); ++k) eigenvalues[k] = std::max(kernel[k].re, 0.0);
+  const Device device = point_spread.device();
+  Array<Complex<double>> kernel(image, device);
+  for_each_index(device, kernel.size(),
+                 CirculantKernel<T>{point_spread.data(),
+                                    {image[0], image[1], image[2]},
+                                    {point_spread.extent(0), point_spread.extent(1), point_spread.extent(2)},
+                                    kernel.data()});
+  make_stack_fft<double>(image, 1, device)->forward(kernel, 1);
+  Array<double> eigenvalues(image, device);
+  for_each_index(device, kernel.size(), NonNegativePart{kernel.data(), eigenvalues.data()});
   return eigenvalues;
 }
 
@@ -186,12 +173,15 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<doub
   const std::int64_t coils = sense->maps().extent(0);
   require_shape(circulant, image, "circulant of the point spread");
   require_shape(penalty, image, "eigenvalues of the penalty");
-  const Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps()), damping_for(coils));
+  if (circulant.device() != device || penalty.device().is_cuda())
+    throw Error("preconditioner", "a circulant on the device of the maps, a penalty in host memory",
+                "another device");
+  Factors<T> factors = factors_of<T>(circulant, penalty, squares_of(sense->maps()), damping_for(coils));
   const Share mine = share_of(coils, *group);
   std::shared_ptr<const HermitianOperator<T>> part;
   if (mine.size() > 0)
-    part = std::make_shared<CirculantPreconditioner<T>>(factors, std::move(sense), mine, mine.first == 0,
-                                                        coils_at_once, images_at_once);
+    part = std::make_shared<CirculantPreconditioner<T>>(std::move(factors), std::move(sense), mine,
+                                                        mine.first == 0, coils_at_once, images_at_once);
   return shared_sum<T>(std::move(part), image, device, std::move(group));
 }
 
@@ -200,10 +190,11 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   const double image = image_bytes(sizes), all = static_cast<double>(coils);
   std::array<double, 3> n{};
   for (std::size_t axis = 0; axis < 3; ++axis) n[axis] = sizes.matrix_size[axis];
-  const auto together = static_cast<double>(
-      coils_together(coils, static_cast<std::int64_t>(std::min(n[0] * n[1] * n[2], 0x1p62)), device,
-                     coils_at_once) *
-      images_at_once);
+  const double voxels = n[0] * n[1] * n[2],
+               together = static_cast<double>(
+                   coils_together(coils, static_cast<std::int64_t>(std::min(voxels, 0x1p62)), device,
+                                  coils_at_once) *
+                   images_at_once);
   OperatorCost cost;
   cost.forward = all * (Work(n[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, 2 * full_fft_operations(n),
                              sizes.precision) +
@@ -212,7 +203,13 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   cost.making = Work(WorkUnit::copied_byte, 20 * image) + Work(WorkUnit::touched_byte, together * image);
   const bool needs_work = device.is_cuda() && std::any_of(sizes.matrix_size.begin(), sizes.matrix_size.end(),
                                                           [](int size) { return cufft_needs_work(size); });
-  cost.bytes = whole_bytes(((needs_work ? 2 : 1) * together + 1.5) * image + (device.is_cuda() ? 256 : 0));
+  const double held = ((needs_work ? 2 : 1) * together + 1.5) * image, small = device.is_cuda() ? 256 : 0,
+               eigenvalues = 8 * voxels;
+  cost.bytes = whole_bytes(held + eigenvalues + small);
+  // The circulant in double precision, when nothing else is there yet; what the factors are made of, before the buffers.
+  const double circulant = (needs_work ? 32 : 16) * voxels,
+               factors = 2 * image + (device.is_cuda() ? eigenvalues : 0);
+  cost.making_bytes = whole_bytes(std::max({circulant - held, factors - held, 0.0}));
   return cost;
 }
 

@@ -25,14 +25,14 @@
 
 namespace fhd {
 
-/// t: eigenvalues of T. Chan's circulant, [z][y][x] of the image in the order of an FFT, >= 0, host memory; their mean is
-/// q(0). `point_spread` is q on the periodic difference grid (direct.hpp), on any device; `image` is [z][y][x].
+/// t: eigenvalues of T. Chan's circulant, [z][y][x] of the image in the order of an FFT, >= 0; their mean is q(0).
+/// `point_spread` is q on the periodic difference grid (direct.hpp), and t on its device; `image` is [z][y][x].
 template <class T>
 Array<double> circulant_of_point_spread(const Array<Complex<T>>& point_spread, const Shape& image);
 
-/// M^-1 for images [z][y][x] on the device of the maps of `sense`. `circulant` is t, `penalty` the eigenvalues of P in
-/// the same order (all 0 without); both in host memory. A GPU takes `coils_at_once` coils (0: all) together, and
-/// `images_at_once` images of a stack. Of a group of processes, each takes its share of the coils.
+/// M^-1 for images [z][y][x] on the device of the maps of `sense`. `circulant` is t, on that device; `penalty` the
+/// eigenvalues of P in the same order (all 0 without), in host memory. A GPU takes `coils_at_once` coils (0: all)
+/// together, and `images_at_once` images of a stack. Of a group of processes, each takes its share of the coils.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<double>& circulant,
                                                                 const Array<double>& penalty,
@@ -41,7 +41,7 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<doub
                                                                 std::int64_t images_at_once,
                                                                 std::shared_ptr<const ProcessGroup> group);
 
-/// Of that operator, beside the maps. `bytes` holds its buffers.
+/// Of that operator, beside the maps. `bytes` holds its buffers and t; `making_bytes`: while t or the factors are made.
 OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,
                                  std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 

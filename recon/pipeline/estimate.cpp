@@ -339,6 +339,7 @@ Work Walk::model(const LeastSquares& method, const TransformCost& transform) {
     if (!uses_preconditioner(method, false)) return toeplitz.forward;
     const auto inverse = preconditioner_cost(transform_sizes(), channels(), device_, how_.coils_at_once);
     arrays().hold("preconditioner", inverse.bytes);
+    arrays().hold_briefly("preconditioner in the making", inverse.making_bytes);
     stage("preconditioner", inverse.making);
     return toeplitz.forward + inverse.forward;
   }

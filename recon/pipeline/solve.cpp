@@ -30,6 +30,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
   context.journal.stage("conjugate gradient", [&] {
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
+      model.preconditioner = nullptr;  // its buffers go before those of the next are made
       model.preconditioner = preconditioner_of(model, weight, context);
       model.preconditioned_weight = weight;
     }

@@ -79,7 +79,7 @@ void add_cpu_bytes(const Sizes& n, const Sizes& g, double element, OperatorCost&
   cost.making_bytes = whole_bytes(std::max(1.5 * points * element - work - buffers, 0.0));
 }
 
-/// The members of ToeplitzNormalCuda; cuFFT's work area for q is gone before that of the plans is made.
+/// The members of the operators on a device; what FFT(q) takes is gone before the others are made.
 void add_cuda_bytes(const ToeplitzExtents& e, std::int64_t coils, std::int64_t coils_at_once,
                     std::int64_t images_at_once, double element, Device device, OperatorCost& cost) {
   std::int64_t cache = 0;
@@ -87,6 +87,15 @@ void add_cuda_bytes(const ToeplitzExtents& e, std::int64_t coils, std::int64_t c
   const ToeplitzBatch batch(e, coils, coils_at_once, images_at_once, static_cast<std::int64_t>(element),
                             cache > 0 ? cache : std::int64_t{50} << 20);
   const double grid = static_cast<double>(e.grid()), group = static_cast<double>(batch.group(e));
+  if (e.by_passes) {
+    double twiddles = 0;
+    for (const std::int64_t n : e.n)
+      twiddles += static_cast<double>(BlockFftPlan(static_cast<int>(n)).twiddles());
+    const double coil = static_cast<double>(batch.planes() * e.coil()) + twiddles;
+    cost.bytes += whole_bytes((grid / 2 + coil) * element);
+    cost.making_bytes = whole_bytes(std::max(grid - coil, 0.0) * element);
+    return;
+  }
   const bool planes_need = cufft_needs_work(e.g[0]) || cufft_needs_work(e.g[1]);
   const double planes =
                    planes_need ? static_cast<double>(e.flat() ? batch.planes() * e.grid() : e.padded()) : 0,
@@ -119,7 +128,8 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
     add_cpu_bytes(n, g, element, cost);
   else
     add_cuda_bytes({{matrix_size[0], matrix_size[1], matrix_size[2]},
-                    {std::int64_t(g[0]), std::int64_t(g[1]), std::int64_t(g[2])}},
+                    {std::int64_t(g[0]), std::int64_t(g[1]), std::int64_t(g[2])},
+                    precision},
                    coils, coils_at_once, images_at_once, element, device, cost);
   constexpr double plans = 500;  // cuFFT's take some 5 ms
   cost.making = Work(unit, full_fft_operations(g), precision) +

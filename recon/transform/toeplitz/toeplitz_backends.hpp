@@ -1,11 +1,14 @@
 #pragma once
-// The CPU and the CUDA side of toeplitz.hpp (the latter not in a build without CUDA), and the sizes that the memory of
-// the GPU follows from.
+// The CPU and the CUDA side of toeplitz.hpp (the latter not in a build without CUDA), and the sizes that the
+// memory of the GPU follows from.
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "recon/array/fft.hpp"
+#include "recon/transform/toeplitz/block_fft_plan.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
 namespace fhd {
@@ -24,10 +27,17 @@ std::int64_t cache_bytes_of(Device device) noexcept;
 /// Image and grid of differences, x first, axes of one voxel left out (in memory nothing changes).
 struct ToeplitzExtents {
   std::int64_t n[3] = {1, 1, 1}, g[3] = {1, 1, 1};
+  bool by_passes = false;  ///< those of toeplitz_passes.cuh; else by cuFFT
 
-  ToeplitzExtents(std::array<std::int64_t, 3> matrix, std::array<std::int64_t, 3> grid_size) {
+  ToeplitzExtents(std::array<std::int64_t, 3> matrix, std::array<std::int64_t, 3> grid_size,
+                  Precision precision) {
     for (std::size_t axis = 0, used = 0; axis < 3; ++axis)
       if (grid_size[axis] > 1) n[used] = matrix[axis], g[used] = grid_size[axis], ++used;
+    by_passes = precision == Precision::single_precision && g[1] > 1;
+    for (int axis = 0; axis < 3; ++axis)
+      if (g[axis] > 1)
+        by_passes = by_passes && g[axis] == 2 * n[axis] && BlockFftPlan(static_cast<int>(n[axis])).is_taken();
+    by_passes = by_passes && grid() < std::int64_t{1} << 32;
   }
   std::int64_t voxels() const { return n[0] * n[1] * n[2]; }
   std::int64_t plane() const { return g[0] * g[1]; }
@@ -35,12 +45,15 @@ struct ToeplitzExtents {
   bool flat() const { return g[2] == 1; }
   /// Elements that hold one coil's padded planes, and all that one coil takes.
   std::int64_t padded() const { return plane() * n[2]; }
-  std::int64_t coil() const { return padded() + (flat() ? 1 : 2) * grid(); }
+  std::int64_t coil() const {
+    if (by_passes) return (flat() ? 2 : 6) * voxels();
+    return padded() + (flat() ? 1 : 2) * grid();
+  }
 };
 
 /// What is taken together, in equal parts.
 struct ToeplitzBatch {
-  /// Of a 3D scan, at most: more gain nothing, and each takes 2.5 grids.
+  /// Of a 3D scan, at most: more gain nothing, and each takes up to 2.5 grids.
   static constexpr std::int64_t most_coils_3d = 4;
   std::int64_t coils;       ///< padded together
   std::int64_t rows;        ///< y whose columns along z are transformed together
@@ -54,22 +67,23 @@ struct ToeplitzBatch {
     };
     // A flat scan's padded planes and spectra of a batch of coils stay in the cache. Of another, half of the
     // cache is for a group of rows: the other half streams past.
-    const std::int64_t flat_bytes = 2 * e.plane() * element_bytes,
-                       row_bytes = e.g[0] * e.g[2] * element_bytes;
+    const std::int64_t flat_bytes = e.coil() * element_bytes, row_bytes = e.g[0] * e.g[2] * element_bytes;
     const std::int64_t most = e.flat() ? std::max<std::int64_t>(cache_bytes / flat_bytes, 1) : most_coils_3d;
     coils = part(all_coils, std::min(coils_at_once > 0 ? coils_at_once : all_coils, most));
     rows = e.flat() ? e.g[1] : part(e.g[1], std::max<std::int64_t>(cache_bytes / 2 / row_bytes, 1));
     if (e.flat() && coils == all_coils)
-      images = part(images_at_once, std::max<std::int64_t>(most / all_coils, 1));
+      images = part(images_at_once, std::clamp<std::int64_t>(most / all_coils, 1, 65535));  // of a launch
   }
   /// Of coils, or of images with their coils.
   std::int64_t planes() const { return coils * images; }
-  /// Elements of a group of rows; a flat grid has none.
-  std::int64_t group(const ToeplitzExtents& e) const { return e.flat() ? 0 : e.g[2] * rows * e.g[0]; }
+  /// Elements of a group of rows; a flat grid has none, nor have passes.
+  std::int64_t group(const ToeplitzExtents& e) const {
+    return e.flat() || e.by_passes ? 0 : e.g[2] * rows * e.g[0];
+  }
 };
 
-/// Points of an axis that the CPU convolves on, for a kernel on this many: so many that ColumnFft takes them, and in
-/// planes up to the next of 64 and 128, if that is near.
+/// Points of an axis that the CPU convolves on, for a kernel on this many: so many that ColumnFft takes them,
+/// and in planes up to the next of 64 and 128, if that is near.
 inline std::int64_t convolution_points(std::int64_t points, bool is_plane) {
   for (const std::int64_t fast : {64, 128})
     if (is_plane && points <= fast && 4 * points >= 3 * fast) return fast;
@@ -88,10 +102,15 @@ inline bool cufft_needs_work(std::int64_t length) {
 /// The share of FFTs in the time of all threads, measured in some applications of an operator of
 /// make_toeplitz_normal_cpu.
 double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz);
-/// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its cuFFT passes
-/// alone.
+/// Median milliseconds of one forward() of an operator of make_toeplitz_normal_cuda, and of its parts by
+/// themselves.
 struct ToeplitzTiming {
-  double ms = 0, cufft_ms = 0;
+  struct Part {
+    std::string name;          ///< "cuFFT", or a pass
+    double ms = 0, bytes = 0;  ///< read and written at least; 0: not told
+  };
+  double ms = 0;
+  std::vector<Part> parts;
 };
 ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions);
 

@@ -1,4 +1,5 @@
-// E^H E on the device by cuFFT; the formula is in toeplitz.hpp.
+// E^H E on the device by cuFFT, in double precision and for sizes that toeplitz_passes.cuh does not take; the
+// formula is in toeplitz.hpp.
 //
 // Padded zeros are not transformed where that can be helped. A coil's image times its map fills the corner
 // [0, N) of N planes [2N][2N]; one batched 2D FFT takes these N planes (not 2N), one batched FFT along z all
@@ -20,8 +21,7 @@
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/cufft.hpp"
-#include "recon/array/device_cuda.hpp"
-#include "recon/transform/toeplitz/toeplitz_backends.hpp"
+#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
 
 namespace fhd {
 namespace {
@@ -31,8 +31,8 @@ unsigned blocks_for(std::int64_t size) { return static_cast<unsigned>((size + bl
 
 // --- Kernels: one thread per element, which it alone writes. Each moves its elements once. ---
 
-// target(j, c, z, y, x) = S_c(z, y, x) rho_j(z, y, x), in the corner of planes [gy][gx]; coils `stride` apart, image j =
-// blockIdx.y of a stack behind the coils of the one before.
+// target(j, c, z, y, x) = S_c(z, y, x) rho_j(z, y, x), in the corner of planes [gy][gx]; coils `stride` apart,
+// image j = blockIdx.y of a stack behind the coils of the one before.
 template <class T>
 __global__ void pad_kernel(const Complex<T>* rho, const Complex<T>* maps, unsigned nx, unsigned ny,
                            unsigned voxels, std::int64_t gx, std::int64_t gy, int coils, std::int64_t stride,
@@ -65,7 +65,8 @@ __global__ void multiply_kernel(const T* transfer, std::int64_t size, Complex<T>
   values = products;
 }
 
-// out_j(p) = (out_j(p) if `add`) + sum over c of conj(S_c(p)) padded(j, c, p), the coils in their order; j as above.
+// out_j(p) = (out_j(p) if `add`) + sum over c of conj(S_c(p)) padded(j, c, p), the coils in their order; j as
+// above.
 template <class T>
 __global__ void crop_and_combine_kernel(const Complex<T>* padded, const Complex<T>* maps, unsigned nx,
                                         unsigned ny, unsigned voxels, std::int64_t gx, std::int64_t gy,
@@ -131,75 +132,40 @@ class Graph {
   cudaGraphExec_t handle_ = nullptr;
 };
 
+/// Never empty: cuFFT wants an address also for a plan that needs nothing.
+Array<unsigned char> work_area(std::size_t bytes, Device device) {
+  return Array<unsigned char>({std::max<std::int64_t>(static_cast<std::int64_t>(bytes), 256)}, device);
+}
+
 // --- The operator ---
 
 template <class T>
-class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
+class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
  public:
+  using typename ToeplitzOnDevice<T>::Part;
   /// The device of the maps is current.
-  ToeplitzNormalCuda(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
-                     std::int64_t coils_at_once, std::int64_t images_at_once)
-      : ToeplitzNormal<T>(point_spread, maps, coils_at_once, images_at_once),
-        extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
-                 {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}),
-        batch_(extents_, maps.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),
-               cache_bytes_of(maps.device())),
-        coils_(maps.extent(0)) {
-    if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", this->domain().text());
+  ToeplitzByCufft(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
+                  std::int64_t coils_at_once, std::int64_t images_at_once)
+      : ToeplitzOnDevice<T>(point_spread, maps, coils_at_once, images_at_once) {
     make_buffers();
     store_transfer(point_spread);
     make_plans();
     passes_ = recorded(false);
   }
 
-  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override { forward_each(in, out); }
-
-  void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
-    this->check_images(in, out);
-    const CurrentDevice guard(this->device());
-    const std::int64_t voxels = extents_.voxels(), all = in.size() / voxels;
-    for (std::int64_t image = 0; image < all; image += batch_.images) {
-      const std::int64_t images = std::min(batch_.images, all - image);
-      for (std::int64_t coil = 0; coil < coils_; coil += batch_.coils)
-        add_coils(in.data() + image * voxels, images, coil, out.data() + image * voxels);
-    }
-  }
-
-  ToeplitzTiming time(int repetitions) const {
-    const CurrentDevice guard(this->device());
-    const std::vector<Graph> cufft_passes = recorded(true);
-    Array<Complex<T>> in(this->domain(), this->device()), out(this->domain(), this->device());
-    device::check(
-        cudaMemcpyAsync(in.data(), maps_.data(), static_cast<std::size_t>(in.size()) * sizeof(Complex<T>),
-                        cudaMemcpyDeviceToDevice, nullptr),
-        "copying on the device");
-    const auto median_ms = [&](const auto& work) {
-      work();
-      std::vector<double> ms;
-      for (int i = 0; i < repetitions; ++i) {
-        device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
-        start.record();
-        work();
-        stop.record();
-        ms.push_back(stop.ms_since(start));
-      }
-      std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
-      return ms[static_cast<std::size_t>(repetitions / 2)];
-    };
-    ToeplitzTiming timing;
-    timing.ms = median_ms([&] { forward(in, out); });
-    timing.cufft_ms = median_ms([&] {
-      for (std::int64_t first = 0; first < coils_; first += batch_.coils)
-        launch(cufft_passes, std::min(batch_.coils, coils_ - first), true);
-    });
-    return timing;
-  }
-
  private:
-  /// The part of a batch of coils, from `first` on, of so many images; the first batch is not added to anything.
-  void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first, Complex<T>* out) const {
-    const auto& [n, g] = extents_;
-    const std::int64_t count = std::min(batch_.coils, coils_ - first);
+  std::vector<Part> parts(const Array<Complex<T>>&, Array<Complex<T>>&) const override {
+    const auto cufft_passes = std::make_shared<std::vector<Graph>>(recorded(true));
+    return {{"cuFFT", [this, cufft_passes] {
+               for (std::int64_t first = 0; first < this->coils(); first += batch_.coils)
+                 launch(*cufft_passes, this->batch_coils(first), true);
+             }}};
+  }
+
+  void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first,
+                 Complex<T>* out) const override {
+    const auto &n = extents_.n, &g = extents_.g;
+    const std::int64_t count = this->batch_coils(first);
     const auto voxels = static_cast<unsigned>(extents_.voxels()), nx = static_cast<unsigned>(n[0]),
                ny = static_cast<unsigned>(n[1]);
     const dim3 blocks(blocks_for(voxels), static_cast<unsigned>(images));
@@ -223,32 +189,17 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     group_ = Array<Complex<T>>({batch_.group(extents_)}, device);
   }
 
-  /// Never empty: cuFFT wants an address also for a plan that needs nothing.
-  Array<unsigned char> work_area(std::size_t bytes) const {
-    return Array<unsigned char>({std::max<std::int64_t>(static_cast<std::int64_t>(bytes), 256)},
-                                this->device());
-  }
-
   void store_transfer(const Array<Complex<T>>& point_spread) {
-    const Complex<T>* spectrum = point_spread.data();
     const auto& g = extents_.g;
-    if (extents_.grid() > 1) {
-      std::vector<long long> sizes;
-      for (int axis = 2; axis >= 0; --axis)
-        if (g[axis] > 1) sizes.push_back(g[axis]);
-      const cufft::Plan<T> plan(sizes, {1, extents_.grid()}, {1, extents_.grid()}, 1, this->device());
-      Array<unsigned char> work = work_area(plan.work_bytes());
-      plan.execute(point_spread.data(), results_.data(), CUFFT_FORWARD, work.data());
-      device::synchronize(this->device());  // the work area goes
-      spectrum = results_.data();
-    }
-    store_transfer_kernel<<<blocks_for(extents_.grid()), block_size>>>(spectrum, g[0], g[1], g[2],
-                                                                       batch_.rows, transfer_.data());
+    if (extents_.grid() > 1) transform_point_spread(point_spread, results_.data());
+    store_transfer_kernel<<<blocks_for(extents_.grid()), block_size>>>(
+        extents_.grid() > 1 ? results_.data() : point_spread.data(), g[0], g[1], g[2], batch_.rows,
+        transfer_.data());
     device::check_launch("store_transfer_kernel");
   }
 
   void make_plans() {
-    const auto& [n, g] = extents_;
+    const auto &n = extents_.n, &g = extents_.g;
     const std::int64_t plane = extents_.plane();
     if (g[0] > 1) {
       std::vector<long long> sizes{g[0]};
@@ -257,7 +208,8 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
                           extents_.flat() ? batch_.planes() : n[2], this->device());
     }
     if (!extents_.flat())
-      for (const std::int64_t rows : {batch_.rows, g[1] % batch_.rows}) {  // the last group may be smaller
+      for (const bool is_last : {false, true}) {  // the last group may be smaller
+        const std::int64_t rows = is_last ? g[1] % batch_.rows : batch_.rows;
         if (rows == 0) continue;
         const std::int64_t columns = rows * g[0];
         plans_.emplace_back(std::vector<long long>{g[2]}, cufft::Layout{plane, 1}, cufft::Layout{columns, 1},
@@ -267,7 +219,7 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
       }
     std::size_t work_bytes = 0;
     for (const auto& plan : plans_) work_bytes = std::max(work_bytes, plan.work_bytes());
-    work_ = work_area(work_bytes);
+    work_ = work_area(work_bytes, this->device());
     // What cuFFT asks for was a guess.
     const std::int64_t held = maps_.size() + transfer_.size() / 2 + padded_.size() + results_.size() +
                               columns_.size() + group_.size();
@@ -323,8 +275,8 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     }
   }
 
-  /// Of a whole batch of coils, and of the last batch where that is smaller. None where a recording fails (other programs
-  /// and tools may wait for the whole device meanwhile, which spoils it): launch() needs none.
+  /// Of a whole batch of coils, and of the last batch where that is smaller. None where a recording fails
+  /// (other programs and tools may wait for the whole device meanwhile, which spoils it): launch() needs none.
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;
     std::vector<Graph> graphs;
@@ -334,8 +286,8 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
     stream.synchronize();
     const std::lock_guard lock(device::state_of(this->device()).recording);
     try {
-      for (const std::int64_t coils : {batch_.coils, coils_ % batch_.coils})
-        if (coils > 0)
+      for (const bool is_last : {false, true})
+        if (const std::int64_t coils = is_last ? this->coils() % batch_.coils : batch_.coils; coils > 0)
           graphs.emplace_back(stream, [&](CUstream_st* to) { queue_passes(coils, cufft_only, to); });
     } catch (const DeviceError&) {
       graphs.clear();
@@ -350,10 +302,9 @@ class ToeplitzNormalCuda final : public ToeplitzNormal<T> {
       graphs[coils == batch_.coils ? 0 : 1].launch();
   }
 
-  using ToeplitzNormal<T>::maps_;
-  ToeplitzExtents extents_;
-  ToeplitzBatch batch_;
-  std::int64_t coils_;
+  using ToeplitzOnDevice<T>::maps_;
+  using ToeplitzOnDevice<T>::extents_;
+  using ToeplitzOnDevice<T>::batch_;
   Array<T> transfer_;                 // [group][z][row of the group][x]
   mutable Array<Complex<T>> padded_;  // [image][coil][nz][gy][gx], zero outside the image
   mutable Array<Complex<T>> columns_,
@@ -375,22 +326,42 @@ std::int64_t cache_bytes_of(Device device) noexcept {
 }
 
 template <class T>
+void transform_point_spread(const Array<Complex<T>>& point_spread, Complex<T>* spectrum) {
+  std::vector<long long> sizes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (point_spread.extent(axis) > 1) sizes.push_back(point_spread.extent(axis));
+  const cufft::Layout layout{1, point_spread.size()};
+  const cufft::Plan<T> plan(sizes, layout, layout, 1, point_spread.device());
+  Array<unsigned char> work = work_area(plan.work_bytes(), point_spread.device());
+  plan.execute(point_spread.data(), spectrum, CUFFT_FORWARD, work.data());
+  device::synchronize(point_spread.device());  // the work area goes
+}
+
+template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              const Array<Complex<T>>& maps,
                                                              std::int64_t coils_at_once,
                                                              std::int64_t images_at_once) {
   const CurrentDevice guard(maps.device());
-  return std::make_unique<ToeplitzNormalCuda<T>>(point_spread, maps, coils_at_once, images_at_once);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const ToeplitzExtents extents({maps.extent(3), maps.extent(2), maps.extent(1)},
+                                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
+                                  precision_of<T>());
+    if (extents.by_passes) return make_toeplitz_passes(point_spread, maps, coils_at_once, images_at_once);
+  }
+  return std::make_unique<ToeplitzByCufft<T>>(point_spread, maps, coils_at_once, images_at_once);
 }
 
 ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions) {
-  return dynamic_cast<const ToeplitzNormalCuda<float>&>(toeplitz).time(repetitions);
+  return dynamic_cast<const ToeplitzOnDevice<float>&>(toeplitz).time(repetitions);
 }
 
-template std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_normal_cuda<float>(const Array<Complex<float>>&,
-                                                                                 const Array<Complex<float>>&,
-                                                                                 std::int64_t, std::int64_t);
-template std::unique_ptr<ToeplitzNormal<double>> make_toeplitz_normal_cuda<double>(
-    const Array<Complex<double>>&, const Array<Complex<double>>&, std::int64_t, std::int64_t);
+#define FHD_INSTANTIATE(T)                                                        \
+  template void transform_point_spread<T>(const Array<Complex<T>>&, Complex<T>*); \
+  template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda<T>(       \
+      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
 
 }  // namespace fhd

@@ -6,6 +6,7 @@ namespace fhd {
 namespace {
 
 using tests::preconditioned_problems;
+using tests::PreconditionedProblem;
 using tests::random_values;
 
 template <class T>
@@ -37,15 +38,57 @@ TYPED_TEST(GpuPreconditioner, equals_the_cpu_in_parts_and_in_stacks) {
   }
 }
 
+TYPED_TEST(GpuPreconditioner, circulant_is_made_where_the_point_spread_lies) {
+  for (const auto& problem : preconditioned_problems<TypeParam>()) {
+    const auto q = problem.point_spread();
+    const auto expected = circulant_of_point_spread(q, problem.image());
+    const auto found = circulant_of_point_spread(q.to(Device::cuda()), problem.image());
+    ASSERT_EQ(found.device(), Device::cuda());
+    const auto host = found.to(Device::cpu());
+    // An FFT in double precision of the same numbers: some roundings of the largest eigenvalue.
+    const double largest = *std::max_element(expected.begin(), expected.end());
+    for (std::int64_t k = 0; k < host.size(); ++k)
+      EXPECT_LE(std::abs(host[k] - expected[k]), 1e-14 * largest) << problem.image().text();
+    EXPECT_THROW(
+        make_preconditioner<TypeParam>(found, problem.penalty(), problem.encoding(), 0, 1, problem.alone()),
+        Error);  // of maps in host memory
+  }
+}
+
+TYPED_TEST(GpuPreconditioner, takes_the_bytes_that_its_cost_says) {
+  const Device gpu = Device::cuda();
+  for (const auto& [matrix, coils] :
+       {std::pair{std::array{64, 64, 48}, 4}, {{128, 96, 1}, 1}, {{60, 50, 1}, 3}}) {
+    PreconditionedProblem<TypeParam> problem{
+        matrix, tests::random_trajectory(matrix, 60, 1),
+        random_values<TypeParam>({coils, matrix[2], matrix[1], matrix[0]}, 2)};
+    problem.device = gpu;
+    const auto q = problem.point_spread();
+    const auto sense = problem.encoding();
+    const TransformSizes sizes{matrix, {}, precision_of<TypeParam>(), gpu};
+    const OperatorCost cost = preconditioner_cost(sizes, coils, gpu);
+    const auto before = static_cast<double>(device::memory_use(gpu).used_bytes);
+    device::reset_peak_memory(gpu);
+    const auto circulant = circulant_of_point_spread(q, problem.image());
+    const auto m = make_preconditioner<TypeParam>(circulant, problem.penalty(), sense, 0, 1, problem.alone());
+    const double held = static_cast<double>(device::memory_use(gpu).used_bytes) - before,
+                 peak = static_cast<double>(device::memory_use(gpu).peak_bytes) - before;
+    EXPECT_NEAR(static_cast<double>(cost.bytes), held, 0.05 * held) << matrix[0];
+    EXPECT_NEAR(static_cast<double>(cost.bytes + cost.making_bytes), peak, 0.15 * peak) << matrix[0];
+  }
+}
+
 TYPED_TEST(GpuPreconditioner, leaves_the_solution_of_dense_least_squares) {
   for (auto& problem : preconditioned_problems<TypeParam>())
     for (const bool roughness : {false, true}) {
       if (roughness && problem.image().size() == 1) continue;  // nothing is penalised
       problem.roughness = roughness;
       problem.device = Device::cuda();
-      const auto data = random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
+      const auto data =
+          random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
       // As on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
-      EXPECT_LE(problem.error_of_solution(data), sizeof(TypeParam) == 4 ? 1e-4 : 1e-11) << problem.image().text();
+      EXPECT_LE(problem.error_of_solution(data), sizeof(TypeParam) == 4 ? 1e-4 : 1e-11)
+          << problem.image().text();
     }
 }
 

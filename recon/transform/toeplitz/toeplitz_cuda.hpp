@@ -1,0 +1,96 @@
+#pragma once
+// What the operators of toeplitz.hpp on a device have in common: coils and images in batches. For .cu files only.
+#include <functional>
+
+#include "recon/array/device_cuda.hpp"
+#include "recon/array/vector_math.hpp"
+#include "recon/transform/toeplitz/toeplitz_backends.hpp"
+
+namespace fhd {
+
+template <class T>
+class ToeplitzOnDevice : public ToeplitzNormal<T> {
+ public:
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const final { forward_each(in, out); }
+
+  void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const final {
+    this->check_images(in, out);
+    const CurrentDevice guard(this->device());
+    const std::int64_t voxels = extents_.voxels(), all = in.size() / voxels;
+    for (std::int64_t image = 0; image < all; image += batch_.images) {
+      const std::int64_t images = std::min(batch_.images, all - image);
+      for (std::int64_t coil = 0; coil < coils(); coil += batch_.coils)
+        add_coils(in.data() + image * voxels, images, coil, out.data() + image * voxels);
+    }
+  }
+
+  /// Of one image like the first map: zeros would be faster than data.
+  ToeplitzTiming time(int repetitions) const {
+    const CurrentDevice guard(this->device());
+    Array<Complex<T>> in(this->domain(), this->device()), out(this->domain(), this->device());
+    copy_range(maps_, 0, in, 0, in.size());
+    const auto median_ms = [&](const auto& work) {
+      work();
+      std::vector<double> ms;
+      for (int i = 0; i < repetitions; ++i) {
+        device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
+        start.record();
+        work();
+        stop.record();
+        ms.push_back(stop.ms_since(start));
+      }
+      std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
+      return ms[static_cast<std::size_t>(repetitions / 2)];
+    };
+    ToeplitzTiming timing;
+    timing.ms = median_ms([&] { forward(in, out); });
+    for (const Part& part : parts(in, out))
+      timing.parts.push_back({part.name, median_ms(part.work), part.bytes});
+    return timing;
+  }
+
+ protected:
+  /// Work whose time is told by itself.
+  struct Part {
+    std::string name;
+    std::function<void()> work;
+    double bytes = 0;  ///< read and written at least; 0: not told
+  };
+  virtual std::vector<Part> parts(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
+
+  /// The device of the maps is current.
+  ToeplitzOnDevice(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
+                   std::int64_t coils_at_once, std::int64_t images_at_once)
+      : ToeplitzNormal<T>(point_spread, maps, coils_at_once, images_at_once),
+        extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
+                 {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}, precision_of<T>()),
+        batch_(extents_, maps.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),
+               cache_bytes_of(maps.device())) {
+    if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", this->domain().text());
+  }
+
+  /// The part of a batch of coils, from `first` on, of so many images; the first batch is not added to anything.
+  virtual void add_coils(const Complex<T>* in, std::int64_t images, std::int64_t first,
+                         Complex<T>* out) const = 0;
+
+  std::int64_t coils() const { return maps_.extent(0); }
+  /// Of the batch that begins there.
+  std::int64_t batch_coils(std::int64_t first) const { return std::min(batch_.coils, coils() - first); }
+
+  using ToeplitzNormal<T>::maps_;
+  ToeplitzExtents extents_;
+  ToeplitzBatch batch_;
+};
+
+/// FFT(q) of more than one point by cuFFT, into as many elements on its device; done when it returns.
+template <class T>
+void transform_point_spread(const Array<Complex<T>>& point_spread, Complex<T>* spectrum);
+
+/// By the passes of toeplitz_passes.cuh, for sizes whose ToeplitzExtents say so. The device of the maps is
+/// current.
+std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_passes(const Array<Complex<float>>& point_spread,
+                                                            const Array<Complex<float>>& maps,
+                                                            std::int64_t coils_at_once,
+                                                            std::int64_t images_at_once);
+
+}  // namespace fhd

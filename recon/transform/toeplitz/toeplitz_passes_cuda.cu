@@ -1,0 +1,216 @@
+// E^H E on the device by the passes of toeplitz_passes.cuh, where their floor is told.
+//
+// The passes of a group of coils follow each other through memory, not through the cache: what is between them,
+// 4 V a coil, is larger than the cache for every scan where it would pay, and pieces that fit are launches of a
+// single wave of blocks.
+#include <algorithm>
+#include <utility>
+
+#include "recon/array/cuda_check.hpp"
+#include "recon/transform/toeplitz/toeplitz_cuda.hpp"
+#include "recon/transform/toeplitz/toeplitz_passes.cuh"
+
+namespace fhd {
+namespace {
+
+using toeplitz::FixedStages;
+using toeplitz::Value;
+
+/// f(the stages of this plan), as constants where the length is a usual one.
+template <class F>
+void with_stages(const BlockFftPlan& plan, const F& f) {
+  bool is_known = false;
+  const auto attempt = [&](auto known) {
+    if (!is_known && known.is(plan)) is_known = true, f(known);
+  };
+  attempt(FixedStages<8, 8>{});
+  attempt(FixedStages<12, 8>{});
+  attempt(FixedStages<16, 8>{});
+  attempt(FixedStages<16, 10>{});
+  attempt(FixedStages<16, 12>{});
+  attempt(FixedStages<16, 14>{});
+  attempt(FixedStages<16, 16>{});
+  attempt(FixedStages<8, 8, 5>{});
+  attempt(FixedStages<8, 8, 6>{});
+  attempt(FixedStages<8, 8, 8>{});
+  if (!is_known) f(toeplitz::AnyStages(plan));
+}
+
+/// An axis of n voxels: how its lines are transformed, and with which numbers on the device.
+struct Axis {
+  BlockFftPlan plan;
+  Array<Value> twiddles;
+
+  Axis(std::int64_t n, Device device) : plan(static_cast<int>(n)) {
+    if (!plan.is_taken()) return;  // of one voxel
+    std::vector<Value> table = twiddles_of(plan);
+    twiddles = Array<Value>::view(table.data(), Shape{plan.twiddles()}).to(device);
+  }
+  int columns() const { return toeplitz::columns_of(plan.threads); }
+  /// For columns [point][width].
+  std::int64_t column_tiles(std::int64_t width) const { return (width + columns() - 1) / columns(); }
+  dim3 column_threads() const { return dim3(static_cast<unsigned>(plan.threads * columns())); }
+  std::size_t column_bytes() const {
+    return bytes(columns(), toeplitz::column_places(plan.points, columns()));
+  }
+  std::size_t row_bytes(std::int64_t lines) const { return bytes(lines, toeplitz::row_places(plan.points)); }
+
+ private:
+  static std::size_t bytes(std::int64_t lines, int places) {
+    return static_cast<std::size_t>(lines * places) * sizeof(Value);
+  }
+};
+
+dim3 blocks(std::int64_t x, std::int64_t y = 1) {
+  return {static_cast<unsigned>(x), static_cast<unsigned>(y)};
+}
+
+class ToeplitzPasses final : public ToeplitzOnDevice<float> {
+ public:
+  /// The device of the maps is current.
+  ToeplitzPasses(const Array<Value>& point_spread, const Array<Value>& maps, std::int64_t coils_at_once,
+                 std::int64_t images_at_once)
+      : ToeplitzOnDevice<float>(point_spread, maps, coils_at_once, images_at_once),
+        x_(extents_.n[0], device()),
+        y_(extents_.n[1], device()),
+        z_(extents_.n[2], device()),
+        rows_(extents_.n[1] * extents_.n[2]) {
+    transfer_ = Array<float>({extents_.grid()}, device());
+    store_transfer(point_spread);
+    along_x_ = Array<Value>({batch_.planes(), 2 * extents_.voxels()}, device());
+    if (!extents_.flat()) along_y_ = Array<Value>({batch_.planes(), 4 * extents_.voxels()}, device());
+    const std::int64_t held = maps_.size() + x_.twiddles.size() + y_.twiddles.size() + z_.twiddles.size() +
+                              along_x_.size() + along_y_.size();
+    cost_.bytes = static_cast<std::size_t>(held) * sizeof(Value) +
+                  static_cast<std::size_t>(transfer_.size()) * sizeof(float);
+  }
+
+ private:
+  /// Coils [first, first + coils) of so many images.
+  struct Batch {
+    std::int64_t images, first, coils;
+  };
+
+  void store_transfer(const Array<Value>& point_spread) {
+    Array<Value> spectrum(point_spread.shape(), device());
+    transform_point_spread(point_spread, spectrum.data());
+    const auto& g = extents_.g;
+    const std::int64_t count = (extents_.grid() + toeplitz::row_threads - 1) / toeplitz::row_threads;
+    toeplitz::store_halves_kernel<<<blocks(count), toeplitz::row_threads>>>(spectrum.data(), g[0], g[1], g[2],
+                                                                            transfer_.data());
+    device::check_launch("store_halves_kernel");
+  }
+
+  void add_coils(const Value* in, std::int64_t images, std::int64_t first, Value* out) const override {
+    const Batch batch{images, first, batch_coils(first)};
+    queue_rows(batch, in);
+    if (!extents_.flat()) queue_columns(batch);
+    queue_convolution(batch);
+    if (!extents_.flat()) queue_columns_back(batch);
+    queue_combination(batch, out);
+  }
+
+  std::vector<Part> parts(const Array<Value>& in, Array<Value>& out) const override {
+    const auto of_all = [this](const auto& pass) {
+      return [this, pass] {
+        for (std::int64_t first = 0; first < coils(); first += batch_.coils)
+          pass(Batch{1, first, batch_coils(first)});
+      };
+    };
+    const auto volume = static_cast<double>(extents_.voxels()) * sizeof(Value),
+               all = static_cast<double>(coils()),
+               batches = std::ceil(all / static_cast<double>(batch_.coils)),
+               transfer = batches * static_cast<double>(transfer_.size()) * sizeof(float);
+    const Value* const image = in.data();
+    Value* const result = out.data();
+    std::vector<Part> parts;
+    parts.push_back(
+        {"rows", of_all([=, this](Batch b) { queue_rows(b, image); }), all * 3 * volume + batches * volume});
+    if (!extents_.flat())
+      parts.push_back({"columns", of_all([this](Batch b) { queue_columns(b); }), all * 6 * volume});
+    parts.push_back({"convolved", of_all([this](Batch b) { queue_convolution(b); }),
+                     all * (extents_.flat() ? 4 : 8) * volume + transfer});
+    if (!extents_.flat())
+      parts.push_back({"back", of_all([this](Batch b) { queue_columns_back(b); }), all * 6 * volume});
+    parts.push_back({"combined", of_all([=, this](Batch b) { queue_combination(b, result); }),
+                     all * 3 * volume + (2 * batches - 1) * volume});
+    return parts;
+  }
+
+  // The passes of a batch.
+
+  void queue_rows(const Batch& batch, const Value* in) const {
+    const std::int64_t lines = std::max(1, toeplitz::row_threads / x_.plan.threads);
+    const dim3 grid = blocks((rows_ + lines - 1) / lines * batch.coils, batch.images);
+    with_stages(x_.plan, [&](auto stages) {
+      toeplitz::rows_kernel<<<grid, static_cast<unsigned>(lines * x_.plan.threads), x_.row_bytes(lines)>>>(
+          stages, x_.twiddles.data(), in, maps_.data() + batch.first * extents_.voxels(),
+          static_cast<unsigned>(rows_), static_cast<unsigned>(batch.coils), along_x_.data());
+    });
+    device::check_launch("rows_kernel");
+  }
+
+  void queue_columns(const Batch& batch) const {
+    const dim3 grid = blocks(y_.column_tiles(extents_.g[0]) * extents_.n[2] * batch.coils * batch.images);
+    with_stages(y_.plan, [&](auto stages) {
+      toeplitz::columns_kernel<<<grid, y_.column_threads(), y_.column_bytes()>>>(
+          stages, y_.twiddles.data(), along_x_.data(), static_cast<unsigned>(extents_.g[0]), along_y_.data());
+    });
+    device::check_launch("columns_kernel");
+  }
+
+  void queue_convolution(const Batch& batch) const {
+    const Axis& last = extents_.flat() ? y_ : z_;
+    Array<Value>& values = extents_.flat() ? along_x_ : along_y_;
+    const std::int64_t rows = extents_.flat() ? 1 : extents_.g[1], volumes = batch.coils * batch.images;
+    const dim3 grid = blocks(last.column_tiles(extents_.g[0]) * rows * volumes);
+    with_stages(last.plan, [&](auto stages) {
+      toeplitz::convolve_kernel<<<grid, last.column_threads(), last.column_bytes()>>>(
+          stages, last.twiddles.data(), transfer_.data(), static_cast<unsigned>(extents_.g[0]),
+          static_cast<unsigned>(rows), static_cast<unsigned>(volumes), values.data());
+    });
+    device::check_launch("convolve_kernel");
+  }
+
+  void queue_columns_back(const Batch& batch) const {
+    const dim3 grid = blocks(y_.column_tiles(extents_.g[0]) * extents_.n[2] * batch.coils * batch.images);
+    with_stages(y_.plan, [&](auto stages) {
+      toeplitz::back_kernel<<<grid, y_.column_threads(), y_.column_bytes()>>>(
+          stages, y_.twiddles.data(), along_y_.data(), static_cast<unsigned>(extents_.g[0]), along_x_.data());
+    });
+    device::check_launch("back_kernel");
+  }
+
+  /// Small blocks: a flat image has few rows, and a block goes through all coils.
+  void queue_combination(const Batch& batch, Value* out) const {
+    const std::int64_t threads = x_.plan.threads, few = toeplitz::row_threads / 2,
+                       together =
+                           std::min(batch.coils, std::max<std::int64_t>(1, toeplitz::row_threads / threads)),
+                       rows = std::max<std::int64_t>(1, few / (threads * together)), lines = together * rows;
+    const dim3 grid = blocks((rows_ + rows - 1) / rows, batch.images);
+    with_stages(x_.plan, [&](auto stages) {
+      toeplitz::combine_kernel<<<grid, static_cast<unsigned>(lines * threads), x_.row_bytes(lines)>>>(
+          stages, x_.twiddles.data(), along_x_.data(), maps_.data() + batch.first * extents_.voxels(),
+          static_cast<unsigned>(rows_), static_cast<unsigned>(batch.coils), static_cast<unsigned>(together),
+          batch.first > 0, out);
+    });
+    device::check_launch("combine_kernel");
+  }
+
+  Axis x_, y_, z_;
+  std::int64_t rows_;             // of an image
+  Array<float> transfer_;         // [half z][half y][half x]
+  mutable Array<Value> along_x_,  // [image][coil][z][y][half x]
+      along_y_;                   // [image][coil][z][half y][half x], not of a flat image
+};
+
+}  // namespace
+
+std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_passes(const Array<Complex<float>>& point_spread,
+                                                            const Array<Complex<float>>& maps,
+                                                            std::int64_t coils_at_once,
+                                                            std::int64_t images_at_once) {
+  return std::make_unique<ToeplitzPasses>(point_spread, maps, coils_at_once, images_at_once);
+}
+
+}  // namespace fhd
