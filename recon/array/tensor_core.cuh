@@ -19,6 +19,23 @@ __device__ inline void mma_f16(float* d, const std::uint32_t (&a)[4], std::uint3
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/// mma.sync m16n8k8 of double precision: d += a b for one warp. Lane l = 4 g + t holds of a [16][8] the columns {t, t + 4} of
+/// rows g and g + 8, {a0, a2} and {a1, a3}; of b [8][8] the same rows of column g; d as mma_f16.
+__device__ inline void mma_f64(double* d, const double (&a)[4], double b0, double b1) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
+#else
+#pragma unroll
+  for (int i = 0; i < 4; ++i)  // [8][4] by [4][8]: upper and lower rows, first and second columns of a
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[2 * (i % 2)]), "+d"(d[2 * (i % 2) + 1])
+                 : "d"(a[i]), "d"(i < 2 ? b0 : b1));
+#endif
+}
+
 /// The address of shared memory as instructions take it.
 __device__ inline std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));

@@ -20,10 +20,10 @@ constexpr const char* name_of(TransformKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// How a GPU takes direct sums of single precision: as products of matrices on its tensor cores, with as many parts to a
+/// How a GPU takes direct sums: as products of matrices on its tensor cores, in single precision with as many parts to a
 /// number as the accuracy asks for (transform/direct/matrix_plan.hpp), or voxel by voxel from constant memory, where sin
-/// and cos are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp). automatic: matrices
-/// where they are faster and as accurate as asked. In double precision, and on the CPU, it has no effect.
+/// and cos of single precision are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp).
+/// automatic: matrices where they are faster and as accurate as asked. On the CPU it has no effect.
 enum class GpuSums { automatic, tensor_cores, fast, accurate };
 constexpr const char* name_of(GpuSums sums) {
   constexpr const char* names[] = {"auto", "tensor-cores", "fast", "accurate"};

@@ -35,8 +35,8 @@ constexpr NamedUnit named_units[] = {{"adjoint pair", WorkUnit::adjoint_pair, tr
                                      {"adjoint row", WorkUnit::adjoint_row, true},
                                      {"forward pair", WorkUnit::forward_pair, true},
                                      {"forward row", WorkUnit::forward_row, true},
-                                     {"adjoint product", WorkUnit::adjoint_product, false},
-                                     {"forward product", WorkUnit::forward_product, false},
+                                     {"adjoint product", WorkUnit::adjoint_product, true},
+                                     {"forward product", WorkUnit::forward_product, true},
                                      {"FFT 2D", WorkUnit::fft_2d, true},
                                      {"FFT 3D", WorkUnit::fft_3d, true},
                                      {"spread 2D", WorkUnit::spread_2d, true},
@@ -152,11 +152,11 @@ void measure_direct(const Measurement& m) {
   };
   for (int i = gpu ? 1 : 0; i < 2; ++i)
     pairs[i] = measure(lengths[i], GpuSums::fast, adjoint[i], forward[i]).at(WorkUnit::adjoint_pair, p);
-  if (gpu && p == Precision::single_precision) {
+  if (gpu) {
     double of_adjoint = 0, of_forward = 0;
     const Work work = measure(lengths[1], GpuSums::tensor_cores, of_adjoint, of_forward);
-    m.rates.of(WorkUnit::adjoint_product) = of_adjoint / work.at(WorkUnit::adjoint_product, p);
-    m.rates.of(WorkUnit::forward_product) = of_forward / work.at(WorkUnit::forward_product, p);
+    m.rates.of(WorkUnit::adjoint_product, p) = of_adjoint / work.at(WorkUnit::adjoint_product, p);
+    m.rates.of(WorkUnit::forward_product, p) = of_forward / work.at(WorkUnit::forward_product, p);
   }
   const double of_rows = samples * rows * planes * coils;
   const auto separate = [&](const double* seconds, WorkUnit pair, WorkUnit row) {

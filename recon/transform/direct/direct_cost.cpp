@@ -31,7 +31,8 @@ SampleCount count_samples(const Trajectory& trajectory) { return SampleGroups(tr
 constexpr double one_part_accuracy = 5e-4, two_parts_accuracy = 4e-6;
 
 bool suits_tensor_cores(DirectChoice choice, Precision precision) {
-  if (precision == Precision::double_precision) return false;
+  if (precision == Precision::double_precision)
+    return choice.sums == GpuSums::tensor_cores || choice.sums == GpuSums::automatic;
   return choice.sums == GpuSums::tensor_cores ||
          (choice.sums == GpuSums::automatic && choice.accuracy >= two_parts_accuracy);
 }
@@ -40,11 +41,15 @@ DirectWay direct_way(DirectChoice choice, const VoxelGrid& grid, Precision preci
   using namespace matrix_sums;
   DirectWay way{{}, choice.sums == GpuSums::accurate ? SinCos::accurate : SinCos::fast};
   if (device.is_cpu() || !suits_tensor_cores(choice, precision)) return way;
-  const Parts parts = choice.accuracy >= one_part_accuracy ? Parts::one : Parts::two;
-  // Beyond these, pairs one by one are sooner done: tensor cores take 8 and 24 times as many (validation/results).
+  const Parts parts = precision == Precision::double_precision ? Parts::whole
+                      : choice.accuracy >= one_part_accuracy   ? Parts::one
+                                                               : Parts::two;
+  // Beyond these, pairs one by one are sooner done: tensor cores take so many times as many (validation/results).
   const double points = static_cast<double>(grid.extent[0]) * grid.extent[1] * grid.extent[2],
-               more_points = separable(grid).computed_points() / points,
-               faster = parts == Parts::one ? 24 : 8;
+               more_points = separable(grid, parts).computed_points() / points,
+               faster = parts == Parts::one   ? 24
+                        : parts == Parts::two ? 8
+                                              : 2;
   if (choice.sums == GpuSums::tensor_cores || more_points < faster) way.matrices = parts;
   return way;
 }
@@ -59,7 +64,8 @@ double DirectWay::accuracy(Precision precision) const {
 }
 
 std::string DirectWay::text() const {
-  if (matrices) return *matrices == matrix_sums::Parts::one ? "in 1 part" : "in 2 parts";
+  if (matrices == matrix_sums::Parts::whole) return "by matrices";
+  if (matrices) return matrices == matrix_sums::Parts::one ? "in 1 part" : "in 2 parts";
   return sin_cos == SinCos::fast ? "fast" : "accurate";
 }
 
@@ -97,7 +103,8 @@ Work DirectCost::adjoint(std::int64_t coils) const {
   if (way_.matrices)
     return Work(WorkUnit::adjoint_product,
                 count * matrix_sums::adjoint_products(image_grid(sizes_.matrix_size), sizes_.samples.all,
-                                                      *way_.matrices)) +
+                                                      *way_.matrices),
+                sizes_.precision) +
            Work(WorkUnit::region, 4);
   return adjoint_of(ny_ * nz_ * count, nx_) +
          Work(WorkUnit::copied_byte, nx_ * ny_ * nz_ * count * element_);  // sums from zero to the image
@@ -105,10 +112,11 @@ Work DirectCost::adjoint(std::int64_t coils) const {
 
 Work DirectCost::forward(std::int64_t coils) const {
   if (way_.matrices)
-    return Work(WorkUnit::forward_product,
-                static_cast<double>(coils) * matrix_sums::forward_products(image_grid(sizes_.matrix_size),
-                                                                           sizes_.samples.all,
-                                                                           *way_.matrices)) +
+    return Work(
+               WorkUnit::forward_product,
+               static_cast<double>(coils) * matrix_sums::forward_products(image_grid(sizes_.matrix_size),
+                                                                          sizes_.samples.all, *way_.matrices),
+               sizes_.precision) +
            Work(WorkUnit::region, 4);
   const double rows = ny_ * nz_ * static_cast<double>(coils);
   Work work(WorkUnit::forward_row, all_ * rows, sizes_.precision);
@@ -121,7 +129,8 @@ Work DirectCost::point_spread() const {
   const Work sums = point_spread_way_.matrices
                         ? Work(WorkUnit::adjoint_product,
                                matrix_sums::adjoint_products(half_difference_grid(sizes_.matrix_size),
-                                                             sizes_.samples.all, *point_spread_way_.matrices))
+                                                             sizes_.samples.all, *point_spread_way_.matrices),
+                               sizes_.precision)
                         : adjoint_of(std::ceil(points / gx / 2), gx);
   return sums + making() + Work(WorkUnit::touched_byte, 2 * points * element_) +
          Work(WorkUnit::copied_byte, points * element_);
@@ -156,7 +165,7 @@ double DirectCost::groups_bytes() const {
 }
 
 double DirectCost::device_bytes(const VoxelGrid& grid, const DirectWay& way) const {
-  return way.matrices ? 3 * sizeof(std::uint32_t) * all_
+  return way.matrices ? 3 * element_ / 2 * all_
                       : tiles_bytes(sizes_.precision, grid, sizes_.samples.all, sizes_.device);
 }
 

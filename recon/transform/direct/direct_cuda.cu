@@ -483,19 +483,17 @@ class DirectSums {
   device::Event packed_event_, uploaded_[2], computed_[2];
 };
 
-/// Sums over a grid, taken either way; in double precision pair by pair.
+/// Sums over a grid, taken either way.
 template <class T>
 class SumsOnGrid {
  public:
   SumsOnGrid(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid, Device device,
              DirectChoice choice) {
     const DirectWay way = direct_way(choice, grid, precision_of<T>(), device);
-    if constexpr (std::is_same_v<T, float>)
-      if (way.matrices) {
-        sums_.template emplace<matrix_sums::MatrixSums>(trajectory, matrix_size, grid, device, *way.matrices);
-        return;
-      }
-    sums_.template emplace<DirectSums<T>>(trajectory, matrix_size, grid, device, way.sin_cos);
+    if (way.matrices)
+      sums_.template emplace<matrix_sums::MatrixSums<T>>(trajectory, matrix_size, grid, device, *way.matrices);
+    else
+      sums_.template emplace<DirectSums<T>>(trajectory, matrix_size, grid, device, way.sin_cos);
   }
   void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
     visit([&](auto& sums) { sums.forward(values, coils, data); });
@@ -513,9 +511,7 @@ class SumsOnGrid {
         },
         sums_);
   }
-  using Single = std::variant<std::monostate, DirectSums<T>, matrix_sums::MatrixSums>;
-  using Double = std::variant<std::monostate, DirectSums<T>>;
-  std::conditional_t<std::is_same_v<T, float>, Single, Double> sums_;
+  std::variant<std::monostate, DirectSums<T>, matrix_sums::MatrixSums<T>> sums_;
 };
 
 template <class T>
@@ -554,7 +550,7 @@ std::unique_ptr<FourierTransform<T>> make_direct_transform_cuda(const Trajectory
 
 DirectKernelUse direct_kernel_use(int coils, DirectChoice choice, bool forward) {
   const auto way = direct_way(choice, image_grid({2, 2, 2}), Precision::single_precision, Device::cuda());
-  return way.matrices ? matrix_sums::MatrixSums::kernel_use(*way.matrices, forward)
+  return way.matrices ? matrix_sums::MatrixSums<float>::kernel_use(*way.matrices, forward)
                       : DirectSums<float>::kernel_use(coils, way.sin_cos, forward);
 }
 

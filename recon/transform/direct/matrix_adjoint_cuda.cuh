@@ -38,9 +38,9 @@ __device__ inline int sample_at(int place) {
 // factors[group][block][step of 16][pair][part][t][cos x 4, sin x 4]: of steps +-a, for samples 4t ... 4t + 3. Parts change
 // places in odd rows, so that eight lanes read all banks. One thread writes a t.
 template <Parts parts>
-__device__ inline void make_factor(std::int64_t i, const SeparableGrid& cut, int axis, SamplePhases phases,
-                                   std::int64_t first, std::int64_t count, std::int64_t blocks,
-                                   unsigned char* factors) {
+__device__ inline void make_factor(std::int64_t i, const SeparableGrid& cut, int axis,
+                                   SamplePhases<float> phases, std::int64_t first, std::int64_t count,
+                                   std::int64_t blocks, unsigned char* factors) {
   const int t = i & 3, pair = (i >> 2) & 7, step = (i >> 5) & 3;
   const std::int64_t block = (i >> 7) % blocks;
   const int group = static_cast<int>((i >> 7) / blocks);
@@ -49,7 +49,7 @@ __device__ inline void make_factor(std::int64_t i, const SeparableGrid& cut, int
   float values[8];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const std::int64_t m = block * block_samples + step * 16 + t * 4 + j;
+    const std::int64_t m = block * block_length(parts) + step * 16 + t * 4 + j;
     const std::uint32_t phase = m < count ? distance * phases.at(axis, first + m) : 0;
     const Complex<float> phasor = unit_phasor<float>(half_turns<float>(phase));
     values[j] = factor_scale * phasor.re, values[4 + j] = factor_scale * phasor.im;
@@ -67,7 +67,7 @@ __device__ inline void make_factor(std::int64_t i, const SeparableGrid& cut, int
 
 // images[coil][tile][block]: beta of 64 samples and 64 columns. One thread makes a column of 8 samples.
 template <Parts parts>
-__device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut, SamplePhases phases,
+__device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut, SamplePhases<float> phases,
                                    const float2* data, const float* scale, std::int64_t first,
                                    std::int64_t count, std::int64_t blocks, int coils,
                                    unsigned char* images) {
@@ -82,7 +82,7 @@ __device__ inline void make_moving(std::int64_t i, const SeparableGrid& cut, Sam
 #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int in_block = eighth * 8 + j;
-    const std::int64_t m = block * block_samples + in_block / 16 * 16 + sample_at(in_block % 16);
+    const std::int64_t m = block * block_length(parts) + in_block / 16 * 16 + sample_at(in_block % 16);
     re[j] = im[j] = 0;
     if (m >= count || place >= cut.inner_points()) continue;
     std::uint32_t phase = 0;
@@ -112,11 +112,11 @@ inline constexpr int factor_threads = 128;
 // The matrices of `count` samples from `first` on, in whole blocks of 64: the first thread blocks make the factors of the
 // first outer axis, then of the second, the rest the moving matrix. Floor: their bytes.
 template <Parts parts>
-__global__ void make_matrices_kernel(const __grid_constant__ SeparableGrid cut, SamplePhases phases,
+__global__ void make_matrices_kernel(const __grid_constant__ SeparableGrid cut, SamplePhases<float> phases,
                                      const float2* data, const float* scale, std::int64_t first,
                                      std::int64_t count, int coils, unsigned char* factors_0,
                                      unsigned char* factors_1, unsigned char* images) {
-  const std::int64_t blocks = (count + block_samples - 1) / block_samples;
+  const std::int64_t blocks = (count + block_length(parts) - 1) / block_length(parts);
   const auto thread_blocks = [&](std::int64_t threads) { return (threads + blockDim.x - 1) / blockDim.x; };
   const std::int64_t of_0 = thread_blocks(cut.groups(cut.outer_axis[0]) * blocks * factor_threads),
                      of_1 = thread_blocks(cut.groups(cut.outer_axis[1]) * blocks * factor_threads);
@@ -195,14 +195,16 @@ struct BlockOfSums {
   }
 };
 
-/// The four points of this thread's steps, to which the sums of its 16 columns are added, and its places in the inner
-/// block.
+/// The four points of this thread's steps, to which the sums of its columns are added, and its places in the inner block.
+template <class T>
 class PointsOfThread {
+  using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
+
  public:
   /// images [coil][z][y][x] of this share of the samples.
   __device__ PointsOfThread(const SeparableGrid& cut, const BlockOfSums& block, int pair_0, int pair_1,
-                            float2* images)
-      : cut_(cut), first_place_(block.tile * tile_points + (threadIdx.x & 3)) {
+                            Value* images)
+      : cut_(cut), first_place_(block.tile * cut.columns + (threadIdx.x & 3)) {
     const int axis_0 = cut.outer_axis[0], axis_1 = cut.outer_axis[1];
     origin_[0] = cut.upper(axis_0, pair_0) * cut.inner[axis_0],
     origin_[1] = cut.lower(axis_0, pair_0) * cut.inner[axis_0];
@@ -211,10 +213,11 @@ class PointsOfThread {
     images_ = images + block.coil * cut.points();
   }
   /// sums: [P1 P2, P3 P4] as the fragments of an mma hold them; `unscale` gives the units back. Leaves zeros.
-  __device__ inline void add(float (&sums)[2][64], float unscale) const {
+  template <int size>
+  __device__ inline void add(T (&sums)[2][size], T unscale) const {
 #pragma unroll
-    for (int j = 0; j < 16; ++j) {
-      float s[8];
+    for (int j = 0; j < size / 4; ++j) {
+      T s[8];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         s[i] = sums[0][4 * j + i] * unscale, s[4 + i] = sums[1][4 * j + i] * unscale;
@@ -226,7 +229,7 @@ class PointsOfThread {
 
  private:
   /// s: re and im of S1, S2, S3, S4.
-  __device__ inline void add_column(int place, const float (&s)[8]) const {
+  __device__ inline void add_column(int place, const T (&s)[8]) const {
     if (place >= cut_.inner_points()) return;
     const int x = place % cut_.inner[0], y = place / cut_.inner[0] % cut_.inner[1],
               z = place / cut_.inner[0] / cut_.inner[1];
@@ -235,7 +238,7 @@ class PointsOfThread {
     add_point(1, 2, x, y, z, s[0] + s[2] - (s[5] - s[7]), s[1] + s[3] + (s[4] - s[6]));
     add_point(1, 3, x, y, z, s[0] - s[2] + (s[5] + s[7]), s[1] - s[3] - (s[4] + s[6]));
   }
-  __device__ inline void add_point(int first, int second, int x, int y, int z, float re, float im) const {
+  __device__ inline void add_point(int first, int second, int x, int y, int z, T re, T im) const {
     // The middle step of an odd number is one point, not two.
     if ((first == 1 && origin_[1] == origin_[0]) || (second == 3 && origin_[3] == origin_[2])) return;
     int at[3] = {x, y, z};
@@ -247,13 +250,16 @@ class PointsOfThread {
     }
     const std::int64_t point =
         (std::int64_t{at[2]} * cut_.grid.extent[1] + at[1]) * cut_.grid.extent[0] + at[0];
-    device::add_in_memory(images_ + point, re, im);
+    if constexpr (std::is_same_v<T, float>)
+      device::add_in_memory(images_ + point, re, im);
+    else
+      images_[point].x += re, images_[point].y += im;
   }
 
   const SeparableGrid& cut_;
   int first_place_;
   int origin_[4];  // of +-a along the first outer axis, of +-b along the second
-  float2* images_;
+  Value* images_;
 };
 
 // --- The product
@@ -265,19 +271,20 @@ inline constexpr int stage_bytes = image_bytes(parts) + 2 * factor_bytes(parts);
 /// What a block reads, one after the other in memory for each of three matrices.
 template <Parts parts>
 struct StageSource {
+  static constexpr int moving_bytes = image_bytes(parts, adjoint_columns(parts));
   const unsigned char *image, *factors[2];
   __device__ StageSource(const SeparableGrid& cut, const BlockOfSums& block, std::int64_t blocks,
                          const unsigned char* images, const unsigned char* factors_0,
                          const unsigned char* factors_1)
       : image(images + ((std::int64_t{block.coil} * cut.inner_tiles() + block.tile) * blocks + block.begin) *
-                           image_bytes(parts)),
+                           moving_bytes),
         factors{factors_0 + (block.group[0] * blocks + block.begin) * factor_bytes(parts),
                 factors_1 + (block.group[1] * blocks + block.begin) * factor_bytes(parts)} {}
   /// Copies the i-th to a stage, by all threads.
   __device__ __forceinline__ void copy(int i, unsigned char* to) const {
-    for (int at = threadIdx.x * 16; at < image_bytes(parts); at += consumer_threads * 16)
-      device::copy_async_16(to + at, image + std::int64_t{i} * image_bytes(parts) + at);
-    to += image_bytes(parts);
+    for (int at = threadIdx.x * 16; at < moving_bytes; at += consumer_threads * 16)
+      device::copy_async_16(to + at, image + std::int64_t{i} * moving_bytes + at);
+    to += moving_bytes;
     for (int at = threadIdx.x * 16; at < 2 * factor_bytes(parts); at += consumer_threads * 16) {
       const int axis = at >= factor_bytes(parts), rest = at - axis * factor_bytes(parts);
       device::copy_async_16(to + at, factors[axis] + std::int64_t{i} * factor_bytes(parts) + rest);
@@ -286,8 +293,8 @@ struct StageSource {
 #ifdef FHD_HOPPER
   /// The same in bulk, by one.
   __device__ __forceinline__ void copy(int i, unsigned char* to, std::uint64_t* barrier) const {
-    device::copy_bulk(to, image + std::int64_t{i} * image_bytes(parts), image_bytes(parts), barrier);
-    to += image_bytes(parts);
+    device::copy_bulk(to, image + std::int64_t{i} * moving_bytes, moving_bytes, barrier);
+    to += moving_bytes;
     for (int axis = 0; axis < 2; ++axis, to += factor_bytes(parts))
       device::copy_bulk(to, factors[axis] + std::int64_t{i} * factor_bytes(parts), factor_bytes(parts),
                         barrier);
@@ -330,8 +337,9 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   };
   for (int i = 0; i < stages - 1; ++i) fetch(i);
   const FactorRows<parts> rows(warp, g);
-  const PointsOfThread points(cut, block, block.group[0] * group_pairs + warp,
-                              block.group[1] * group_pairs + g, images + blockIdx.y * coils * cut.points());
+  const PointsOfThread<float> points(cut, block, block.group[0] * group_pairs + warp,
+                                     block.group[1] * group_pairs + g,
+                                     images + blockIdx.y * coils * cut.points());
   const float unscale = 1 / (factor_scale * factor_scale * scale[block.coil]);
   float sums[2][64] = {};
   for (int i = 0; i < count; ++i) {
@@ -395,8 +403,9 @@ __global__ void __launch_bounds__(hopper_threads, 1)
   } else {
     device::take_registers<232>();
     const FactorRows<parts> rows(warp, g);
-    const PointsOfThread points(cut, block, block.group[0] * group_pairs + warp,
-                                block.group[1] * group_pairs + g, images + blockIdx.y * coils * cut.points());
+    const PointsOfThread<float> points(cut, block, block.group[0] * group_pairs + warp,
+                                       block.group[1] * group_pairs + g,
+                                       images + blockIdx.y * coils * cut.points());
     const float unscale = 1 / (factor_scale * factor_scale * scale[block.coil]);
     // The groups of warps leave the tensor cores in turns, so that these always have work.
     const int turn = warp < 4 ? 0 : flush_blocks<parts> / 2;

@@ -26,6 +26,25 @@ struct TileRange {
   std::int64_t first, count;
 };
 
+/// What column `column` of block `image` of the moving matrix is: [coil][tile of the range][block].
+struct RowOfTile {
+  int block, run, y, z, coil;
+  bool inside;  ///< the row is one of the grid
+  __device__ __forceinline__ RowOfTile(const RowGrid& cut, TileRange tiles, std::int64_t image, int column)
+      : block(static_cast<int>(image % cut.blocks())),
+        coil(static_cast<int>(image / cut.blocks() / tiles.count)) {
+    std::int64_t tile = tiles.first + image / cut.blocks() % tiles.count;
+    run = static_cast<int>(tile % cut.runs()), tile /= cut.runs();
+    y = static_cast<int>(tile % cut.tiles_along(0)) * cut.tile_rows[0] + column % cut.tile_rows[0];
+    z = static_cast<int>(tile / cut.tiles_along(0)) * cut.tile_rows[1] + column / cut.tile_rows[0];
+    inside = y < cut.grid.extent[1] && z < cut.grid.extent[2];
+  }
+  /// Where the row begins.
+  __device__ __forceinline__ std::int64_t voxel(const RowGrid& cut) const {
+    return coil * cut.points() + (std::int64_t{z} * cut.grid.extent[1] + y) * cut.grid.extent[0];
+  }
+};
+
 // images[coil][tile of the range][block of 32 pairs]: total and difference of 64 rows. One thread makes a column of 4
 // pairs.
 template <Parts parts>
@@ -34,27 +53,18 @@ __global__ void make_rows_kernel(const __grid_constant__ RowGrid cut, TileRange 
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int eighth = i & 7, column = (i >> 3) & 63;
   const std::int64_t image = i >> 9;
-  const int block = static_cast<int>(image % cut.blocks());
-  const auto coil = static_cast<int>(image / cut.blocks() / tiles.count);
-  if (coil >= coils) return;
-  std::int64_t rest = tiles.first + image / cut.blocks() % tiles.count;
-  const int run = static_cast<int>(rest % cut.runs());
-  rest /= cut.runs();
-  const int tile_y = static_cast<int>(rest % cut.tiles_along(0)),
-            tile_z = static_cast<int>(rest / cut.tiles_along(0));
-  const int y = tile_y * cut.tile_rows[0] + column % cut.tile_rows[0],
-            z = tile_z * cut.tile_rows[1] + column / cut.tile_rows[0];
-  const bool inside = y < cut.grid.extent[1] && z < cut.grid.extent[2];
-  const float2* row =
-      voxels + coil * cut.points() + (std::int64_t{z} * cut.grid.extent[1] + y) * cut.grid.extent[0];
-  const float s = scale[coil];
+  const RowOfTile row(cut, tiles, image, column);
+  if (row.coil >= coils) return;
+  const float s = scale[row.coil];
+  const float2* const line = voxels + row.voxel(cut);
   const auto voxel = [&](int x) {
-    return inside && x < cut.grid.extent[0] ? make_float2(s * row[x].x, s * row[x].y) : make_float2(0, 0);
+    return row.inside && x < cut.grid.extent[0] ? make_float2(s * line[x].x, s * line[x].y)
+                                                : make_float2(0, 0);
   };
   float re[8], im[8];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const int pair = block * RowGrid::block_pairs + eighth * 4 + j, centre = (2 * run + 1) * cut.half_run;
+    const int pair = row.block * cut.block_pairs + eighth * 4 + j, centre = (2 * row.run + 1) * cut.half_run;
     const bool of_run = pair < cut.half_run;
     const float2 upper = of_run ? voxel(centre + pair) : make_float2(0, 0),
                  lower = of_run ? voxel(centre - 1 - pair) : make_float2(0, 0);
@@ -85,7 +95,7 @@ struct PhasorTable {
     return table + (tile * steps + step) * step_bytes + lane * 16;
   }
   /// Every thread of a warp makes its own words of tiles first ... first + count; `sample` is that of row 0 of tile 0.
-  __device__ void make(const SamplePhases& phases, std::int64_t sample, int first, int count) const {
+  __device__ void make(const SamplePhases<float>& phases, std::int64_t sample, int first, int count) const {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     for (int tile = first; tile < first + count; ++tile) {
       const std::uint32_t half_voxel[2] = {phases.at(0, sample + tile * 16 + g),
@@ -139,30 +149,32 @@ struct ShareOfRows {
 };
 
 /// One of the samples of a thread: its phases, and the sum of its columns.
+template <class T>
 struct SampleSum {
-  std::uint32_t half_voxel[3];
-  Complex<float> next_column,
+  Phase<T> half_voxel[3];
+  Complex<T> next_column,
       next_plane;  ///< from a column of the thread to its next in the plane, or of the next plane
-  Complex<float> sum;
+  Complex<T> sum;
 
-  static __device__ __forceinline__ Complex<float> turned_back(std::uint32_t phase) {
-    return unit_phasor<float>(half_turns<float>(0 - phase));
+  static __device__ __forceinline__ Complex<T> turned_back(Phase<T> phase) {
+    return unit_phasor<T>(half_turns<T>(0 - phase));
   }
-  __device__ __forceinline__ void start(const RowGrid& cut, const SamplePhases& phases, std::int64_t sample) {
+  __device__ __forceinline__ void start(const RowGrid& cut, const SamplePhases<T>& phases,
+                                        std::int64_t sample) {
     for (int axis = 0; axis < 3; ++axis) half_voxel[axis] = phases.at(axis, sample);
-    const std::uint32_t across = 8 * (static_cast<std::uint32_t>(cut.tile_rows[0]) / 4 - 1);
+    const Phase<T> across = 8 * (static_cast<Phase<T>>(cut.tile_rows[0]) / 4 - 1);
     next_column = turned_back(8 * half_voxel[1]);
     next_plane = turned_back(2 * half_voxel[2] - across * half_voxel[1]);
     sum = {};
   }
   /// Adds the columns of a tile: sums[4 j + re, im] of columns 4 j + t.
-  __device__ __forceinline__ void add(const RowGrid& cut, std::int64_t tile, const float* sums, int t) {
+  __device__ __forceinline__ void add(const RowGrid& cut, std::int64_t tile, const T* sums, int t) {
     const int columns = cut.tile_rows[0] / 4;  // of this thread in a plane
-    Complex<float> horner{sums[60], sums[61]};
+    Complex<T> horner{sums[60], sums[61]};
 #pragma unroll
     for (int j = 14; j >= 0; --j) {
-      const Complex<float> step = (j + 1) % columns == 0 ? next_plane : next_column;
-      const Complex<float> before = horner;
+      const Complex<T> step = (j + 1) % columns == 0 ? next_plane : next_column;
+      const Complex<T> before = horner;
       horner = {sums[4 * j], sums[4 * j + 1]};
       multiply_add(before, step, horner);
     }
@@ -172,11 +184,11 @@ struct SampleSum {
     const int x = cut.grid.first[0] + 4 * run * cut.half_run + 2 * cut.half_run - 1,
               y = cut.grid.first[1] + 2 * (tile_y * cut.tile_rows[0] + t),
               z = cut.grid.first[2] + 2 * tile_z * cut.tile_rows[1];
-    multiply_add(horner, turned_back(phase_at<float>(half_voxel, x, y, z)), sum);
+    multiply_add(horner, turned_back(phase_at<T>(half_voxel, x, y, z)), sum);
   }
   /// The sum of the four lanes of a sample, in the first of them.
-  __device__ __forceinline__ Complex<float> of_four_lanes() const {
-    float re = sum.re, im = sum.im;
+  __device__ __forceinline__ Complex<T> of_four_lanes() const {
+    T re = sum.re, im = sum.im;
 #pragma unroll
     for (int distance = 1; distance < 4; distance *= 2) {
       re += __shfl_xor_sync(~0u, re, distance);
@@ -187,13 +199,15 @@ struct SampleSum {
 };
 
 /// Writes, or adds, the sum of a sample to data [split][coil][sample].
-__device__ inline void write_sample(const SampleSum& sum, std::int64_t sample, const SamplePhases& phases,
-                                    int coil, float unscale, bool add, float2* data) {
-  const Complex<float> all = sum.of_four_lanes();
+template <class T, class Value>
+__device__ inline void write_sample(const SampleSum<T>& sum, std::int64_t sample,
+                                    const SamplePhases<T>& phases, int coil, T unscale, bool add,
+                                    Value* data) {
+  const Complex<T> all = sum.of_four_lanes();
   if (threadIdx.x % 4 != 0 || sample >= phases.samples) return;
-  float2& out = data[(std::int64_t{blockIdx.y} * gridDim.z + coil) * phases.samples + sample];
-  const float2 before = add ? out : make_float2(0, 0);
-  out = make_float2(before.x + all.re * unscale, before.y + all.im * unscale);
+  Value& out = data[(std::int64_t{blockIdx.y} * gridDim.z + coil) * phases.samples + sample];
+  const Value before = add ? out : Value{0, 0};
+  out = Value{before.x + all.re * unscale, before.y + all.im * unscale};
 }
 
 /// Shared memory: the phasors, then the stages.
@@ -206,7 +220,7 @@ FHD_HOST_DEVICE constexpr int phasor_bytes(int rows, int blocks) {
 // 256 threads, phasor_bytes + stages x image_bytes of shared memory. mma.sync and cp.async: compute capability 8.0 on.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(consumer_threads, 1)
-    forward_matrix_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases phases,
+    forward_matrix_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases<float> phases,
                           const unsigned char* images_in, const float* scale, bool add, float2* data) {
   extern __shared__ __align__(1024) unsigned char stage_memory[];
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, blocks = cut.blocks();
@@ -223,7 +237,7 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   for (int i = 0; i < stages - 1; ++i) fetch(i);
   const PhasorTable<parts> table{stage_memory + stages * image_bytes(parts), 4 * blocks};
   table.make(phases, share.sample, warp, 1);
-  SampleSum of_row[2];
+  SampleSum<float> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, share.sample + warp * 16 + g + 8 * row);
   float sums[1][64];
   for (int i = 0; i < count; ++i) {
@@ -278,8 +292,9 @@ __device__ __forceinline__ void multiply_tile(StageRing<stages>& ring, const Pha
 // coils}, hopper_threads threads, phasor_bytes + stages x image_bytes + barrier_bytes of shared memory.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(hopper_threads, 1)
-    forward_matrix_hopper_kernel(const __grid_constant__ RowGrid cut, TileRange tiles, SamplePhases phases,
-                                 const unsigned char* images_in, const float* scale, bool add, float2* data) {
+    forward_matrix_hopper_kernel(const __grid_constant__ RowGrid cut, TileRange tiles,
+                                 SamplePhases<float> phases, const unsigned char* images_in,
+                                 const float* scale, bool add, float2* data) {
 #ifdef FHD_HOPPER
   extern __shared__ __align__(1024) unsigned char stage_memory[];
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -308,7 +323,7 @@ __global__ void __launch_bounds__(hopper_threads, 1)
     };
     for (int tile = first_tile; tile <= first_tile + 4; tile += 4) table.make(phases, share.sample, tile, 1);
     __syncwarp();
-    SampleSum of_row[4];
+    SampleSum<float> of_row[4];
 #pragma unroll
     for (int row = 0; row < 4; ++row) of_row[row].start(cut, phases, sample_of(row));
     float sums[2][64];

@@ -48,8 +48,9 @@ class Layout {
 };
 
 /// Sums of the splits, where there are several.
-double partial_bytes(int splits, std::int64_t coils, std::int64_t elements) {
-  return splits == 1 ? 0.0 : 8.0 * splits * static_cast<double>(coils) * static_cast<double>(elements);
+double partial_bytes(int splits, std::int64_t coils, std::int64_t elements, Parts parts) {
+  const double element = parts == Parts::whole ? 16 : 8;
+  return splits == 1 ? 0.0 : element * splits * static_cast<double>(coils) * static_cast<double>(elements);
 }
 
 /// Blocks of the forward matrix that go into shared memory beside their phasors and two stages.
@@ -66,14 +67,15 @@ PlanSizes plan_sizes(std::int64_t samples, std::int64_t coils, Parts parts, Devi
 }
 
 AdjointPlan adjoint_plan(const VoxelGrid& grid, const PlanSizes& sizes) {
-  AdjointPlan plan{separable(grid)};
+  AdjointPlan plan{separable(grid, sizes.parts)};
   const auto& cut = plan.cut;
   // Enough blocks of threads, without more sums at once than they need.
   plan.coils = even_share(sizes.coils, 8 * std::int64_t{sizes.multiprocessors} / cut.tiles());
   const double factors_0 = cut.groups(cut.outer_axis[0]) * 1.0 * factor_bytes(sizes.parts),
                factors_1 = cut.groups(cut.outer_axis[1]) * 1.0 * factor_bytes(sizes.parts),
-               images = static_cast<double>(plan.coils) * cut.inner_tiles() * image_bytes(sizes.parts);
-  const std::int64_t all = quotient_up(sizes.samples, block_samples);
+               images = static_cast<double>(plan.coils) * cut.inner_tiles() *
+                        image_bytes(sizes.parts, cut.columns);
+  const std::int64_t all = quotient_up(sizes.samples, block_length(sizes.parts));
   plan.blocks = even_share(all, static_cast<std::int64_t>(matrix_bytes / (factors_0 + factors_1 + images)));
   plan.splits = splits_of(cut.tiles() * plan.coils, plan.blocks, sizes.multiprocessors);
   const auto count = static_cast<double>(plan.blocks);
@@ -81,30 +83,31 @@ AdjointPlan adjoint_plan(const VoxelGrid& grid, const PlanSizes& sizes) {
   plan.factors[0] = layout.add(count * factors_0);
   plan.factors[1] = layout.add(count * factors_1);
   plan.images = layout.add(count * images);
-  plan.partial = layout.add(partial_bytes(plan.splits, plan.coils, cut.points()));
+  plan.partial = layout.add(partial_bytes(plan.splits, plan.coils, cut.points(), sizes.parts));
   return plan;
 }
 
 ForwardPlan forward_plan(const VoxelGrid& grid, const PlanSizes& sizes) {
-  ForwardPlan plan{rows_of(grid, most_forward_blocks(sizes))};
+  ForwardPlan plan{rows_of(grid, most_forward_blocks(sizes), sizes.parts)};
   const std::int64_t tiles = plan.cut.tiles();
   const double tile_bytes = 1.0 * image_bytes(sizes.parts) * plan.cut.blocks();
   plan.coils = even_share(
       sizes.coils, static_cast<std::int64_t>(matrix_bytes / (tile_bytes * static_cast<double>(tiles))));
   plan.tiles = even_share(tiles, static_cast<std::int64_t>(matrix_bytes / tile_bytes));
-  const std::int64_t blocks = quotient_up(sizes.samples, forward_hopper_rows) * plan.coils;
+  const int rows = sizes.parts == Parts::whole ? forward_rows : forward_hopper_rows;
+  const std::int64_t blocks = quotient_up(sizes.samples, rows) * plan.coils;
   plan.splits = splits_of(blocks, plan.tiles * plan.cut.blocks(), sizes.multiprocessors);
   Layout layout(plan.bytes);
   plan.images = layout.add(static_cast<double>(plan.coils * plan.tiles) * tile_bytes);
-  plan.partial = layout.add(partial_bytes(plan.splits, plan.coils, sizes.samples));
+  plan.partial = layout.add(partial_bytes(plan.splits, plan.coils, sizes.samples, sizes.parts));
   return plan;
 }
 
 double adjoint_products(const VoxelGrid& grid, std::int64_t samples, Parts parts) {
-  return separable(grid).computed_points() * static_cast<double>(samples) * products_of(parts);
+  return separable(grid, parts).computed_points() * static_cast<double>(samples) * products_of(parts);
 }
 double forward_products(const VoxelGrid& grid, std::int64_t samples, Parts parts) {
-  return rows_of(grid, 2).computed_points() * static_cast<double>(samples) * products_of(parts);
+  return rows_of(grid, 2, parts).computed_points() * static_cast<double>(samples) * products_of(parts);
 }
 
 }  // namespace fhd::matrix_sums

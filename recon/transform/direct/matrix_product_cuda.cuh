@@ -64,10 +64,11 @@ inline constexpr float factor_scale = 16;
 inline constexpr int data_exponent = 10;
 
 /// What a kernel knows of the trajectory: phases of half a voxel, [axis][sample]; zero beyond the last sample.
+template <class T>
 struct SamplePhases {
-  const std::uint32_t* half_voxel;
+  const Phase<T>* half_voxel;
   std::int64_t samples;
-  __device__ std::uint32_t at(int axis, std::int64_t sample) const {
+  __device__ Phase<T> at(int axis, std::int64_t sample) const {
     return sample < samples ? half_voxel[axis * samples + sample] : 0;
   }
 };

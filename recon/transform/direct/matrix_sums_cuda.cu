@@ -1,11 +1,12 @@
-// F, F^H and Q in single precision as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh and
-// matrix_forward_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products
+// F, F^H and Q as products of matrices on tensor cores. The arithmetic is in matrix_adjoint_cuda.cuh, matrix_forward_cuda.cuh
+// and matrix_double_cuda.cuh, how the sums are shared out in matrix_plan.hpp. On Hopper its own instructions do the products
 // and the copies, elsewhere those of compute capability 8.0.
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/matrix_adjoint_cuda.cuh"
+#include "recon/transform/direct/matrix_double_cuda.cuh"
 #include "recon/transform/direct/matrix_forward_cuda.cuh"
 #include "recon/transform/direct/matrix_sums.hpp"
 
@@ -39,9 +40,10 @@ unsigned blocks_for(std::int64_t threads) {
 }
 
 // half_voxel[m] = phase of k[m] / 2 n turns: half a voxel along an axis. One thread per sample.
-__global__ void make_phases_kernel(const double* k, std::int64_t count, int n, std::uint32_t* half_voxel) {
+template <class T>
+__global__ void make_phases_kernel(const double* k, std::int64_t count, int n, Phase<T>* half_voxel) {
   const std::int64_t m = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (m < count) half_voxel[m] = phase_of_ratio<float>(k[m], 2.0 * n);
+  if (m < count) half_voxel[m] = phase_of_ratio<T>(k[m], 2.0 * n);
 }
 
 // largest[coil] = bits of the largest |re|, |im| of the coil; the bits of numbers >= 0 are in their order, NaN beyond all.
@@ -83,31 +85,37 @@ void launch(const char* name, Kernel kernel, dim3 blocks, int threads, std::size
   device::check_launch(name);
 }
 
-}  // namespace
-
-MatrixSums::MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
-                       Device device, Parts parts)
-    : grid_(grid),
-      samples_(trajectory.sample_count()),
-      device_(device),
-      parts_(parts),
-      has_hopper_code_(device_runs_hopper_code()),
-      half_voxel_({3, samples_}, device) {
-  const auto k = trajectory.k.to(device);
-  for (int axis = 0; axis < 3; ++axis) {
-    make_phases_kernel<<<blocks_for(samples_), small_block>>>(k.data() + axis * samples_, samples_,
-                                                              matrix_size[static_cast<std::size_t>(axis)],
-                                                              half_voxel_.data() + axis * samples_);
-    device::check_launch("make_phases_kernel");
+/// f(first sample, count, blocks, thread blocks that make the matrices) for every pass over the samples.
+template <Parts parts, class F>
+void for_each_pass(const AdjointPlan& plan, std::int64_t samples, std::int64_t coils, const F& f) {
+  const auto& cut = plan.cut;
+  constexpr int length = block_length(parts);
+  for (std::int64_t first = 0; first < samples; first += plan.blocks * length) {
+    const std::int64_t count = std::min(plan.blocks * length, samples - first),
+                       blocks = (count + length - 1) / length;
+    f(first, count, blocks,
+      blocks_for(cut.groups(cut.outer_axis[0]) * blocks * factor_threads) +
+          blocks_for(cut.groups(cut.outer_axis[1]) * blocks * factor_threads) +
+          blocks_for(coils * cut.inner_tiles() * blocks * moving_threads));
   }
 }
 
-PlanSizes MatrixSums::sizes_for(std::int64_t coils) const {
-  return plan_sizes(samples_, coils, parts_, device_);
+dim3 forward_grid(std::int64_t samples, int rows, int splits, std::int64_t coils) {
+  return {static_cast<unsigned>((samples + rows - 1) / rows), static_cast<unsigned>(splits),
+          static_cast<unsigned>(coils)};
 }
 
-const float* MatrixSums::scales(const float2* values, std::int64_t coils, std::int64_t size) {
-  float* scale = memory_for(scale_, 2 * coils, device_);
+/// Where a call works: its device is current.
+struct Place {
+  Device device;
+  bool has_hopper_code;
+  Array<float>& scale;
+  unsigned char* workspace;
+};
+
+/// Scales of the coils' largest values, on the device.
+const float* scales(const Place& place, const float2* values, std::int64_t coils, std::int64_t size) {
+  float* scale = memory_for(place.scale, 2 * coils, place.device);
   auto* largest = reinterpret_cast<unsigned*>(scale + coils);
   device::check(cudaMemsetAsync(largest, 0, static_cast<std::size_t>(coils) * sizeof(unsigned),
                                 device::cuda::default_stream()),
@@ -120,81 +128,184 @@ const float* MatrixSums::scales(const float2* values, std::int64_t coils, std::i
   return scale;
 }
 
+/// Of a pass in several shares: values = the sum of theirs.
+template <class T, class Value>
+void add_splits(int splits, std::int64_t size, const Value* sums, Value* values) {
+  if (splits > 1)
+    device::for_each_index(size, SumOfParts<T>{reinterpret_cast<const Complex<T>*>(sums), splits, size,
+                                               reinterpret_cast<Complex<T>*>(values)});
+}
+
+// --- A pass of single precision
+
 template <Parts parts>
-void MatrixSums::adjoint_pass(const AdjointPlan& plan, const float2* data, std::int64_t coils,
-                              float2* values) {
+void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<float>& phases,
+                  const float2* data, std::int64_t coils, float2* sums) {
   const auto& cut = plan.cut;
-  unsigned char* const workspace = workspace_.data();
-  const float* scale = scales(data, coils, samples_);
-  float2* const sums = plan.splits == 1 ? values : reinterpret_cast<float2*>(workspace + plan.partial);
-  const std::int64_t size = coils * cut.points();
-  device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(float2),
-                                device::cuda::default_stream()),
-                "clearing an array");
-  const SamplePhases phases{half_voxel_.data(), samples_};
+  unsigned char *const factors_0 = place.workspace + plan.factors[0],
+                       *const factors_1 = place.workspace + plan.factors[1],
+                       *const images = place.workspace + plan.images;
+  const float* scale = scales(place, data, coils, phases.samples);
   const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
-  for (std::int64_t first = 0; first < samples_; first += plan.blocks * block_samples) {
-    const std::int64_t count = std::min(plan.blocks * block_samples, samples_ - first),
-                       blocks = (count + block_samples - 1) / block_samples;
-    const unsigned makers = blocks_for(cut.groups(cut.outer_axis[0]) * blocks * factor_threads) +
-                            blocks_for(cut.groups(cut.outer_axis[1]) * blocks * factor_threads) +
-                            blocks_for(coils * cut.inner_tiles() * blocks * moving_threads);
-    make_matrices_kernel<parts><<<makers, small_block>>>(
-        cut, phases, data, scale, first, count, static_cast<int>(coils), workspace + plan.factors[0],
-        workspace + plan.factors[1], workspace + plan.images);
-    device::check_launch("make_matrices_kernel");
-    const auto multiply = [&](auto kernel, int threads, std::size_t shared_bytes) {
-      launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
-             static_cast<int>(coils), workspace + plan.images, workspace + plan.factors[0],
-             workspace + plan.factors[1], scale, sums);
-    };
-    constexpr int ahead = adjoint_hopper_stages<parts>;
-    if (has_hopper_code_)
-      multiply(adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
-               ahead * stage_bytes<parts> + barrier_bytes<ahead>);
-    else
-      multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads, stages * stage_bytes<parts>);
-  }
-  if (plan.splits > 1)
-    device::for_each_index(size, SumOfParts<float>{reinterpret_cast<Complex<float>*>(sums), plan.splits, size,
-                                                   reinterpret_cast<Complex<float>*>(values)});
+  for_each_pass<parts>(
+      plan, phases.samples, coils,
+      [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
+        make_matrices_kernel<parts><<<makers, small_block>>>(
+            cut, phases, data, scale, first, count, static_cast<int>(coils), factors_0, factors_1, images);
+        device::check_launch("make_matrices_kernel");
+        const auto multiply = [&](auto kernel, int threads, std::size_t shared_bytes) {
+          launch("adjoint_matrix_kernel", kernel, grid, threads, shared_bytes, cut, blocks,
+                 static_cast<int>(coils), images, factors_0, factors_1, scale, sums);
+        };
+        constexpr int ahead = adjoint_hopper_stages<parts>;
+        if (place.has_hopper_code)
+          multiply(adjoint_matrix_hopper_kernel<parts, ahead>, hopper_threads,
+                   ahead * stage_bytes<parts> + barrier_bytes<ahead>);
+        else
+          multiply(adjoint_matrix_kernel<parts, stages>, consumer_threads, stages * stage_bytes<parts>);
+      });
 }
 
 template <Parts parts>
-void MatrixSums::forward_pass(const ForwardPlan& plan, const float2* values, std::int64_t coils,
-                              float2* data) {
+void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<float>& phases,
+                  const float2* values, std::int64_t coils, float2* sums) {
   const auto& cut = plan.cut;
-  unsigned char* const images = workspace_.data() + plan.images;
-  const float* scale = scales(values, coils, cut.points());
-  float2* const sums = plan.splits == 1 ? data : reinterpret_cast<float2*>(workspace_.data() + plan.partial);
-  const SamplePhases phases{half_voxel_.data(), samples_};
-  const std::int64_t all = cut.tiles(), size = coils * samples_;
+  unsigned char* const images = place.workspace + plan.images;
+  const float* scale = scales(place, values, coils, cut.points());
+  const std::int64_t all = cut.tiles();
   for (std::int64_t first = 0; first < all; first += plan.tiles) {
     const TileRange tiles{first, std::min(plan.tiles, all - first)};
     make_rows_kernel<parts><<<blocks_for(coils * tiles.count * cut.blocks() * moving_threads), small_block>>>(
         cut, tiles, values, scale, static_cast<int>(coils), images);
     device::check_launch("make_rows_kernel");
     const auto multiply = [&](auto kernel, int rows, int threads, std::size_t shared_bytes) {
-      const dim3 grid(static_cast<unsigned>((samples_ + rows - 1) / rows), static_cast<unsigned>(plan.splits),
-                      static_cast<unsigned>(coils));
-      launch("forward_matrix_kernel", kernel, grid, threads,
+      launch("forward_matrix_kernel", kernel, forward_grid(phases.samples, rows, plan.splits, coils), threads,
              shared_bytes + phasor_bytes<parts>(rows, cut.blocks()), cut, tiles, phases, images, scale,
              first > 0, sums);
     };
     constexpr int ahead = forward_hopper_stages<parts>;
-    if (has_hopper_code_)
+    if (place.has_hopper_code)
       multiply(forward_matrix_hopper_kernel<parts, ahead>, forward_hopper_rows, hopper_threads,
                ahead * image_bytes(parts) + barrier_bytes<ahead>);
     else
       multiply(forward_matrix_kernel<parts, stages>, forward_rows, consumer_threads,
                stages * image_bytes(parts));
   }
-  if (plan.splits > 1)
-    device::for_each_index(size, SumOfParts<float>{reinterpret_cast<Complex<float>*>(sums), plan.splits, size,
-                                                   reinterpret_cast<Complex<float>*>(data)});
 }
 
-DirectKernelUse MatrixSums::kernel_use(Parts parts, bool forward) {
+// --- A pass of double precision
+
+template <Parts parts>
+void adjoint_pass(const Place& place, const AdjointPlan& plan, const SamplePhases<double>& phases,
+                  const double2* data, std::int64_t coils, double2* sums) {
+  const auto& cut = plan.cut;
+  unsigned char *const factors_0 = place.workspace + plan.factors[0],
+                       *const factors_1 = place.workspace + plan.factors[1],
+                       *const images = place.workspace + plan.images;
+  const dim3 grid(static_cast<unsigned>(cut.tiles() * coils), static_cast<unsigned>(plan.splits));
+  for_each_pass<parts>(plan, phases.samples, coils,
+                       [&](std::int64_t first, std::int64_t count, std::int64_t blocks, unsigned makers) {
+                         make_double_matrices_kernel<<<makers, small_block>>>(cut, phases, data, first, count,
+                                                                              static_cast<int>(coils),
+                                                                              factors_0, factors_1, images);
+                         device::check_launch("make_double_matrices_kernel");
+                         launch("adjoint_double_kernel", adjoint_double_kernel<stages>, grid,
+                                consumer_threads, stages * double_stage_bytes, cut, blocks,
+                                static_cast<int>(coils), images, factors_0, factors_1, sums);
+                       });
+}
+
+template <Parts parts>
+void forward_pass(const Place& place, const ForwardPlan& plan, const SamplePhases<double>& phases,
+                  const double2* values, std::int64_t coils, double2* sums) {
+  const auto& cut = plan.cut;
+  unsigned char* const images = place.workspace + plan.images;
+  const std::int64_t all = cut.tiles();
+  for (std::int64_t first = 0; first < all; first += plan.tiles) {
+    const TileRange tiles{first, std::min(plan.tiles, all - first)};
+    make_double_rows_kernel<<<blocks_for(coils * tiles.count * cut.blocks() * double_row_threads),
+                              small_block>>>(cut, tiles, values, static_cast<int>(coils), images);
+    device::check_launch("make_double_rows_kernel");
+    launch("forward_double_kernel", forward_double_kernel<stages>,
+           forward_grid(phases.samples, forward_rows, plan.splits, coils), consumer_threads,
+           stages * image_bytes(whole) + double_phasor_bytes(cut.blocks()), cut, tiles, phases, images,
+           first > 0, sums);
+  }
+}
+
+/// f<parts>() for what is asked of numbers of type T.
+template <class T, class F>
+void with_parts(Parts parts, const F& f) {
+  if constexpr (std::is_same_v<T, double>)
+    f.template operator()<Parts::whole>();
+  else if (parts == Parts::two)
+    f.template operator()<Parts::two>();
+  else
+    f.template operator()<Parts::one>();
+}
+
+template <class T>
+using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
+
+}  // namespace
+
+template <class T>
+MatrixSums<T>::MatrixSums(const Trajectory& trajectory, std::array<int, 3> matrix_size, const VoxelGrid& grid,
+                          Device device, Parts parts)
+    : grid_(grid),
+      samples_(trajectory.sample_count()),
+      device_(device),
+      parts_(parts),
+      has_hopper_code_(device_runs_hopper_code()),
+      half_voxel_({3, samples_}, device) {
+  const auto k = trajectory.k.to(device);
+  for (int axis = 0; axis < 3; ++axis) {
+    make_phases_kernel<T><<<blocks_for(samples_), small_block>>>(k.data() + axis * samples_, samples_,
+                                                                 matrix_size[static_cast<std::size_t>(axis)],
+                                                                 half_voxel_.data() + axis * samples_);
+    device::check_launch("make_phases_kernel");
+  }
+}
+
+template <class T>
+void MatrixSums<T>::adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values) {
+  const AdjointPlan plan = adjoint_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+  const Place place{device_, has_hopper_code_, scale_,
+                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * plan.cut.points();
+    const auto* in = reinterpret_cast<const Value<T>*>(data + coil * samples_);
+    auto* out = reinterpret_cast<Value<T>*>(values + coil * plan.cut.points());
+    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+    device::check(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(plan.splits * size) * sizeof(Value<T>),
+                                  device::cuda::default_stream()),
+                  "clearing an array");
+    with_parts<T>(parts_, [&]<Parts parts>() {
+      adjoint_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+    });
+    add_splits<T>(plan.splits, size, sums, out);
+  }
+}
+
+template <class T>
+void MatrixSums<T>::forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data) {
+  const ForwardPlan plan = forward_plan(grid_, plan_sizes(samples_, coils, parts_, device_));
+  const Place place{device_, has_hopper_code_, scale_,
+                    memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_)};
+  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
+    const std::int64_t count = std::min(plan.coils, coils - coil), size = count * samples_;
+    const auto* in = reinterpret_cast<const Value<T>*>(values + coil * plan.cut.points());
+    auto* out = reinterpret_cast<Value<T>*>(data + coil * samples_);
+    auto* sums = plan.splits == 1 ? out : reinterpret_cast<Value<T>*>(place.workspace + plan.partial);
+    with_parts<T>(parts_, [&]<Parts parts>() {
+      forward_pass<parts>(place, plan, {half_voxel_.data(), samples_}, in, count, sums);
+    });
+    add_splits<T>(plan.splits, size, sums, out);
+  }
+}
+
+template <class T>
+DirectKernelUse MatrixSums<T>::kernel_use(Parts parts, bool forward) {
   const bool hopper = device_runs_hopper_code();
   const auto use = [&](auto on_hopper, auto elsewhere) {
     cudaFuncAttributes attributes{};
@@ -209,31 +320,11 @@ DirectKernelUse MatrixSums::kernel_use(Parts parts, bool forward) {
                    : use(adjoint_matrix_hopper_kernel<p, adjoint_hopper_stages<p>>,
                          adjoint_matrix_kernel<p, stages>);
   };
+  if (parts == Parts::whole) return {consumer_threads, 0};
   return parts == Parts::two ? of.template operator()<Parts::two>() : of.template operator()<Parts::one>();
 }
 
-void MatrixSums::adjoint(const Complex<float>* data, std::int64_t coils, Complex<float>* values) {
-  const AdjointPlan plan = adjoint_plan(grid_, sizes_for(coils));
-  memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_);
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil);
-    const auto* in = reinterpret_cast<const float2*>(data + coil * samples_);
-    auto* out = reinterpret_cast<float2*>(values + coil * plan.cut.points());
-    parts_ == Parts::two ? adjoint_pass<Parts::two>(plan, in, count, out)
-                         : adjoint_pass<Parts::one>(plan, in, count, out);
-  }
-}
-
-void MatrixSums::forward(const Complex<float>* values, std::int64_t coils, Complex<float>* data) {
-  const ForwardPlan plan = forward_plan(grid_, sizes_for(coils));
-  memory_for(workspace_, static_cast<std::int64_t>(plan.bytes), device_);
-  for (std::int64_t coil = 0; coil < coils; coil += plan.coils) {
-    const std::int64_t count = std::min(plan.coils, coils - coil);
-    const auto* in = reinterpret_cast<const float2*>(values + coil * plan.cut.points());
-    auto* out = reinterpret_cast<float2*>(data + coil * samples_);
-    parts_ == Parts::two ? forward_pass<Parts::two>(plan, in, count, out)
-                         : forward_pass<Parts::one>(plan, in, count, out);
-  }
-}
+template class MatrixSums<float>;
+template class MatrixSums<double>;
 
 }  // namespace fhd::matrix_sums

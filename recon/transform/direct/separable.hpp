@@ -16,31 +16,40 @@
 namespace fhd::matrix_sums {
 
 /// Numbers of half precision that stand for one: the value, and what its rounding left. With two the products
-/// high high + high low + low high are taken.
-enum class Parts { one = 1, two = 2 };
+/// high high + high low + low high are taken. whole: numbers of double precision, as they are.
+enum class Parts { one = 1, two = 2, whole = 3 };
 FHD_HOST_DEVICE constexpr int parts_of(Parts parts) { return static_cast<int>(parts); }
-FHD_HOST_DEVICE constexpr int products_of(Parts parts) { return parts == Parts::one ? 1 : 3; }
+FHD_HOST_DEVICE constexpr int products_of(Parts parts) { return parts == Parts::two ? 3 : 1; }
 
-inline constexpr int block_samples = 64;  // of a block of a matrix
-inline constexpr int tile_points = 64;    // complex columns of a tile
-inline constexpr int group_pairs = 8;     // pairs of steps of a group
-/// A block of the moving matrix: [2 tile_points][64] numbers a part. A group's factors for 64 samples: cos and sin.
-FHD_HOST_DEVICE constexpr int image_bytes(Parts parts) {
-  return 2 * tile_points * block_samples * 2 * parts_of(parts);
+inline constexpr int tile_points = 64;  // complex columns of a tile
+inline constexpr int group_pairs = 8;   // pairs of steps of a group
+/// Samples, or cos and sin of pairs of voxels, of a block of a matrix; columns of a tile of the adjoint.
+FHD_HOST_DEVICE constexpr int block_length(Parts parts) { return parts == Parts::whole ? 32 : 64; }
+FHD_HOST_DEVICE constexpr int adjoint_columns(Parts parts) {
+  return parts == Parts::whole ? 32 : tile_points;
+}
+/// Bytes of a number.
+FHD_HOST_DEVICE constexpr int number_bytes(Parts parts) {
+  return parts == Parts::whole ? 8 : 2 * parts_of(parts);
+}
+/// A block of the moving matrix: [2 columns][block_length] numbers. A group's factors for so many samples: cos and sin.
+FHD_HOST_DEVICE constexpr int image_bytes(Parts parts, int columns = tile_points) {
+  return 2 * columns * block_length(parts) * number_bytes(parts);
 }
 FHD_HOST_DEVICE constexpr int factor_bytes(Parts parts) {
-  return group_pairs * 2 * block_samples * 2 * parts_of(parts);
+  return group_pairs * 2 * block_length(parts) * number_bytes(parts);
 }
 
 /// A grid as inner blocks at the steps of two outer axes.
 struct SeparableGrid {
   VoxelGrid grid;
-  int inner[3]{1, 1, 1};  ///< points of a block along x, y, z
-  int outer_axis[2]{};    ///< that of the steps of a row of tiles, and of tiles
+  int inner[3]{1, 1, 1};      ///< points of a block along x, y, z
+  int outer_axis[2]{};        ///< that of the steps of a row of tiles, and of tiles
+  int columns = tile_points;  ///< of a tile
 
   FHD_HOST_DEVICE int steps(int axis) const { return (grid.extent[axis] + inner[axis] - 1) / inner[axis]; }
   FHD_HOST_DEVICE int inner_points() const { return inner[0] * inner[1] * inner[2]; }
-  FHD_HOST_DEVICE int inner_tiles() const { return (inner_points() + tile_points - 1) / tile_points; }
+  FHD_HOST_DEVICE int inner_tiles() const { return (inner_points() + columns - 1) / columns; }
   /// Groups of pairs of steps along an axis.
   FHD_HOST_DEVICE int groups(int axis) const {
     return (steps(axis) + 2 * group_pairs - 1) / (2 * group_pairs);
@@ -62,16 +71,17 @@ struct SeparableGrid {
   /// Tiles of one image: blocks of the product.
   FHD_HOST_DEVICE int tiles() const { return inner_tiles() * groups(outer_axis[0]) * groups(outer_axis[1]); }
   /// Points that are computed, those beyond the grid with them.
-  double computed_points() const { return 4.0 * group_pairs * group_pairs * tile_points * tiles(); }
+  double computed_points() const { return 4.0 * group_pairs * group_pairs * columns * tiles(); }
 };
 
 /// The cut that computes the fewest points beyond the grid; two axes at least have more than one point for a cut to be
 /// worth it, else every point is its own block.
-inline SeparableGrid separable(const VoxelGrid& grid) {
+inline SeparableGrid separable(const VoxelGrid& grid, Parts parts) {
+  const int columns = adjoint_columns(parts);
   SeparableGrid best;
   double fewest = -1;
   const auto consider = [&](std::array<int, 3> inner, int first, int second) {
-    SeparableGrid cut{grid, {}, {first, second}};
+    SeparableGrid cut{grid, {}, {first, second}, columns};
     for (int axis = 0; axis < 3; ++axis)
       cut.inner[axis] = std::min(inner[static_cast<std::size_t>(axis)], grid.extent[axis]);
     if (fewest < 0 || cut.computed_points() < fewest) best = cut, fewest = cut.computed_points();
@@ -79,7 +89,7 @@ inline SeparableGrid separable(const VoxelGrid& grid) {
   const int nx = grid.extent[0], nz = grid.extent[2];
   for (int planes = 1; planes <= 4; ++planes)
     for (int rows = 1; rows <= 8; ++rows) consider({nx, rows, planes}, 1, 2);
-  for (int width = 1; width <= tile_points; width *= 2) consider({width, tile_points / width, nz}, 0, 1);
+  for (int width = 1; width <= columns; width *= 2) consider({width, columns / width, nz}, 0, 1);
   return best;
 }
 
@@ -87,13 +97,12 @@ inline SeparableGrid separable(const VoxelGrid& grid) {
 /// taken in tiles of 64.
 struct RowGrid {
   VoxelGrid grid;
-  int half_run = 1;    ///< a run has so many voxels on each side of its centre
-  int tile_rows[2]{};  ///< rows of a tile along y and z: 64 in all
+  int half_run = 1;      ///< a run has so many voxels on each side of its centre
+  int tile_rows[2]{};    ///< rows of a tile along y and z: 64 in all
+  int block_pairs = 32;  ///< of a block: cos and sin of a pair are two rows of the moving matrix
 
-  static constexpr int block_pairs =
-      block_samples / 2;  // cos and sin of a pair are two rows of the moving matrix
   FHD_HOST_DEVICE int runs() const { return (grid.extent[0] + 2 * half_run - 1) / (2 * half_run); }
-  /// Blocks of 64 rows of the moving matrix to a tile.
+  /// Blocks of the moving matrix to a tile.
   FHD_HOST_DEVICE int blocks() const { return (half_run + block_pairs - 1) / block_pairs; }
   /// Tiles along y and z.
   FHD_HOST_DEVICE int tiles_along(int i) const {
@@ -114,13 +123,14 @@ struct RowGrid {
 
 /// The cut that computes the fewest points beyond the grid, with at most `most_blocks` to a tile; longer runs where they
 /// are equal.
-inline RowGrid rows_of(const VoxelGrid& grid, int most_blocks) {
-  const int longest_half = most_blocks * RowGrid::block_pairs;
+inline RowGrid rows_of(const VoxelGrid& grid, int most_blocks, Parts parts) {
+  const int block_pairs = block_length(parts) / 2, longest_half = most_blocks * block_pairs;
   RowGrid best;
   double fewest = -1;
   for (int runs = (grid.extent[0] + 2 * longest_half - 1) / (2 * longest_half), i = 0; i < 3; ++i, ++runs)
     for (int rows = 8; rows <= tile_points; rows *= 2) {
-      const RowGrid cut{grid, (grid.extent[0] + 2 * runs - 1) / (2 * runs), {rows, tile_points / rows}};
+      const RowGrid cut{
+          grid, (grid.extent[0] + 2 * runs - 1) / (2 * runs), {rows, tile_points / rows}, block_pairs};
       if (fewest < 0 || cut.computed_points() < fewest) best = cut, fewest = cut.computed_points();
     }
   return best;

@@ -108,6 +108,15 @@ TEST_F(GpuDirect, tensor_cores_agree_with_the_oracle) {
   }
 }
 
+TEST_F(GpuDirect, tensor_cores_agree_with_the_oracle_in_double_precision) {
+  for (const auto& c : tests::transform_cases()) {
+    const auto errors = errors_of<double>(c, {GpuSums::tensor_cores});
+    EXPECT_LE(errors.forward, double_tolerance) << c.text();
+    EXPECT_LE(errors.adjoint, double_tolerance) << c.text();
+    EXPECT_LE(errors.adjointness, double_tolerance) << c.text();
+  }
+}
+
 TEST_F(GpuDirect, tensor_cores_in_one_part_agree_where_that_is_all_that_is_asked) {
   for (const auto& c : tests::transform_cases()) {
     const auto errors = errors_of<float>(c, {GpuSums::tensor_cores, 1e-3});
@@ -204,6 +213,8 @@ TEST_F(GpuDirect, point_spread_agrees_with_the_oracle) {
       for (const bool weighted : {false, true}) {
         expect_point_spread<float>(matrix_size, samples, weighted, single_tolerance);
         expect_point_spread<double>(matrix_size, samples, weighted, double_tolerance);
+        expect_point_spread<double>(matrix_size, samples, weighted, double_tolerance,
+                                    {GpuSums::tensor_cores});
         expect_point_spread<float>(matrix_size, samples, weighted, matrix_tolerance, {GpuSums::tensor_cores});
       }
 }

@@ -35,8 +35,10 @@ void expect_steps(const SeparableGrid& cut, int axis) {
 
 TEST(MatrixPlan, every_point_of_a_grid_is_a_step_and_a_place_in_a_block_once) {
   for (const auto& shape : shapes)
-    for (const VoxelGrid& grid : {image_grid(shape), half_difference_grid(shape)}) {
-      const auto cut = separable(grid);
+    for (const auto& [grid, parts] :
+         {std::pair{image_grid(shape), Parts::two}, std::pair{half_difference_grid(shape), Parts::one},
+          std::pair{image_grid(shape), Parts::whole}}) {
+      const auto cut = separable(grid, parts);
       SCOPED_TRACE(testing::Message() << shape[0] << "x" << shape[1] << "x" << shape[2]);
       ASSERT_NE(cut.outer_axis[0], cut.outer_axis[1]);
       for (int axis = 0; axis < 3; ++axis) {
@@ -47,14 +49,14 @@ TEST(MatrixPlan, every_point_of_a_grid_is_a_step_and_a_place_in_a_block_once) {
         else
           EXPECT_EQ(cut.steps(axis), 1);
       }
-      EXPECT_GE(cut.inner_tiles() * tile_points, cut.inner_points());
+      EXPECT_GE(cut.inner_tiles() * cut.columns, cut.inner_points());
     }
 }
 
 TEST(MatrixPlan, every_voxel_is_in_a_run_and_a_tile_once) {
   for (const auto& shape : shapes)
-    for (const int most_blocks : {1, 2}) {
-      const auto cut = rows_of(image_grid(shape), most_blocks);
+    for (const auto& [most_blocks, parts] : {std::pair{1, Parts::two}, {2, Parts::one}, {2, Parts::whole}}) {
+      const auto cut = rows_of(image_grid(shape), most_blocks, parts);
       EXPECT_LE(cut.blocks(), most_blocks);
       EXPECT_GE(cut.runs() * 2 * cut.half_run, shape[0]);
       EXPECT_LT((cut.runs() - 1) * 2 * cut.half_run, shape[0]);
@@ -66,11 +68,12 @@ TEST(MatrixPlan, every_voxel_is_in_a_run_and_a_tile_once) {
 }
 
 TEST(MatrixPlan, large_grids_are_hardly_padded) {
-  EXPECT_LE(separable(image_grid({128, 128, 128})).computed_points(), 1.0001 * 128 * 128 * 128);
-  EXPECT_LE(separable(image_grid({256, 256, 1})).computed_points(), 1.0001 * 256 * 256);
-  EXPECT_LE(separable(half_difference_grid({128, 128, 128})).computed_points(), 1.02 * 255 * 255 * 128);
-  EXPECT_LE(rows_of(image_grid({256, 256, 1}), 2).computed_points(), 1.0001 * 256 * 256);
-  EXPECT_LE(rows_of(image_grid({128, 128, 128}), 2).computed_points(), 1.0001 * 128 * 128 * 128);
+  EXPECT_LE(separable(image_grid({128, 128, 128}), Parts::two).computed_points(), 1.0001 * 128 * 128 * 128);
+  EXPECT_LE(separable(image_grid({256, 256, 1}), Parts::two).computed_points(), 1.0001 * 256 * 256);
+  EXPECT_LE(separable(half_difference_grid({128, 128, 128}), Parts::two).computed_points(),
+            1.02 * 255 * 255 * 128);
+  EXPECT_LE(rows_of(image_grid({256, 256, 1}), 2, Parts::two).computed_points(), 1.0001 * 256 * 256);
+  EXPECT_LE(rows_of(image_grid({128, 128, 128}), 2, Parts::two).computed_points(), 1.0001 * 128 * 128 * 128);
 }
 
 TEST(MatrixPlan, passes_cover_all_coils_and_samples_in_a_bounded_workspace) {
@@ -78,7 +81,7 @@ TEST(MatrixPlan, passes_cover_all_coils_and_samples_in_a_bounded_workspace) {
   for (const auto& shape : shapes)
     for (const std::int64_t samples : {1, 64, 1000, 300000})
       for (const std::int64_t coils : {1, 3, 8, 32})
-        for (const auto parts : {Parts::one, Parts::two}) {
+        for (const auto parts : {Parts::one, Parts::two, Parts::whole}) {
           SCOPED_TRACE(testing::Message() << shape[0] << "x" << shape[1] << "x" << shape[2] << ", " << samples
                                           << " samples, " << coils << " coils");
           const PlanSizes sizes{samples, coils, parts, 132, shared};
@@ -86,7 +89,7 @@ TEST(MatrixPlan, passes_cover_all_coils_and_samples_in_a_bounded_workspace) {
           EXPECT_GE(adjoint.coils, 1);
           EXPECT_LE(adjoint.coils, coils);
           EXPECT_GE(adjoint.blocks, 1);
-          EXPECT_LE(adjoint.blocks, (samples + block_samples - 1) / block_samples);
+          EXPECT_LE(adjoint.blocks, (samples + block_length(parts) - 1) / block_length(parts));
           EXPECT_LE(adjoint.factors[0], adjoint.factors[1]);
           EXPECT_LE(adjoint.factors[1], adjoint.images);
           EXPECT_LE(adjoint.images, adjoint.partial);
@@ -122,7 +125,7 @@ TEST(MatrixPlan, the_multiprocessors_have_work) {
 
 // --- The choice
 
-TEST(DirectWay, tensor_cores_are_for_single_precision_on_a_gpu_and_for_the_accuracy_asked) {
+TEST(DirectWay, tensor_cores_are_taken_on_a_gpu_for_the_accuracy_asked) {
   constexpr Precision single = Precision::single_precision, in_double = Precision::double_precision;
   const VoxelGrid grid = image_grid({128, 128, 128}), row = image_grid({256, 1, 1});
   const Device gpu = Device::cuda();
@@ -133,7 +136,8 @@ TEST(DirectWay, tensor_cores_are_for_single_precision_on_a_gpu_and_for_the_accur
   EXPECT_EQ(parts(direct_way({GpuSums::automatic, 1e-6}, grid, single, gpu)), 0);
   EXPECT_EQ(parts(direct_way({}, row, single, gpu)), 0) << "one axis is no product of two";
   EXPECT_EQ(parts(direct_way({GpuSums::tensor_cores}, row, single, gpu)), 2);
-  EXPECT_EQ(parts(direct_way({}, grid, in_double, gpu)), 0);
+  EXPECT_EQ(parts(direct_way({}, grid, in_double, gpu)), 3);
+  EXPECT_EQ(parts(direct_way({GpuSums::fast}, grid, in_double, gpu)), 0);
   EXPECT_EQ(parts(direct_way({}, grid, single, Device::cpu())), 0);
   for (const auto sums : {GpuSums::fast, GpuSums::accurate}) {
     const auto way = direct_way({sums, 1e-3}, grid, single, gpu);
