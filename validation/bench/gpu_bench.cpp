@@ -1,8 +1,6 @@
 #include "validation/bench/gpu_bench.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <random>
 
 #include "data/simulate.hpp"
 #include "recon/array/device.hpp"
@@ -10,45 +8,16 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
+#include "validation/bench/gpu_timing.hpp"
 
 namespace fhd {
 namespace {
-
-constexpr int repetitions = 5;
 
 std::string size_text(int n, int nz) {
   return std::to_string(n) + " x " + std::to_string(n) + (nz > 1 ? " x " + std::to_string(nz) : "");
 }
 std::string coils_text(std::int64_t coils) {
   return std::to_string(coils) + (coils == 1 ? " coil" : " coils");
-}
-
-/// Random numbers on the device, the same on every run: zeros would be faster than data.
-Array<Complex<float>> random_on_device(Shape shape) {
-  std::mt19937 generator(7);
-  Array<Complex<float>> values(shape);
-  for (auto& v : values)
-    v = {static_cast<float>(generator() * 0x1p-32 - 0.5), static_cast<float>(generator() * 0x1p-32 - 0.5)};
-  return values.to(Device::cuda());
-}
-
-template <class Work>
-double median_ms(Work work) {
-  work();
-  std::vector<double> ms;
-  for (int i = 0; i < repetitions; ++i) {
-    if constexpr (built_with_cuda) {
-      device::Event start(device::Event::Timing::on), stop(device::Event::Timing::on);
-      start.record();
-      work();
-      stop.record();
-      ms.push_back(stop.ms_since(start));
-    } else {
-      refuse_cuda();
-    }
-  }
-  std::nth_element(ms.begin(), ms.begin() + repetitions / 2, ms.end());
-  return ms[repetitions / 2];
 }
 
 data::Simulation simulated(int n, std::int64_t diameters) {
