@@ -17,7 +17,9 @@ inline Array<Complex<float>> random_values_of(Shape shape) {
     v = {static_cast<float>(generator() * 0x1p-32 - 0.5), static_cast<float>(generator() * 0x1p-32 - 0.5)};
   return values;
 }
-inline Array<Complex<float>> random_on_device(Shape shape) { return random_values_of(shape).to(Device::cuda()); }
+inline Array<Complex<float>> random_on_device(Shape shape) {
+  return random_values_of(shape).to(Device::cuda());
+}
 
 /// Milliseconds of `work` on the default stream, the median of five after one run.
 template <class Work>

@@ -56,8 +56,10 @@ struct SomeVoxels {
   Matrix count, stride, first;
 };
 
-/// The exact adjoint at some voxels: an image of fewer voxels over the same extent, moved by a phase of the samples.
-double adjoint_error(const Case& c, const Array<Complex<float>>& samples, const Array<Complex<float>>& images) {
+/// The exact adjoint at some voxels: an image of fewer voxels over the same extent, moved by a phase of the
+/// samples.
+double adjoint_error(const Case& c, const Array<Complex<float>>& samples,
+                     const Array<Complex<float>>& images) {
   const SomeVoxels some(c.matrix_size);
   const std::int64_t count = c.trajectory.sample_count();
   Array<Complex<double>> moved({1, count});
@@ -83,7 +85,8 @@ double adjoint_error(const Case& c, const Array<Complex<float>>& samples, const 
 }
 
 /// The exact forward transform at 512 samples.
-double forward_error(const Case& c, const Array<Complex<float>>& images, const Array<Complex<float>>& samples) {
+double forward_error(const Case& c, const Array<Complex<float>>& images,
+                     const Array<Complex<float>>& samples) {
   const std::int64_t count = c.trajectory.sample_count(), some = std::min<std::int64_t>(512, count),
                      voxels = images.size() / images.extent(0);
   Trajectory few{Array<double>(Shape{3, some})};
@@ -101,7 +104,8 @@ double forward_error(const Case& c, const Array<Complex<float>>& images, const A
 }
 
 std::string text_of(const Gridding& gridding) {
-  std::string text = "width " + std::to_string(gridding.kernel.width) + ", grid " + std::to_string(gridding.grid[0]);
+  std::string text =
+      "width " + std::to_string(gridding.kernel.width) + ", grid " + std::to_string(gridding.grid[0]);
   for (int axis = 1; axis < 3; ++axis)
     if (gridding.grid[axis] > 1) text += " x " + std::to_string(gridding.grid[axis]);
   return text + (gridding.products == Products::half         ? ", halves"
@@ -115,14 +119,14 @@ GriddingBenchRow measured(const Case& c, std::int64_t coils, double accuracy) {
   const auto transform = make_gridded_transform<float>(c.trajectory, c.matrix_size, accuracy, Device::cuda());
   device::synchronize(Device::cuda());
   GriddingBenchRow row{c.name + ", " + std::to_string(count) + " samples",
-                       text_of(dynamic_cast<const GriddedCost&>(transform->cost()).gridding()),
-                       coils,
+                       text_of(dynamic_cast<const GriddedCost&>(transform->cost()).gridding()), coils,
                        accuracy};
   row.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto values = random_values_of(transform->samples_shape(coils)),
              images = random_values_of(transform->images_shape(coils));
   const auto values_there = values.to(Device::cuda()), images_there = images.to(Device::cuda());
-  Array<Complex<float>> found_images(images.shape(), Device::cuda()), found_values(values.shape(), Device::cuda());
+  Array<Complex<float>> found_images(images.shape(), Device::cuda()),
+      found_values(values.shape(), Device::cuda());
   row.adjoint_ms = median_ms([&] { transform->adjoint(values_there, found_images); });
   row.forward_ms = median_ms([&] { transform->forward(images_there, found_values); });
   row.adjoint_error = adjoint_error(c, values, found_images.to(Device::cpu()));
@@ -136,11 +140,12 @@ std::vector<GriddingBenchRow> run_gridding_bench(bool quick, const ProgressCallb
   const int n = quick ? 32 : 128, n2 = quick ? 64 : 256;
   const std::int64_t samples = quick ? 40000 : 2600000;
   using enum data::TrajectoryKind;
-  const Case cases[] = {
-      random_case("random, " + std::to_string(n) + "^3", {n, n, n}, samples, 1),
-      designed_case("radial, " + std::to_string(n) + "^3", golden_means_radial_3d, {n, n, n}, samples / (2 * n), 2 * n),
-      designed_case("radial, " + std::to_string(n2) + "^2", golden_radial, {n2, n2, 1}, quick ? 100 : 402, n2),
-      random_case("one point, " + std::to_string(n) + "^3", {n, n, n}, samples, 0)};
+  const Case cases[] = {random_case("random, " + std::to_string(n) + "^3", {n, n, n}, samples, 1),
+                        designed_case("radial, " + std::to_string(n) + "^3", golden_means_radial_3d,
+                                      {n, n, n}, samples / (2 * n), 2 * n),
+                        designed_case("radial, " + std::to_string(n2) + "^2", golden_radial, {n2, n2, 1},
+                                      quick ? 100 : 402, n2),
+                        random_case("one point, " + std::to_string(n) + "^3", {n, n, n}, samples, 0)};
   std::vector<GriddingBenchRow> rows;
   for (const auto& c : cases)
     for (const double accuracy : {1e-3, 1e-5})

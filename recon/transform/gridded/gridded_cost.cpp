@@ -256,7 +256,8 @@ std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
   }
   // Groups of nearly equal size, of as many coils as are best spread together.
   constexpr std::int64_t most = 64;
-  std::int64_t fitting = std::clamp<std::int64_t>(most_elements() / (points + runs_.rows * 4 * width * width), 1, most);
+  std::int64_t fitting =
+      std::clamp<std::int64_t>(most_elements() / (points + runs_.rows * 4 * width * width), 1, most);
   if (tensors_)
     for (fitting = most; fitting > 1; --fitting)
       if (static_cast<double>(points * fitting) + tensors_->scratch_elements(fitting) <=

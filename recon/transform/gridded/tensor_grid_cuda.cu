@@ -1,12 +1,11 @@
 // Spreading and interpolation by tensor cores: the tables of the samples, and the launches.
-#include "recon/transform/gridded/tensor_grid_cuda.cuh"
-
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
 #include <string>
 #include <utility>
 
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
+#include "recon/transform/gridded/tensor_grid_cuda.cuh"
 #include "recon/transform/gridded/tensor_interpolate.cuh"
 #include "recon/transform/gridded/tensor_samples.cuh"
 #include "recon/transform/gridded/tensor_spread.cuh"
@@ -56,7 +55,8 @@ TileKernel<kernel_terms<split>> kernel_of(const TensorShape& shape, const Kaiser
   TileKernel<kernel_terms<split>> result;
   const auto coefficients = kernel.even_polynomial(kernel_terms<split>);
   std::copy(coefficients.begin(), coefficients.end(), result.coefficients);
-  for (int i = 0; i < 3; ++i) result.per_point[i] = shape.points[i] > 1 ? 2.0f / static_cast<float>(kernel.width) : 2;
+  for (int i = 0; i < 3; ++i)
+    result.per_point[i] = shape.points[i] > 1 ? 2.0f / static_cast<float>(kernel.width) : 2;
   return result;
 }
 
@@ -87,18 +87,19 @@ TensorGridCuda::TensorGridCuda(const Trajectory& trajectory, const GriddedCost& 
 /// The entries of the samples, sorted by tile and zone, and the plan of their runs.
 void TensorGridCuda::enter_samples(const Array<double>& k, const GriddedCost& cost) {
   if (shape_.keys() >= std::int64_t{1} << 31)
-    throw Error("gridded transform", "a grid of fewer than 2^31 tiles and zones", std::to_string(shape_.keys()),
-                "use a smaller matrix");
+    throw Error("gridded transform", "a grid of fewer than 2^31 tiles and zones",
+                std::to_string(shape_.keys()), "use a smaller matrix");
   const TileGeometry geometry = geometry_of(shape_, gridding_.matrix_size);
   first_entry_ = Array<std::int32_t>({samples_ + 1}, device_);
-  count_entries_kernel<<<blocks_for(samples_ + 1), small_block>>>(k.data(), samples_, geometry, first_entry_.data());
+  count_entries_kernel<<<blocks_for(samples_ + 1), small_block>>>(k.data(), samples_, geometry,
+                                                                  first_entry_.data());
   device::check_launch("count_entries_kernel");
   entries_ = exclusive_sum(first_entry_);
 
   Array<std::uint32_t> keys({entries_}, device_);
   Array<std::int32_t> order({entries_}, device_);
-  prepare_entry_keys_kernel<<<blocks_for(samples_), small_block>>>(k.data(), samples_, geometry, first_entry_.data(),
-                                                                   keys.data(), order.data());
+  prepare_entry_keys_kernel<<<blocks_for(samples_), small_block>>>(
+      k.data(), samples_, geometry, first_entry_.data(), keys.data(), order.data());
   device::check_launch("prepare_entry_keys_kernel");
   const auto sorted = gridded_cuda::sort_keys(std::move(keys), std::move(order), shape_.keys());
   place_ = Array<std::int32_t>({entries_}, device_);
@@ -137,23 +138,25 @@ static TileEntries entries_of(const Array<float>& distances, const Array<TensorG
 }
 
 template <bool split>
-void TensorGridCuda::spread_products(const Complex<float>* values, std::int64_t value_stride, const CoilBlocks& coils,
-                                     Complex<float>* scratch, Complex<float>* grid) const {
+void TensorGridCuda::spread_products(const Complex<float>* values, std::int64_t value_stride,
+                                     const CoilBlocks& coils, Complex<float>* scratch,
+                                     Complex<float>* grid) const {
   const auto coil_blocks = static_cast<unsigned>(coils.blocks);
   auto* scattered = reinterpret_cast<ScatteredValue<split>*>(scratch);
   scatter_values_kernel<split><<<dim3(blocks_for(samples_ * coils.slots), coil_blocks), small_block>>>(
-      values, value_stride, samples_, coils, first_entry_.data(), place_.data(), entries_, bounds_.data(), scattered);
+      values, value_stride, samples_, coils, first_entry_.data(), place_.data(), entries_, bounds_.data(),
+      scattered);
   device::check_launch("scatter_values_kernel");
   Complex<float>* rows = scratch + entries_ * coils.blocks * coils.slots;
   const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
   spread_tiles_kernel<split><<<dim3(blocks_for(runs_.size(), warps_of_block), coil_blocks), sweep_block>>>(
-      kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils.coils), entries, coils, scattered,
-      SpreadOutput{bounds_.data(), rows, grid});
+      kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils.coils), entries, coils,
+      scattered, SpreadOutput{bounds_.data(), rows, grid});
   device::check_launch("spread_tiles_kernel");
   if (sums_.empty()) return;
   add_tile_rows_kernel<<<dim3(blocks_for(sums_.size(), warps_of_block), static_cast<unsigned>(coils.coils)),
-                         dim3(warp_size, warps_of_block)>>>(sums_.data(), sums_.size(),
-                                                            layout_of(shape_, gridding_, coils.coils), rows, grid);
+                         dim3(warp_size, warps_of_block)>>>(
+      sums_.data(), sums_.size(), layout_of(shape_, gridding_, coils.coils), rows, grid);
   device::check_launch("add_tile_rows_kernel");
 }
 
@@ -161,7 +164,8 @@ void TensorGridCuda::spread(const Complex<float>* values, std::int64_t value_str
                             Complex<float>* scratch, Complex<float>* grid) const {
   constexpr std::int64_t most_blocks = 256;  // a coil's maximum is found by so many
   float* largest = bounds(coils);
-  device::check(cudaMemsetAsync(largest, 0, sizeof(float) * coils, nullptr), "zeroing the maxima of the coils");
+  device::check(cudaMemsetAsync(largest, 0, sizeof(float) * coils, nullptr),
+                "zeroing the maxima of the coils");
   find_largest_kernel<<<dim3(static_cast<unsigned>(std::min<std::int64_t>(blocks_for(samples_), most_blocks)),
                              static_cast<unsigned>(coils)),
                         small_block>>>(values, value_stride, samples_, reinterpret_cast<unsigned*>(largest));
@@ -183,9 +187,9 @@ void TensorGridCuda::interpolate(const Complex<float>* grid, int coils, Complex<
   const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
   const auto sweep = [&]<bool split>() {
     interpolate_tiles_kernel<split>
-        <<<dim3(blocks_for(runs_.size(), warps_of_block), static_cast<unsigned>(blocks.blocks)), sweep_block>>>(
-            kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils), entries, blocks, grid,
-            bounds_.data(), scratch);
+        <<<dim3(blocks_for(runs_.size(), warps_of_block), static_cast<unsigned>(blocks.blocks)),
+           sweep_block>>>(kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils),
+                          entries, blocks, grid, bounds_.data(), scratch);
     device::check_launch("interpolate_tiles_kernel");
   };
   if (gridding_.products == Products::split_half)
@@ -193,8 +197,8 @@ void TensorGridCuda::interpolate(const Complex<float>* grid, int coils, Complex<
   else
     sweep.template operator()<false>();
   gather_values_kernel<<<dim3(blocks_for(samples_ * blocks.slots), static_cast<unsigned>(blocks.blocks)),
-                         small_block>>>(scratch, samples_, blocks, first_entry_.data(), place_.data(), entries_,
-                                        values, value_stride);
+                         small_block>>>(scratch, samples_, blocks, first_entry_.data(), place_.data(),
+                                        entries_, values, value_stride);
   device::check_launch("gather_values_kernel");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Sorted samples on the oversampled grid of a GPU whose tensor cores form the products: what SampleGridCuda does, in
-// single precision. The picture is in tensor_products.cuh.
+// Sorted samples on the oversampled grid of a GPU whose tensor cores form the products: what SampleGridCuda
+// does, in single precision. The picture is in tensor_products.cuh.
 #include <vector>
 
 #include "recon/array/array.hpp"

@@ -12,9 +12,9 @@
 namespace fhd {
 namespace {
 
-/// Relative error of a term of the sums. Halves rounded at random err by 2.1e-4 each, the root of mean squares: with
-/// products of halves three are rounded one after another (tensor_products.cuh). Split, 22 bits are left, less what the
-/// polynomials of the weights and the truncating sums of tensor cores lose.
+/// Relative error of a term of the sums. Halves rounded at random err by 2.1e-4 each, the root of mean squares:
+/// with products of halves three are rounded one after another (tensor_products.cuh). Split, 22 bits are left,
+/// less what the polynomials of the weights and the truncating sums of tensor cores lose.
 double rounding_of(Products products) { return products == Products::half ? 3.6e-4 : 2e-6; }
 
 /// The relative l2 error that aliasing leaves of random values, the root of the mean over the voxels: of an axis
@@ -58,7 +58,8 @@ Gridding gridding_of(const std::array<int, 3>& matrix_size, int width, double po
     return size;
   };
   const auto size = rounded(good_fft_size(static_cast<int>(std::max(std::ceil(points), 2.0 * width))));
-  // Grids of few voxels are finer than they have to be; the polynomials of tensor_products.cuh are for a factor of 2.
+  // Grids of few voxels are finer than they have to be; the polynomials of tensor_products.cuh are for a factor
+  // of 2.
   const double oversampling = static_cast<double>(size) / longest;
   Gridding gridding(matrix_size, KaiserBessel(KaiserBessel::Points{width}, std::min(oversampling, 2.2)));
   for (int axis = 0; axis < 3; ++axis)
@@ -67,8 +68,8 @@ Gridding gridding_of(const std::array<int, 3>& matrix_size, int width, double po
   return gridding;
 }
 
-/// Of what is asked, the share that is predicted. The errors of many values are those of the mean; of few, and of samples
-/// that all lie on points of the grid, they are several times as large, now and then.
+/// Of what is asked, the share that is predicted. The errors of many values are those of the mean; of few, and
+/// of samples that all lie on points of the grid, they are several times as large, now and then.
 double share_of(const TransformSizes& sizes) {
   const auto& n = sizes.matrix_size;
   const double values = std::min(double(n[0]) * n[1] * n[2], static_cast<double>(sizes.samples.all));
@@ -90,7 +91,10 @@ std::optional<Gridding> choose_tensor_gridding(const TransformSizes& sizes, doub
     for (int width = 3; width <= TensorShape::window; ++width)
       for (double points = smallest_oversampling * longest; points <= largest_oversampling * longest;) {
         auto gridding = gridding_of(n, width, points, products);
-        points = std::max(points, static_cast<double>(*std::max_element(gridding.grid.begin(), gridding.grid.end()))) + 1;
+        points =
+            std::max(points,
+                     static_cast<double>(*std::max_element(gridding.grid.begin(), gridding.grid.end()))) +
+            1;
         const double ns = predicted_ns(sizes, gridding);
         if (ns >= best) break;
         // The bound of gridding.hpp is about five times the mean: what it rules out needs no closer look.
@@ -98,7 +102,8 @@ std::optional<Gridding> choose_tensor_gridding(const TransformSizes& sizes, doub
         if (1.5 * std::exp(-std::numbers::pi * width * std::sqrt(1 - 1 / oversampling)) > accuracy) continue;
         const double amplification = amplification_of(gridding);
         if (amplification > largest_amplification) continue;
-        if (std::hypot(aliasing_of(gridding), rounding_of(products) * amplification) > share_of(sizes) * accuracy)
+        if (std::hypot(aliasing_of(gridding), rounding_of(products) * amplification) >
+            share_of(sizes) * accuracy)
           continue;
         best = ns, chosen = std::move(gridding);
         break;

@@ -4,8 +4,8 @@
 
 namespace fhd::tensor_gridding {
 
-/// Weights of a group, [entry][x high: pairs of columns, 4; x low 4 | z in single precision, 8 | y high: twice each, 4;
-/// y low 4]; the pitch spreads what a product reads over the banks.
+/// Weights of a group, [entry][x high: pairs of columns, 4; x low 4 | z in single precision, 8 | y high: twice
+/// each, 4; y low 4]; the pitch spreads what a product reads over the banks.
 struct InterpolateTable {
   static constexpr int pitch = 28, z = 8, y = 16;
   alignas(16) std::uint32_t words[TensorShape::group][pitch];
@@ -20,9 +20,9 @@ struct WindowFactor {
 
 /// One plane of the grid into its slot; zeros beyond the grid.
 template <bool split>
-__device__ __forceinline__ void read_plane(const Complex<float>* grid_of_coil, int plane, const GridLayout& grid,
-                                           const Sweep& sweep, float scale, Lane lane, int slot,
-                                           WindowFactor<split>& window) {
+__device__ __forceinline__ void read_plane(const Complex<float>* grid_of_coil, int plane,
+                                           const GridLayout& grid, const Sweep& sweep, float scale, Lane lane,
+                                           int slot, WindowFactor<split>& window) {
   const Complex<float>* at = grid_of_coil + plane % grid.size[2] * grid.stride_z;
   Complex<float> points[TensorShape::tile_y][2];
 #pragma unroll
@@ -47,8 +47,8 @@ __device__ __forceinline__ void read_plane(const Complex<float>* grid_of_coil, i
 /// The window that begins at `plane`, of which only the planes from `known` on have to be read.
 template <bool split>
 __device__ __forceinline__ void read_planes(const Complex<float>* grid_of_coil, int plane, int known,
-                                            const GridLayout& grid, const Sweep& sweep, float scale, Lane lane,
-                                            WindowFactor<split>& window) {
+                                            const GridLayout& grid, const Sweep& sweep, float scale,
+                                            Lane lane, WindowFactor<split>& window) {
 #pragma unroll
   for (int slot = 0; slot < TensorShape::window; ++slot) {
     const int place = place_of_slot(slot, plane);
@@ -58,21 +58,23 @@ __device__ __forceinline__ void read_planes(const Complex<float>* grid_of_coil, 
 }
 
 /// The planes behind the window on their way: the next zone's, as a rule.
-__device__ __forceinline__ void prefetch_planes(const Complex<float>* grid_of_coil, int plane, const GridLayout& grid,
-                                                const Sweep& sweep, Lane lane) {
+__device__ __forceinline__ void prefetch_planes(const Complex<float>* grid_of_coil, int plane,
+                                                const GridLayout& grid, const Sweep& sweep, Lane lane) {
   if (lane.g >= sweep.coils || sweep.y + lane.t >= grid.size[1]) return;
   for (int i = 0; i < grid.zone_planes; ++i)
     device::prefetch_l2(grid_of_coil + (plane + grid.window_planes + i) % grid.size[2] * grid.stride_z +
                         lane.t * grid.stride_y);
 }
 
-/// Half h of the warp evaluates of entry lane % 16: x (h = 0), or z at the slots' places (h = 1); and y at 2 h, 2 h + 1.
+/// Half h of the warp evaluates of entry lane % 16: x (h = 0), or z at the slots' places (h = 1); and y at 2 h,
+/// 2 h + 1.
 template <bool split>
 __device__ __forceinline__ void evaluate_entries(const TileKernel<kernel_terms<split>>& kernel, float along,
                                                  float of_y, const float (&places)[8], Lane lane,
                                                  InterpolateTable& table) {
   const bool of_x = lane.index < 16;
-  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2], scale = of_x ? scale_of_weights : 1.0f;
+  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2],
+              scale = of_x ? scale_of_weights : 1.0f;
   std::uint32_t* row = table.words[lane.index % 16];
   float weights[8];
 #pragma unroll
@@ -98,7 +100,8 @@ __device__ __forceinline__ void evaluate_entries(const TileKernel<kernel_terms<s
 
 /// (phi_x phi_y)(entry, column): fragments of entries g and g + 8; step j has the columns of y = 2 j and 2 j + 1.
 template <bool split>
-__device__ __forceinline__ void entries_by_columns(const InterpolateTable& table, Lane lane, TileFactor& factor) {
+__device__ __forceinline__ void entries_by_columns(const InterpolateTable& table, Lane lane,
+                                                   TileFactor& factor) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const std::uint32_t* row = table.words[lane.g + 8 * h];
@@ -113,11 +116,11 @@ __device__ __forceinline__ void entries_by_columns(const InterpolateTable& table
   }
 }
 
-/// sums[i] = left grid of the planes in slots slot + i / 2, re and im in turn: products that wait for each other lie
-/// apart.
+/// sums[i] = left grid of the planes in slots slot + i / 2, re and im in turn: products that wait for each
+/// other lie apart.
 template <bool split>
-__device__ __forceinline__ void multiply_planes(const TileFactor& left, const WindowFactor<split>& window, int slot,
-                                                float (&sums)[4][4]) {
+__device__ __forceinline__ void multiply_planes(const TileFactor& left, const WindowFactor<split>& window,
+                                                int slot, float (&sums)[4][4]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const auto& high = window.high[slot + i / 2][i % 2];
@@ -146,8 +149,9 @@ __device__ __forceinline__ void multiply_planes(const TileFactor& left, const Wi
 
 /// result[entry g or g + 8][re, im][coil 2 t or 2 t + 1]
 template <bool split>
-__device__ __forceinline__ void interpolate_group(const InterpolateTable& table, const WindowFactor<split>& window,
-                                                  Lane lane, float (&result)[2][2][2]) {
+__device__ __forceinline__ void interpolate_group(const InterpolateTable& table,
+                                                  const WindowFactor<split>& window, Lane lane,
+                                                  float (&result)[2][2][2]) {
   TileFactor factor;
   entries_by_columns<split>(table, lane, factor);
 #pragma unroll
@@ -170,8 +174,9 @@ __device__ __forceinline__ void interpolate_group(const InterpolateTable& table,
 }
 
 /// A group's results, [entry][slot].
-__device__ __forceinline__ void write_group(const float (&result)[2][2][2], TensorGroup group, const Sweep& sweep,
-                                            int slots, const float (&unscale)[2], Lane lane, Complex<float>* values) {
+__device__ __forceinline__ void write_group(const float (&result)[2][2][2], TensorGroup group,
+                                            const Sweep& sweep, int slots, const float (&unscale)[2],
+                                            Lane lane, Complex<float>* values) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int s = lane.g + 8 * h, coil = 2 * lane.t;
@@ -186,20 +191,22 @@ __device__ __forceinline__ void write_group(const float (&result)[2][2][2], Tens
   }
 }
 
-// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of coils][entry]
-// [slot]: what the entry's tile gives to its sample. |grid| <= largest[coil].
+// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of
+// coils][entry] [slot]: what the entry's tile gives to its sample. |grid| <= largest[coil].
 template <bool split>
 __global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
-    interpolate_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel, const GridLayout grid,
-                             const TileEntries entries, const CoilBlocks blocks, const Complex<float>* points,
-                             const float* largest, Complex<float>* values) {
+    interpolate_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel,
+                             const GridLayout grid, const TileEntries entries, const CoilBlocks blocks,
+                             const Complex<float>* points, const float* largest, Complex<float>* values) {
   __shared__ InterpolateTable tables[warps_of_block];
   const Lane lane;
   const int warp = threadIdx.x / warp_size, run_index = blockIdx.x * warps_of_block + warp;
   if (run_index >= entries.run_count) return;
   const Sweep sweep(grid, entries, blocks, run_index);
   values += blockIdx.y * entries.entry_count * blocks.slots;
-  const auto largest_of = [&](int coil) { return coil < sweep.coils ? largest[sweep.first_coil + coil] : 1.0f; };
+  const auto largest_of = [&](int coil) {
+    return coil < sweep.coils ? largest[sweep.first_coil + coil] : 1.0f;
+  };
   const float scale = scale_of(largest_of(lane.g));
   float unscale[2];
 #pragma unroll
@@ -227,7 +234,8 @@ __global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
       read_planes<split>(grid_of_coil, plane, known, grid, sweep, scale, lane, window);
       prefetch_planes(grid_of_coil - 2 * lane.t, plane, grid, sweep, lane);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) places[j] = static_cast<float>(lane.index < 16 ? j : place_of_slot(j, plane));
+      for (int j = 0; j < 8; ++j)
+        places[j] = static_cast<float>(lane.index < 16 ? j : place_of_slot(j, plane));
     }
     evaluate_entries<split>(kernel, along, of_y, places, lane, tables[warp]);
     __syncwarp();

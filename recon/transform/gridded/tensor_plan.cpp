@@ -16,8 +16,8 @@ int whole(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) 
 
 void require_32_bits(std::size_t count, const char* what) {
   if (count >= std::size_t{1} << 31)
-    throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what, std::to_string(count),
-                "use settings.transform = direct or fewer samples");
+    throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what,
+                std::to_string(count), "use settings.transform = direct or fewer samples");
 }
 
 }  // namespace
@@ -66,12 +66,14 @@ struct Occupancy {
     }
     distance = share > 0 ? distance / share : 1;
   }
-  double filled, occupied;     ///< zones, columns with entries
-  double gap, stretches;       ///< probability that a zone ends a stretch of those that reach each other; of a column
+  double filled, occupied;  ///< zones, columns with entries
+  double gap,
+      stretches;  ///< probability that a zone ends a stretch of those that reach each other; of a column
   double zones, distance = 0;  ///< of a stretch; between two of its zones
 };
 
-/// Runs of a stretch of so many groups, and the zones of each: as TensorPlan::cut does, where groups of zones are alike.
+/// Runs of a stretch of so many groups, and the zones of each: as TensorPlan::cut does, where groups of zones
+/// are alike.
 struct ExpectedCut {
   ExpectedCut(double groups, double spread, const Occupancy& of, int longest_run) {
     double pieces = 1;  // the mean of groups / longest_run, rounded up
@@ -124,13 +126,14 @@ double TensorSizes::bytes(std::int64_t samples) const {
 }
 double TensorSizes::scratch_elements(std::int64_t coils) const {
   const CoilBlocks blocks(static_cast<int>(coils));
-  return entries * blocks.blocks * blocks.slots + rows * TensorShape::tile_columns * static_cast<double>(coils);
+  return entries * blocks.blocks * blocks.slots +
+         rows * TensorShape::tile_columns * static_cast<double>(coils);
 }
 
 /// What is known of the tile column that is being planned.
 struct TensorPlan::Column {
   std::int32_t index;
-  const std::int32_t* begins;   ///< of its zones
+  const std::int32_t* begins;  ///< of its zones
   std::size_t first_run;
 };
 
@@ -146,17 +149,18 @@ TensorPlan::TensorPlan(const std::int32_t* begins, const TensorShape& shape, int
   require_32_bits(static_cast<std::size_t>(row_count), "rows");
 }
 
-/// Runs of nearly equal length, which end where a zone does; a gap between zones that do not reach each other ends one,
-/// too. Zones of many groups have runs of their own.
+/// Runs of nearly equal length, which end where a zone does; a gap between zones that do not reach each other
+/// ends one, too. Zones of many groups have runs of their own.
 void TensorPlan::cut(Column& column) {
   const auto groups_of = [&](int zone) {
     return whole(column.begins[zone + 1] - column.begins[zone], TensorShape::group);
   };
   std::int64_t all = 0;
   for (int zone = 0; zone < shape_.zones; ++zone) all += groups_of(zone);
-  const int wanted = all > 0 ? whole(all, whole(all, longest_run_)) : 0, most = std::min(wanted, most_of_zone);
+  const int wanted = all > 0 ? whole(all, whole(all, longest_run_)) : 0,
+            most = std::min(wanted, most_of_zone);
   const int reach = whole(shape_.window_planes, shape_.zone_planes);  // zones
-  int last = -1;         // of the run; -1: a new one begins
+  int last = -1;                                                      // of the run; -1: a new one begins
   const auto add = [&](int zone, std::int32_t first, std::int32_t end) {
     if (last < 0) runs.push_back({static_cast<std::int32_t>(groups.size()), 0, column.index, 0});
     last = zone;
@@ -167,7 +171,8 @@ void TensorPlan::cut(Column& column) {
     const std::int32_t begin = column.begins[zone], end = column.begins[zone + 1];
     const int count = groups_of(zone), pieces = std::max(1, (2 * count + most) / std::max(2 * most, 1));
     if (count == 0) continue;
-    if (last >= 0 && (zone - last >= reach || pieces > 1 || 2 * runs.back().group_count + count > 2 * wanted)) last = -1;
+    if (last >= 0 && (zone - last >= reach || pieces > 1 || 2 * runs.back().group_count + count > 2 * wanted))
+      last = -1;
     for (int piece = 0; piece < pieces; ++piece) {
       const auto cut_at = [&](int i) {
         return static_cast<std::int32_t>(begin + std::int64_t{count} * i / pieces * TensorShape::group);
@@ -178,8 +183,8 @@ void TensorPlan::cut(Column& column) {
   }
 }
 
-/// The planes of a column's runs: a plane of one row is the run's to write, the rows of others lie one after another in
-/// the order of the runs.
+/// The planes of a column's runs: a plane of one row is the run's to write, the rows of others lie one after
+/// another in the order of the runs.
 void TensorPlan::place_rows(const Column& column) {
   std::vector<std::int32_t> count(shape_.size[2], 0), next(shape_.size[2], 0);
   const auto for_each_plane = [&](auto visit) {

@@ -1,6 +1,6 @@
 #pragma once
-// How gridding is shared out over tensor cores; the picture is in tensor_products.cuh. From sizes alone: what there will
-// be of everything (TensorSizes); from the sorted samples: who does what (TensorPlan).
+// How gridding is shared out over tensor cores; the picture is in tensor_products.cuh. From sizes alone: what
+// there will be of everything (TensorSizes); from the sorted samples: who does what (TensorPlan).
 #include <cstdint>
 #include <vector>
 
@@ -11,8 +11,8 @@ namespace fhd {
 /// The grid as it is swept: along z, of a plane along y, and in tiles of columns across.
 struct TensorShape {
   static constexpr int tile_x = 8, tile_y = 4, tile_columns = tile_x * tile_y;
-  static constexpr int window = 8;   ///< planes that a warp keeps
-  static constexpr int group = 16;   ///< entries of a product
+  static constexpr int window = 8;  ///< planes that a warp keeps
+  static constexpr int group = 16;  ///< entries of a product
 
   explicit TensorShape(const Gridding& gridding);
   std::int64_t columns() const { return std::int64_t{tiles[0]} * tiles[1]; }
@@ -23,9 +23,9 @@ struct TensorShape {
   int size[3];    ///< points of the grid
   int points[3];  ///< of the kernel; 1 on an axis without extent
   int tiles[2];
-  int zones;         ///< in which windows begin, zone_planes apart
-  int zone_planes;   ///< a sample's first plane is one of them
-  int window_planes; ///< that the kernels of a zone's samples reach: at most `window`
+  int zones;          ///< in which windows begin, zone_planes apart
+  int zone_planes;    ///< a sample's first plane is one of them
+  int window_planes;  ///< that the kernels of a zone's samples reach: at most `window`
 };
 
 /// Coils in blocks of at most 8, which share the weights: `together` in each but the last; `slots` places for the
@@ -62,7 +62,7 @@ struct TensorSum {
 struct TensorSizes {
   TensorSizes(const TensorShape& shape, std::int64_t samples, int multiprocessors);
 
-  double entries;   ///< samples, once for every tile that their kernels reach
+  double entries;  ///< samples, once for every tile that their kernels reach
   double groups, runs, listed_rows, rows, sums;
   int longest_run;  ///< groups
 
@@ -71,11 +71,11 @@ struct TensorSizes {
   double scratch_elements(std::int64_t coils) const;
 };
 
-/// The entries in groups, the groups in runs, and where the runs write. A row is what a run sums up on one plane of its
-/// tile: written to the grid where no other run has one there, else kept to be added.
+/// The entries in groups, the groups in runs, and where the runs write. A row is what a run sums up on one
+/// plane of its tile: written to the grid where no other run has one there, else kept to be added.
 struct TensorPlan {
-  /// `begins` is [tile column][zone]: the first sorted entry there; one more at the end. Throws Error where there are
-  /// 2^31 groups or rows.
+  /// `begins` is [tile column][zone]: the first sorted entry there; one more at the end. Throws Error where
+  /// there are 2^31 groups or rows.
   TensorPlan(const std::int32_t* begins, const TensorShape& shape, int longest_run);
 
   std::vector<TensorGroup> groups;

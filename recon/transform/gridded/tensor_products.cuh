@@ -1,32 +1,35 @@
 #pragma once
 // Spreading and interpolation as small matrix products of tensor cores, for single precision.
 //
-// The grid is cut into tiles of 8 x 4 columns, which overlap nowhere. A sample is entered once for every tile that its
-// kernel reaches; entries are sorted by tile and by zone, a few planes in which their kernels begin, so that the kernels
-// of a zone lie in a window of 8 planes. A warp goes through the entries of a run in groups of 16 and keeps the window
-// of its tile in registers, for up to 8 coils: the window moves along z with the zones. With c the columns of the tile,
-// s the entries of a group and p the planes of the window,
+// The grid is cut into tiles of 8 x 4 columns, which overlap nowhere. A sample is entered once for every tile
+// that its kernel reaches; entries are sorted by tile and by zone, a few planes in which their kernels begin,
+// so that the kernels of a zone lie in a window of 8 planes. A warp goes through the entries of a run in groups
+// of 16 and keeps the window of its tile in registers, for up to 8 coils: the window moves along z with the
+// zones. With c the columns of the tile, s the entries of a group and p the planes of the window,
 //
 //   spreading      grid(p; c, coil) += sum_s (phi_x phi_y)(c, s) . (phi_z(p, s) d(s, coil))
 //   interpolation  d(s, coil)        = sum_p phi_z(p, s) sum_c (phi_x phi_y)(c, s) . grid(p; c, coil)
 //
 // are products of 16 x 16 by 16 x 8 halves with sums in single precision: 32 a group and 8 coils.
 //
-// Halves have 11 bits. Products::split_half keeps of every factor the rest after rounding, too, and adds three products,
-// high high + low high + high low, to what 22 bits carry. Products::half takes one product of factors rounded once or
-// twice: (phi_x phi_y) and the grid once, (phi_z d) twice. Weights are scaled by 16 along x and y, values by a power of
-// two that brings the largest one below 2^14, so that neither leaves the range of halves.
+// Halves have 11 bits. Products::split_half keeps of every factor the rest after rounding, too, and adds three
+// products, high high + low high + high low, to what 22 bits carry. Products::half takes one product of factors
+// rounded once or twice: (phi_x phi_y) and the grid once, (phi_z d) twice. Weights are scaled by 16 along x and
+// y, values by a power of two that brings the largest one below 2^14, so that neither leaves the range of
+// halves.
 //
 // Plane p of the grid stays in register slot p mod 8: windows move without moves of registers.
 //
 // No races: a tile has its points for itself; where runs share planes of a tile, each keeps its row, and
-// add_tile_rows_kernel adds them in their order. Of interpolation every entry has one warp, and gather_values_kernel
-// adds the entries of a sample in their order. So two runs give the same bits.
+// add_tile_rows_kernel adds them in their order. Of interpolation every entry has one warp, and
+// gather_values_kernel adds the entries of a sample in their order. So two runs give the same bits.
 //
-// Floor of a group and 8 coils, of either sweep: 32 products (96 split), about 330 (450 split) other instructions, of
-// which 130 evaluate weights; bytes: 16 (12 + 64, or 32 for halves that are spread), and each point of the grid once.
-// Source: gridding of binned samples by the owners of grid points, Gai et al., J. Parallel Distrib. Comput. 73:686
-// (2013); numbers as sums of halves: Ootomo and Yokota, Int. J. High Perform. Comput. Appl. 36:475 (2022).
+// Floor of a group and 8 coils, of either sweep: 32 products (96 split) and about 370 (480 split) other
+// instructions, of which 170 evaluate weights; bytes of an entry: 12 for its place, 64 for its values (32 where
+// halves are spread). Besides, every point of the grid once.
+//
+// Sources: gridding of binned samples by the owners of grid points, Gai et al., J. Parallel Distrib. Comput.
+// 73:686 (2013); numbers as sums of halves, Ootomo and Yokota, Int. J. High Perform. Comput. Appl. 36:475 (2022).
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -58,8 +61,8 @@ struct GridLayout {
   std::int64_t stride_y, stride_z, stride_coil;
 };
 
-/// Entries, their groups and runs, on the device. Distances count from the tile's first column, along z from the zone's
-/// first plane.
+/// Entries, their groups and runs, on the device. Distances count from the tile's first column, along z from
+/// the zone's first plane.
 struct TileEntries {
   const float* distance[3];
   const TensorGroup* groups;
@@ -72,7 +75,9 @@ struct TileEntries {
 __device__ __forceinline__ std::uint32_t bits(__half2 value) {
   return *reinterpret_cast<const std::uint32_t*>(&value);
 }
-__device__ __forceinline__ __half2 halves(std::uint32_t word) { return *reinterpret_cast<const __half2*>(&word); }
+__device__ __forceinline__ __half2 halves(std::uint32_t word) {
+  return *reinterpret_cast<const __half2*>(&word);
+}
 __device__ __forceinline__ __half2 minus(__half2 value) { return halves(bits(value) ^ 0x80008000u); }
 
 /// Two numbers as halves, and what rounding left of them.

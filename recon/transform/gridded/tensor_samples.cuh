@@ -29,8 +29,8 @@ __device__ inline AxisPlace place_on_axis(const double* k, std::int64_t samples,
   return {static_cast<int>(first), half - (up - begin)};
 }
 
-/// Calls visit(tile, distance of the sample from the tile's first column) for each part of the kernel that lies in one
-/// tile, in their order around the periodic axis i.
+/// Calls visit(tile, distance of the sample from the tile's first column) for each part of the kernel that lies
+/// in one tile, in their order around the periodic axis i.
 template <class Visit>
 __device__ inline void for_each_tile(AxisPlace place, int i, const TileGeometry& geometry, Visit visit) {
   const int columns = i == 0 ? TensorShape::tile_x : TensorShape::tile_y;
@@ -113,12 +113,14 @@ __global__ void find_largest_kernel(const Complex<float>* values, std::int64_t s
     const Complex<float> value = values[blockIdx.y * stride + m];
     found = max(found, max(__float_as_uint(value.re) & 0x7fffffffu, __float_as_uint(value.im) & 0x7fffffffu));
   }
-  for (int apart = warp_size / 2; apart > 0; apart /= 2) found = max(found, __shfl_xor_sync(~0u, found, apart));
+  for (int apart = warp_size / 2; apart > 0; apart /= 2)
+    found = max(found, __shfl_xor_sync(~0u, found, apart));
   if (threadIdx.x % warp_size == 0) atomicMax(largest + blockIdx.y, found);
 }
 
-// out(block of coils, place(e), slot) = values(coil, m), scaled, in halves, for the entries e of each sample m. One
-// thread per sample and slot, so that the slots of an entry are written together; blockIdx.y is the block of coils.
+// out(block of coils, place(e), slot) = values(coil, m), scaled, in halves, for the entries e of each sample m.
+// One thread per sample and slot, so that the slots of an entry are written together; blockIdx.y is the block
+// of coils.
 template <bool split>
 __global__ void scatter_values_kernel(const Complex<float>* values, std::int64_t stride, std::int64_t samples,
                                       const CoilBlocks blocks, const std::int32_t* first_entry,
@@ -134,11 +136,12 @@ __global__ void scatter_values_kernel(const Complex<float>* values, std::int64_t
   word.high = pair.high;
   if constexpr (split) word.low = pair.low;
   out += blockIdx.y * entries * blocks.slots + slot;
-  for (std::int32_t e = first_entry[m]; e < first_entry[m + 1]; ++e) out[std::int64_t{place[e]} * blocks.slots] = word;
+  for (std::int32_t e = first_entry[m]; e < first_entry[m + 1]; ++e)
+    out[std::int64_t{place[e]} * blocks.slots] = word;
 }
 
-// values(coil, m) = sum of in(block of coils, place(e), slot) over the entries e of sample m, in their order. Threads as
-// in scatter_values_kernel.
+// values(coil, m) = sum of in(block of coils, place(e), slot) over the entries e of sample m, in their order.
+// Threads as in scatter_values_kernel.
 __global__ void gather_values_kernel(const Complex<float>* in, std::int64_t samples, const CoilBlocks blocks,
                                      const std::int32_t* first_entry, const std::int32_t* place,
                                      std::int64_t entries, Complex<float>* values, std::int64_t stride) {
@@ -171,12 +174,13 @@ __global__ void add_tile_rows_kernel(const TensorSum* sums, std::int64_t sum_cou
   points[plane.plane * grid.stride_z + blockIdx.y * grid.stride_coil + y * grid.stride_y + x] = sum;
 }
 
-// largest(coil) = sum of the parts of its lines, which bounds every point of their transform. One block per coil, whose
-// threads' sums are added in their order.
+// largest(coil) = sum of the parts of its lines, which bounds every point of their transform. One block per
+// coil, whose threads' sums are added in their order.
 __global__ void add_line_bounds_kernel(const float* lines, int line_count, float* largest) {
   __shared__ float of_warps[warp_size];
   float sum = 0;
-  for (int line = threadIdx.x; line < line_count; line += blockDim.x) sum += lines[blockIdx.x * line_count + line];
+  for (int line = threadIdx.x; line < line_count; line += blockDim.x)
+    sum += lines[blockIdx.x * line_count + line];
   for (int apart = warp_size / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
   if (threadIdx.x % warp_size == 0) of_warps[threadIdx.x / warp_size] = sum;
   __syncthreads();

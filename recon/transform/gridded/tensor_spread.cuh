@@ -4,15 +4,15 @@
 
 namespace fhd::tensor_gridding {
 
-/// Weights of a group, [pair of entries][x high 8, low 8 | z high 8, low 8 | y high 4, low 4]: words of two entries. The
-/// pitch, 8 mod 32, spreads what a product reads over the banks.
+/// Weights of a group, [pair of entries][x high 8, low 8 | z high 8, low 8 | y high 4, low 4]: words of two
+/// entries. The pitch, 8 mod 32, spreads what a product reads over the banks.
 struct SpreadTable {
   static constexpr int pitch = 40, z = 16, y = 32;
   alignas(16) std::uint32_t words[8][pitch];
 };
 
-/// What a lane reads of a group, a group ahead: of two entries the distances along x or z, and along y; of four entries
-/// the value of its coil.
+/// What a lane reads of a group, a group ahead: of two entries the distances along x or z, and along y; of four
+/// entries the value of its coil.
 template <bool split>
 struct SpreadInput {
   float along[2], y[2];
@@ -21,8 +21,8 @@ struct SpreadInput {
 
 template <bool split>
 __device__ __forceinline__ SpreadInput<split> read_group(const TileEntries& entries, TensorGroup group,
-                                                         const ScatteredValue<split>* values, int slots, int coils,
-                                                         Lane lane) {
+                                                         const ScatteredValue<split>* values, int slots,
+                                                         int coils, Lane lane) {
   constexpr float far = -1000;  // where no kernel is
   SpreadInput<split> input;
   const int count = group.zone_count % 32;
@@ -43,15 +43,16 @@ __device__ __forceinline__ SpreadInput<split> read_group(const TileEntries& entr
   return input;
 }
 
-/// Quarter q of the warp evaluates of entries 2 p and 2 p + 1 (p = lane % 8): the columns 4 q ... of x (q < 2), or the
-/// slots 4 (q - 2) ... of z, which lie at places[] of the window; and y's column q.
+/// Quarter q of the warp evaluates of entries 2 p and 2 p + 1 (p = lane % 8): the columns 4 q ... of x (q < 2),
+/// or the slots 4 (q - 2) ... of z, which lie at places[] of the window; and y's column q.
 template <bool split>
 __device__ __forceinline__ void evaluate_pairs(const TileKernel<kernel_terms<split>>& kernel,
-                                               const SpreadInput<split>& input, const float (&places)[4], Lane lane,
-                                               SpreadTable& table) {
+                                               const SpreadInput<split>& input, const float (&places)[4],
+                                               Lane lane, SpreadTable& table) {
   const int p = lane.index % 8, q = lane.index / 8;
   const bool of_x = q < 2;
-  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2], scale = of_x ? scale_of_weights : 1.0f;
+  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2],
+              scale = of_x ? scale_of_weights : 1.0f;
   std::uint32_t* row = table.words[p];
   std::uint32_t high[4], low[4];
 #pragma unroll
@@ -70,7 +71,8 @@ __device__ __forceinline__ void evaluate_pairs(const TileKernel<kernel_terms<spl
   row[SpreadTable::y + 4 + q] = y.low;
 }
 
-/// (phi_x phi_y)(column, entry): fragments of columns 16 m + g and 16 m + 8 + g, which lie at x = g, y = 2 m and 2 m + 1.
+/// (phi_x phi_y)(column, entry): fragments of columns 16 m + g and 16 m + 8 + g, which lie at x = g, y = 2 m
+/// and 2 m + 1.
 template <bool split>
 __device__ __forceinline__ void columns_by_entries(const SpreadTable& table, Lane lane, TileFactor& factor) {
 #pragma unroll
@@ -109,8 +111,8 @@ __device__ __forceinline__ void add_products(const TileFactor& left, const Split
 
 /// sums += (phi_x phi_y) (phi_z d), for all slots.
 template <bool split>
-__device__ __forceinline__ void add_group(const SpreadTable& table, const SpreadInput<split>& input, Lane lane,
-                                          WindowSums& sums) {
+__device__ __forceinline__ void add_group(const SpreadTable& table, const SpreadInput<split>& input,
+                                          Lane lane, WindowSums& sums) {
   TileFactor factor;
   columns_by_entries<split>(table, lane, factor);
   SplitPair values[2][2];  // [entries 2 t ..., 2 t + 8 ...][re, im], words of two entries
@@ -147,21 +149,22 @@ struct SpreadOutput {
 
 /// The sums of one plane, unscaled, to the grid or to the run's row of it.
 __device__ __forceinline__ void write_plane(const float (&sums)[2][2][4], int plane, const GridLayout& grid,
-                                            const TileEntries& entries, const Sweep& sweep, int all_coils, Lane lane,
-                                            SpreadOutput out) {
+                                            const TileEntries& entries, const Sweep& sweep, int all_coils,
+                                            Lane lane, SpreadOutput out) {
   const std::int32_t row = entries.row_lists[sweep.run.row_list + plane - sweep.first_plane];
   const bool to_grid = row < 0;
   const std::int64_t of_coil = to_grid ? grid.stride_coil : TensorShape::tile_columns,
                      of_y = to_grid ? grid.stride_y : TensorShape::tile_x;
-  Complex<float>* at = to_grid ? out.grid + plane % grid.size[2] * grid.stride_z + sweep.y * grid.stride_y + sweep.x
-                               : out.rows + std::int64_t{row} * all_coils * TensorShape::tile_columns;
+  Complex<float>* at =
+      to_grid ? out.grid + plane % grid.size[2] * grid.stride_z + sweep.y * grid.stride_y + sweep.x
+              : out.rows + std::int64_t{row} * all_coils * TensorShape::tile_columns;
   at += (sweep.first_coil + 2 * lane.t) * of_coil + lane.g;
   if (sweep.x + lane.g >= grid.size[0]) return;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     if (2 * lane.t + i >= sweep.coils) return;
-    const float unscale =
-        1 / (scale_of(out.largest[sweep.first_coil + 2 * lane.t + i]) * (scale_of_weights * scale_of_weights));
+    const float unscale = 1 / (scale_of(out.largest[sweep.first_coil + 2 * lane.t + i]) *
+                               (scale_of_weights * scale_of_weights));
 #pragma unroll
     for (int y = 0; y < TensorShape::tile_y; ++y) {
       const int m = y / 2, of_fragment = y % 2 * 2 + i;
@@ -173,13 +176,13 @@ __device__ __forceinline__ void write_plane(const float (&sums)[2][2][4], int pl
 
 /// Writes the first `planes` planes of the window that begins at `plane`, and begins their sums anew.
 __device__ __forceinline__ void leave_planes(WindowSums& sums, int plane, int planes, const GridLayout& grid,
-                                             const TileEntries& entries, const Sweep& sweep, int all_coils, Lane lane,
-                                             SpreadOutput out) {
+                                             const TileEntries& entries, const Sweep& sweep, int all_coils,
+                                             Lane lane, SpreadOutput out) {
 #pragma unroll 1
   for (const int end = plane + planes; plane < end; ++plane) {
     float of_plane[2][2][4];
-    // A mask, of which the compiler does not make an index, and a branch, which it does not make 256 selections: sums
-    // stay in registers. The same in all lanes.
+    // A mask, of which the compiler does not make an index, and a branch, which it does not make 256
+    // selections: sums stay in registers. The same in all lanes.
     const unsigned of_slot = 1u << plane % TensorShape::window;
 #pragma unroll
     for (int slot = 0; slot < TensorShape::window; ++slot)
@@ -196,13 +199,13 @@ __device__ __forceinline__ void leave_planes(WindowSums& sums, int plane, int pl
   }
 }
 
-// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of coils][entry]
-// [slot].
+// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of
+// coils][entry] [slot].
 template <bool split>
 __global__ void __launch_bounds__(warps_of_block* warp_size, 2)
     spread_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel, const GridLayout grid,
-                        const TileEntries entries, const CoilBlocks blocks, const ScatteredValue<split>* values,
-                        const SpreadOutput out) {
+                        const TileEntries entries, const CoilBlocks blocks,
+                        const ScatteredValue<split>* values, const SpreadOutput out) {
   __shared__ SpreadTable tables[warps_of_block];
   const Lane lane;
   const int warp = threadIdx.x / warp_size, run_index = blockIdx.x * warps_of_block + warp;
@@ -218,7 +221,8 @@ __global__ void __launch_bounds__(warps_of_block* warp_size, 2)
     const int q = lane.index / 8;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      places[i] = static_cast<float>(q < 2 ? 4 * q + i : place_of_slot(4 * (q - 2) + i, zone * grid.zone_planes));
+      places[i] =
+          static_cast<float>(q < 2 ? 4 * q + i : place_of_slot(4 * (q - 2) + i, zone * grid.zone_planes));
   };
   enter_zone();
   auto input = read_group<split>(entries, group, values, blocks.slots, sweep.coils, lane);
@@ -226,8 +230,8 @@ __global__ void __launch_bounds__(warps_of_block* warp_size, 2)
     const bool at_end = i == sweep.run.group_count;
     if (at_end || group.zone_count / 32 != zone) {
       leave_planes(sums, zone * grid.zone_planes,
-                   at_end ? grid.window_planes : planes_between(grid, zone, group.zone_count / 32), grid, entries,
-                   sweep, blocks.coils, lane, out);
+                   at_end ? grid.window_planes : planes_between(grid, zone, group.zone_count / 32), grid,
+                   entries, sweep, blocks.coils, lane, out);
       if (at_end) return;
       zone = group.zone_count / 32;
       enter_zone();

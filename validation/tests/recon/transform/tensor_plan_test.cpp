@@ -107,18 +107,19 @@ TEST(TensorPlan, every_plane_of_a_tile_has_one_writer_or_a_sum_of_its_rows) {
 }
 
 TEST(TensorSizes, are_those_of_samples_at_random) {
-  for (const auto& [matrix, samples] : std::vector<std::pair<std::array<int, 3>, std::int64_t>>{
-           {{64, 64, 64}, 300000},
-           {{64, 64, 64}, 20000},
-           {{64, 64, 64}, 3000},
-           {{200, 200, 1}, 40000},
-           {{30, 40, 50}, 60000}})
+  for (const auto& [matrix, samples] :
+       std::vector<std::pair<std::array<int, 3>, std::int64_t>>{{{64, 64, 64}, 300000},
+                                                                {{64, 64, 64}, 20000},
+                                                                {{64, 64, 64}, 3000},
+                                                                {{200, 200, 1}, 40000},
+                                                                {{30, 40, 50}, 60000}})
     for (const double accuracy : {1e-3, 1e-5}) {
       SCOPED_TRACE(std::to_string(samples) + " samples, accuracy " + std::to_string(accuracy));
       const auto gridding = gridding_of(matrix, samples, accuracy);
       const TensorShape shape(gridding);
       const TensorSizes sizes(shape, samples, 132);
-      const TensorPlan plan(random_begins(shape, std::int64_t(sizes.entries), 1).data(), shape, sizes.longest_run);
+      const TensorPlan plan(random_begins(shape, std::int64_t(sizes.entries), 1).data(), shape,
+                            sizes.longest_run);
       const auto within = [](std::int64_t found, double said, double share) {
         EXPECT_NEAR(static_cast<double>(found), said, share * said);
       };
