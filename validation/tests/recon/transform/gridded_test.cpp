@@ -362,6 +362,24 @@ TEST(GriddedCost, counts_samples_and_kernel_points) {
             7 * 5000 * 8 * (5 + 40));  // 5 rows of a vector
 }
 
+TEST(GriddedCost, of_tensor_cores_counts_blocks_of_eight_coils) {
+  const GriddedCost cost(sizes({96, 96, 96}, 500000, Precision::single_precision, Device::cuda()), 1e-5);
+  ASSERT_TRUE(cost.tensors());
+  const auto spread = [&](std::int64_t coils) {
+    return cost.adjoint(coils).at(WorkUnit::spread_3d, Precision::single_precision);
+  };
+  EXPECT_EQ(spread(1), spread(8));
+  EXPECT_EQ(spread(9), 2 * spread(8));
+  // At least the places of the entries, one or more of each sample; values of all entries, and a grid of every coil.
+  EXPECT_GE(cost.bytes(), 500000 * std::size_t{16});
+  EXPECT_GE(static_cast<double>(cost.scratch_bytes(8)),
+            8.0 * 8 * (static_cast<double>(cost.gridding().grid_points()) + cost.tensors()->entries));
+  // The kernels of the CPU, where they are asked for, and accuracies beyond split halves.
+  const auto same = sizes({96, 96, 96}, 500000, Precision::single_precision, Device::cuda());
+  EXPECT_FALSE(GriddedCost(same, 1e-5, 0, GriddingChoice::of_cpu).tensors());
+  EXPECT_FALSE(GriddedCost(same, 1e-6).tensors());
+}
+
 TEST(GriddedCost, of_sizes_that_no_machine_holds_is_large_and_no_overflow) {
   for (const Device device : {Device::cpu(), Device::cuda()}) {
     const GriddedCost cost(sizes({50000, 50000, 50000}, 1 << 20, Precision::single_precision, device), 1e-4);
