@@ -21,6 +21,7 @@
 #include "validation/bench/cpu_bench.hpp"
 #include "validation/bench/exact_bench.hpp"
 #include "validation/bench/gpu_bench.hpp"
+#include "validation/bench/gridding_bench.hpp"
 #include "validation/bench/kernel_ladder.hpp"
 #include "version.hpp"
 
@@ -33,9 +34,15 @@ struct BenchCommand {
   DeviceOption device_option;
   CLI::App* app = nullptr;
 
-  int run() const { return what == "cpu" ? bench_cpu() : what == "chain" ? bench_chain() : bench_kernels(); }
+  int run() const {
+    if (what == "cpu") return bench_cpu();
+    if (what == "chain") return bench_chain();
+    return what == "gridding" ? bench_gridding() : bench_kernels();
+  }
   int bench_cpu() const;
   int bench_kernels() const;
+  int bench_gridding() const;
+  ChosenDevice gpu() const;
   int bench_chain() const;
 };
 
@@ -108,12 +115,35 @@ void print_exact_sums(bool quick) {
                row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
 }
 
-int BenchCommand::bench_kernels() const {
-  const ChosenDevice device = device_option.choose();
+ChosenDevice BenchCommand::gpu() const {
+  ChosenDevice device = device_option.choose();
   if (device.device.is_cpu())
-    throw Error("bench kernels", "a GPU", device.text,
-                "run it where there is one; 'fhd bench' measures the CPU");
+    throw Error("bench " + what, "a GPU", device.text, "run it where there is one; 'fhd bench' measures the CPU");
   print_environment(device.environment());
+  return device;
+}
+
+int BenchCommand::bench_gridding() const {
+  const ChosenDevice device = gpu();
+  std::vector<GriddingBenchRow> rows;
+  {
+    ProgressLine progress(false);
+    rows = run_gridding_bench(quick, progress.callback());
+  }
+  fmt::print(
+      "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | plan s "
+      "|\n|---|---|---|---|---|---|---|---|\n");
+  for (const auto& row : rows) {
+    const auto coils = static_cast<double>(row.coils);
+    fmt::print("| {} | {} | {:.0e} | {} | {:.3f} ({:.4f}) | {:.3f} ({:.4f}) | {:.1e}, {:.1e} | {:.3f} |\n", row.what,
+               row.coils, row.accuracy, row.gridding, row.adjoint_ms, row.adjoint_ms / coils, row.forward_ms,
+               row.forward_ms / coils, row.adjoint_error, row.forward_error, row.plan_s);
+  }
+  return 0;
+}
+
+int BenchCommand::bench_kernels() const {
+  const ChosenDevice device = gpu();
 
   std::vector<GpuBenchRow> rows;
   {
@@ -209,8 +239,8 @@ Run add_bench(CLI::App& app) {
   app.add_option("WHAT", command->what,
                  "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels; chain: "
                  "whole runs of "
-                 "recon and batch, and where their time goes")
-      ->check(one_of({"cpu", "kernels", "chain"}))
+                 "recon and batch, and where their time goes; gridding: the gridded transform on a GPU")
+      ->check(one_of({"cpu", "kernels", "gridding", "chain"}))
       ->capture_default_str();
   app.add_flag("--quick", command->quick, "smaller sizes");
   app.add_option("--case", command->only, "of chain: only the cases whose name contains this")

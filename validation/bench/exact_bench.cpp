@@ -5,7 +5,7 @@
 
 #include "recon/array/device.hpp"
 #include "recon/transform/direct/direct.hpp"
-#include "validation/bench/device_timing.hpp"
+#include "validation/bench/gpu_timing.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 
@@ -105,8 +105,8 @@ void add_transforms(const Case& c, bool looks, std::vector<ExactBenchRow>& rows)
         make_direct_transform<float>(trajectory, c.matrix_size, Device::cuda(), way.choice);
     Array<Complex<float>> found_images(images.shape(), Device::cuda()),
         found_data(data.shape(), Device::cuda());
-    const double adjoint = device_median_ms([&] { transform->adjoint(device_data, found_images); }),
-                 forward = device_median_ms([&] { transform->forward(device_images, found_data); });
+    const double adjoint = median_ms([&] { transform->adjoint(device_data, found_images); }),
+                 forward = median_ms([&] { transform->forward(device_images, found_data); });
     rows.push_back({"F^H, " + c.text(), way.name, adjoint, c.pairs() / adjoint * 1e3,
                     looks ? error_at(of_image, found_images) : -1});
     rows.push_back({"F, " + c.text(), way.name, forward, c.pairs() / forward * 1e3,
@@ -119,7 +119,7 @@ void add_point_spread(const Case& c, std::vector<ExactBenchRow>& rows) {
   const auto n = difference_grid(c.matrix_size);
   const double pairs = static_cast<double>(n[0]) * n[1] * n[2] / 2 * static_cast<double>(c.samples);
   for (const auto& way : ways) {
-    const double ms = device_median_ms([&] {
+    const double ms = median_ms([&] {
       static_cast<void>(
           point_spread_direct<float>(trajectory, c.matrix_size, nullptr, Device::cuda(), way.choice));
     });

@@ -1,7 +1,6 @@
 #include "validation/bench/gpu_bench.hpp"
 
 #include <chrono>
-#include <random>
 
 #include "data/simulate.hpp"
 #include "recon/array/device.hpp"
@@ -9,7 +8,7 @@
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "recon/transform/toeplitz/toeplitz_backends.hpp"
-#include "validation/bench/device_timing.hpp"
+#include "validation/bench/gpu_timing.hpp"
 
 namespace fhd {
 namespace {
@@ -19,15 +18,6 @@ std::string size_text(int n, int nz) {
 }
 std::string coils_text(std::int64_t coils) {
   return std::to_string(coils) + (coils == 1 ? " coil" : " coils");
-}
-
-/// Random numbers on the device, the same on every run: zeros would be faster than data.
-Array<Complex<float>> random_on_device(Shape shape) {
-  std::mt19937 generator(7);
-  Array<Complex<float>> values(shape);
-  for (auto& v : values)
-    v = {static_cast<float>(generator() * 0x1p-32 - 0.5), static_cast<float>(generator() * 0x1p-32 - 0.5)};
-  return values.to(Device::cuda());
 }
 
 data::Simulation simulated(int n, std::int64_t diameters) {
@@ -68,8 +58,8 @@ void add_direct_sums(const Scan& scan, const std::string& sizes, std::int64_t co
   const auto add = [&](const char* name, double ms) {
     rows.push_back({name + (", " + sizes) + coils_text(coils), ms, pairs / ms * 1e3});
   };
-  add("direct F^H", device_median_ms([&] { transform->adjoint(samples, images); }));
-  add("direct F", device_median_ms([&] { transform->forward(images, samples); }));
+  add("direct F^H", median_ms([&] { transform->adjoint(samples, images); }));
+  add("direct F", median_ms([&] { transform->forward(images, samples); }));
 }
 
 void add_toeplitz(int n, int nz, std::int64_t coils, Rows& rows) {

@@ -135,7 +135,10 @@ GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size
       most_scratch_(most_scratch > 0         ? most_scratch
                     : sizes.device.is_cuda() ? default_gridding_bytes
                                              : default_gridding_bytes_cpu),
-      runs_(grid_shape(gridding_), sizes.samples.all, device::multiprocessor_count(sizes.device)) {}
+      runs_(grid_shape(gridding_), sizes.samples.all, device::multiprocessor_count(sizes.device)) {
+  if (gridding_.products != Products::full)
+    tensors_.emplace(TensorShape(gridding_), sizes.samples.all, device::multiprocessor_count(sizes.device));
+}
 
 GriddedCost::GriddedCost(const TransformSizes& sizes, double accuracy, std::size_t most_scratch,
                          GriddingChoice choice)
@@ -155,6 +158,12 @@ Work GriddedCost::making() const {
 }
 double GriddedCost::kernel_points(std::int64_t coils) const {
   const auto samples = static_cast<double>(sizes_.samples.all);
+  if (tensors_) {  // the points of the entries' windows, of whole groups and blocks of coils
+    const double of_half = gridding_.products == Products::half ? 0.65 : 1;  // one product in place of three
+    const CoilBlocks blocks(static_cast<int>(coils));
+    return of_half * tensors_->groups * TensorShape::group * TensorShape::tile_columns * TensorShape::window *
+           blocks.blocks * CoilBlocks::most;
+  }
   if (sizes_.device.is_cuda())
     return samples * static_cast<double>(gridding_.kernel_points()) * static_cast<double>(coils);
   constexpr double weights_of_a_sample = 40;  // vectors in whose time they are found
@@ -219,6 +228,7 @@ std::size_t GriddedCost::sorted_bytes() const {
   if (sizes_.device.is_cpu())  // index, and first point and offset of each axis
     return whole_bytes(samples * (4 + 3 * (4 + real)) +
                        static_cast<double>(GridTiles(gridding_).all()) * bytes_of_tile);
+  if (tensors_) return whole_bytes(tensors_->bytes(sizes_.samples.all));
   // Index, and AxisPosition of each axis; runs, their rows, and the first row of every plane of a column.
   const GridShape shape = grid_shape(gridding_);
   const double planes = double(shape.tiles[0]) * shape.tiles[1] * (shape.size[2] + shape.points[2] - 1);
@@ -246,8 +256,13 @@ std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
   }
   // Groups of nearly equal size, of as many coils as are best spread together.
   constexpr std::int64_t most = 64;
-  const std::int64_t fitting =
+  std::int64_t fitting =
       std::clamp<std::int64_t>(most_elements() / (points + runs_.rows * 4 * width * width), 1, most);
+  if (tensors_)
+    for (fitting = most; fitting > 1; --fitting)
+      if (static_cast<double>(points * fitting) + tensors_->scratch_elements(fitting) <=
+          static_cast<double>(most_elements()))
+        break;
   const std::int64_t groups = (coils + fitting - 1) / fitting;
   return (coils + groups - 1) / groups;
 }
@@ -255,6 +270,8 @@ std::int64_t GriddedCost::coils_together(std::int64_t coils) const {
 std::int64_t GriddedCost::row_elements(std::int64_t coils) const {
   const std::int64_t width = gridding_.kernel.width, row = 4 * width * width * coils,
                      points = gridding_.grid_points() * coils;
+  if (tensors_)
+    return std::max(static_cast<std::int64_t>(std::min(tensors_->scratch_elements(coils), 1e15)), points);
   const std::int64_t allowed = std::max<std::int64_t>(most_elements() - points, 0) / row;
   return std::max(std::max(runs_.rows_of_a_line, std::min(allowed, runs_.rows)) * row, points);
 }

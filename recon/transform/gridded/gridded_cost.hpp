@@ -1,11 +1,13 @@
 #pragma once
 // What gridding costs and holds, from sizes alone: the transforms size their scratch by the same figures. And how the
 // work is shared out: on the CPU by tiles; on a GPU by tiles, runs of samples in a tile, and the rows of partial sums
-// that the runs write (sample_grid_cuda.cuh has the picture).
+// that the runs write (sample_grid_cuda.cuh has the picture; tensor_products.cuh that of tensor cores).
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "recon/transform/gridded/gridding.hpp"
+#include "recon/transform/gridded/tensor_plan.hpp"
 #include "recon/transform/transform.hpp"
 
 namespace fhd {
@@ -108,10 +110,13 @@ class GriddedCost final : public TransformCost {
   const TransformSizes& sizes() const { return sizes_; }
   const Gridding& gridding() const { return gridding_; }
   const RunSizes& runs() const { return runs_; }  ///< on a GPU
+  /// On a GPU whose tensor cores form the products; nothing else.
+  const std::optional<TensorSizes>& tensors() const { return tensors_; }
   /// At most so many of them side by side; on the CPU the places of a block of coils, a power of two.
   std::int64_t coils_together(std::int64_t coils) const;
   /// On a GPU: complex numbers that hold the rows of partial sums of so many coils, or of as many lines of
-  /// tiles as the memory beside the grids allows; FFTs of the grids work there too.
+  /// tiles as the memory beside the grids allows; with tensor cores the values of entries, too. FFTs of the grids
+  /// work there as well.
   std::int64_t row_elements(std::int64_t coils) const;
   /// On the CPU: complex numbers of a thread's FFTs, columns and as much scratch, whole cache lines.
   std::int64_t fft_elements() const;
@@ -137,6 +142,7 @@ class GriddedCost final : public TransformCost {
   std::size_t most_scratch_;
   GriddingChoice choice_ = GriddingChoice::fastest;
   RunSizes runs_;
+  std::optional<TensorSizes> tensors_;
 };
 
 /// Of density_compensation, and the bytes on its device beside the result.

@@ -1,6 +1,8 @@
 // The gridded transform and the sums of density compensation on the device: what stands around the sweeps
 // of sample_grid_cuda.cuh.
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "recon/array/pointwise_cuda.cuh"
 #include "recon/transform/gridded/gridded_backends.hpp"
 #include "recon/transform/gridded/sample_grid_cuda.cuh"
+#include "recon/transform/gridded/tensor_grid_cuda.cuh"
 
 namespace fhd {
 
@@ -45,10 +48,10 @@ __global__ void crop_grid_kernel(MatrixSize matrix, GridShape shape, Deapodisati
 }
 
 // The transpose: grid(c, p) = image(c, n) / phi^(n) at the voxels, zero elsewhere. One warp per line of the
-// grid.
+// grid. Where `bounds` is not null: bounds(c, line of the image) = sum of |re| + |im| of what is written.
 template <class T>
 __global__ void pad_images_kernel(MatrixSize matrix, GridShape shape, Deapodisation<T> deapodisation,
-                                  const Complex<T>* images, Complex<T>* grid) {
+                                  const Complex<T>* images, Complex<T>* grid, T* bounds) {
   const int line = blockIdx.x * blockDim.y + threadIdx.y;
   if (line >= shape.size[1] * shape.size[2]) return;
   // The voxel at a point of an axis, or a negative number.
@@ -62,12 +65,18 @@ __global__ void pad_images_kernel(MatrixSize matrix, GridShape shape, Deapodisat
   const T factor = inside ? deapodisation.factors[1][y] * deapodisation.factors[2][z] : T(0);
   const std::int64_t grid_line = (std::int64_t{grid_z} * gridDim.y + blockIdx.y) * shape.size[1] + grid_y;
   const std::int64_t image_line = (std::int64_t{blockIdx.y} * matrix.n[2] + z) * matrix.n[1] + y;
+  T sum = 0;
   for (int grid_x = threadIdx.x; grid_x < shape.size[0]; grid_x += warp) {
     const int x = voxel(0, grid_x);
-    grid[grid_line * shape.size[0] + grid_x] =
-        inside && x >= 0 ? (factor * deapodisation.factors[0][x]) * images[image_line * matrix.n[0] + x]
-                         : Complex<T>{};
+    const auto value = inside && x >= 0
+                           ? (factor * deapodisation.factors[0][x]) * images[image_line * matrix.n[0] + x]
+                           : Complex<T>{};
+    grid[grid_line * shape.size[0] + grid_x] = value;
+    sum += std::abs(value.re) + std::abs(value.im);
   }
+  if (bounds == nullptr || !inside) return;
+  for (int apart = warp / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+  if (threadIdx.x == 0) bounds[image_line] = sum;
 }
 
 // --- Fourier transforms of the grid ---
@@ -131,13 +140,14 @@ class GridFft {
 // --- The transform ---
 
 /// forward: image / phi^, zero-padded, FFT, interpolated; adjoint: the transpose of each step in reverse. One
-/// call at a time: grids and scratch are kept.
-template <class T>
+/// call at a time: grids and scratch are kept. Grid: SampleGridCuda<T>, TensorGridCuda.
+template <class T, class Grid>
 class GriddedTransformCuda final : public FourierTransform<T> {
  public:
   GriddedTransformCuda(const Trajectory& trajectory, const GriddedCost& cost)
       : FourierTransform<T>(cost.sizes().matrix_size, trajectory.sample_count(), cost.sizes().device),
         cost_(cost),
+        shape_(grid_shape(cost.gridding())),
         grid_(trajectory, cost) {
     const Gridding& gridding = cost.gridding();
     for (int axis = 0; axis < 3; ++axis) {
@@ -149,24 +159,32 @@ class GriddedTransformCuda final : public FourierTransform<T> {
 
   void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const override {
     for_each_group(this->check_batch(images, samples), [&](std::int64_t first, int coils, const auto& fft) {
-      pad_images_kernel<T><<<line_blocks(grid_.shape().size, coils), line_block>>>(
-          matrix_, grid_.shape(), deapodisation(), images.data() + first * voxels(), points_.data());
+      T* bounds = on_tensor_cores ? reinterpret_cast<T*>(scratch_.data()) : nullptr;
+      pad_images_kernel<T><<<line_blocks(shape_.size, coils), line_block>>>(
+          matrix_, shape_, deapodisation(), images.data() + first * voxels(), points_.data(), bounds);
       device::check_launch("pad_images_kernel");
+      if constexpr (on_tensor_cores) grid_.set_bounds(bounds, matrix_.n[1] * matrix_.n[2], coils);
       fft.image_to_grid(points_.data(), scratch_.data());
-      grid_.interpolate(points_.data(), coils, samples.data() + first * this->sample_count(),
-                        this->sample_count());
+      Complex<T>* values = samples.data() + first * this->sample_count();
+      if constexpr (on_tensor_cores)
+        grid_.interpolate(points_.data(), coils, scratch_.data(), values, this->sample_count());
+      else
+        grid_.interpolate(points_.data(), coils, values, this->sample_count());
     });
   }
 
   void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const override {
-    const std::int64_t all = this->check_batch(images, samples),
-                       row_elements = cost_.row_elements(cost_.coils_together(all));
+    const std::int64_t all = this->check_batch(images, samples);
+    [[maybe_unused]] const std::int64_t row_elements = cost_.row_elements(cost_.coils_together(all));
     for_each_group(all, [&](std::int64_t first, int coils, const auto& fft) {
-      grid_.spread(samples.data() + first * this->sample_count(), this->sample_count(), coils,
-                   scratch_.data(), row_elements, points_.data());
+      const Complex<T>* values = samples.data() + first * this->sample_count();
+      if constexpr (on_tensor_cores)
+        grid_.spread(values, this->sample_count(), coils, scratch_.data(), points_.data());
+      else
+        grid_.spread(values, this->sample_count(), coils, scratch_.data(), row_elements, points_.data());
       fft.grid_to_image(points_.data(), scratch_.data());
       crop_grid_kernel<T><<<line_blocks(matrix_.n, coils), line_block>>>(
-          matrix_, grid_.shape(), deapodisation(), points_.data(), images.data() + first * voxels());
+          matrix_, shape_, deapodisation(), points_.data(), images.data() + first * voxels());
       device::check_launch("crop_grid_kernel");
     });
   }
@@ -174,6 +192,8 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   const TransformCost& cost() const override { return cost_; }
 
  private:
+  static constexpr bool on_tensor_cores = std::is_same_v<Grid, TensorGridCuda>;
+
   std::int64_t voxels() const { return this->images_shape(1).size(); }
   Deapodisation<T> deapodisation() const {
     return {{deapodisation_[0].data(), deapodisation_[1].data(), deapodisation_[2].data()}};
@@ -190,7 +210,10 @@ class GriddedTransformCuda final : public FourierTransform<T> {
     const CurrentDevice guard(this->device());
     const std::int64_t together = cost_.coils_together(coils), groups = (coils + together - 1) / together;
     memory_for(points_, cost_.gridding().grid_points() * together, this->device());
-    memory_for(scratch_, cost_.row_elements(together), this->device());
+    std::int64_t scratch = cost_.row_elements(together);
+    if constexpr (on_tensor_cores)  // as many as there are of this trajectory, where the cost says what is expected
+      scratch = std::max(grid_.scratch_elements(together), cost_.gridding().grid_points() * together);
+    memory_for(scratch_, scratch, this->device());
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t first = coils * group / groups, used = coils * (group + 1) / groups - first;
       body(first, static_cast<int>(used), fft_of(static_cast<int>(used)));
@@ -201,7 +224,7 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   const GridFft<T>& fft_of(int coils) const {
     auto found = std::find_if(ffts_.begin(), ffts_.end(), [&](const auto& f) { return f.first == coils; });
     if (found == ffts_.end()) {
-      ffts_.emplace_back(coils, GridFft<T>(grid_.shape(), this->matrix_size(), coils, this->device()));
+      ffts_.emplace_back(coils, GridFft<T>(shape_, this->matrix_size(), coils, this->device()));
       found = std::prev(ffts_.end());
       // Room enough as a rule: the rows take several times as much as the grids.
       memory_for(scratch_, static_cast<std::int64_t>(found->second.work_bytes() / sizeof(Complex<T>)) + 1,
@@ -211,12 +234,13 @@ class GriddedTransformCuda final : public FourierTransform<T> {
   }
 
   GriddedCost cost_;
-  SampleGridCuda<T> grid_;
+  GridShape shape_;
+  Grid grid_;
   MatrixSize matrix_;
   Array<T> deapodisation_[3];
   mutable std::vector<std::pair<int, GridFft<T>>> ffts_;  ///< by their coils
   mutable Array<Complex<T>> points_;                      ///< the grids of a group: [z][coil][y][x]
-  mutable Array<Complex<T>> scratch_;                     ///< rows of partial sums, or cuFFT's work area
+  mutable Array<Complex<T>> scratch_;                     ///< of spreading and interpolating, or cuFFT's
 };
 
 }  // namespace
@@ -225,7 +249,9 @@ template <class T>
 std::unique_ptr<FourierTransform<T>> make_gridded_transform_cuda(const Trajectory& trajectory,
                                                                  const GriddedCost& cost) {
   const CurrentDevice guard(cost.sizes().device);
-  return std::make_unique<GriddedTransformCuda<T>>(trajectory, cost);
+  if constexpr (std::is_same_v<T, float>)
+    if (cost.tensors()) return std::make_unique<GriddedTransformCuda<float, TensorGridCuda>>(trajectory, cost);
+  return std::make_unique<GriddedTransformCuda<T, SampleGridCuda<T>>>(trajectory, cost);
 }
 
 Blur make_blur_cuda(const Trajectory& trajectory, const GriddedCost& cost) {

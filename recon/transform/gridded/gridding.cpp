@@ -26,14 +26,26 @@ double bessel_i0(double x) {
   return sum;
 }
 
-KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor) : oversampling(oversampling_factor) {
+namespace {
+
+int width_for(double accuracy, double oversampling) {
   if (!(accuracy > 0 && accuracy <= 0.1))
     throw Error("accuracy of the gridded transform", "a relative error in (0, 0.1]",
                 std::to_string(accuracy));
-  width = static_cast<int>(std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling))));
-  if (width > largest_width)
+  const double width = std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling)));
+  if (width > KaiserBessel::largest_width)
     throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
                 std::to_string(accuracy), "use settings.transform = direct");
+  return static_cast<int>(width);
+}
+
+}  // namespace
+
+KaiserBessel::KaiserBessel(double accuracy, double oversampling_factor)
+    : KaiserBessel(Points{width_for(accuracy, oversampling_factor)}, oversampling_factor) {}
+
+KaiserBessel::KaiserBessel(Points points, double oversampling_factor)
+    : width(points.width), oversampling(oversampling_factor) {
   const double ratio = width / oversampling * (oversampling - 0.5);
   beta = pi * std::sqrt(ratio * ratio - 0.8);
   i0_of_beta = bessel_i0(beta);
@@ -68,6 +80,23 @@ void KaiserBessel::set_coefficients() {
   }
 }
 
+/// Newton's divided differences at the nodes, expanded in powers: phi is a power series in v of positive terms.
+std::vector<double> KaiserBessel::even_polynomial(int terms) const {
+  std::vector<double> node(terms), difference(terms), power(terms, 0.0);
+  for (int i = 0; i < terms; ++i) {
+    node[i] = (1 + std::cos(pi * (i + 0.5) / terms)) / 2;
+    difference[i] = bessel_i0(beta * std::sqrt(node[i])) / i0_of_beta;
+  }
+  for (int order = 1; order < terms; ++order)
+    for (int i = terms - 1; i >= order; --i)
+      difference[i] = (difference[i] - difference[i - 1]) / (node[i] - node[i - order]);
+  for (int i = terms - 1; i >= 0; --i) {  // power <- power (v - node) + difference
+    for (int j = terms - 1; j > 0; --j) power[j] = power[j - 1] - node[i] * power[j];
+    power[0] = difference[i] - node[i] * power[0];
+  }
+  return power;
+}
+
 double KaiserBessel::value(double u) const {
   const double t = 2 * u / width;
   return t * t >= 1 ? (t * t <= 1 + 1e-12 ? 1 / i0_of_beta : 0)
@@ -90,10 +119,6 @@ std::array<std::int64_t, 3> KaiserBessel::grid_size(std::array<int, 3> matrix_si
   return size;
 }
 
-namespace {
-
-/// By how much 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
-/// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
 double amplification_of(const Gridding& gridding) {
   double amplification = 1, of_axis = 1;
   for (int axis = 0; axis < 3; ++axis) {
@@ -116,6 +141,8 @@ double amplification_of(const Gridding& gridding) {
   }
   return amplification;
 }
+
+namespace {
 
 /// The smallest grid on which a kernel of `width` points keeps aliasing below `bound` exp(...), see
 /// gridding.hpp; nothing where there is none.
@@ -193,6 +220,10 @@ std::vector<double> Gridding::deapodisation(int axis) const {
 }
 
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy, GriddingChoice choice) {
+  const bool tensor_cores = sizes.device.is_cuda() && choice == GriddingChoice::fastest &&
+                            sizes.precision == Precision::single_precision;
+  if (tensor_cores)
+    if (auto gridding = choose_tensor_gridding(sizes, accuracy)) return *std::move(gridding);
   return fastest_gridding(sizes, accuracy, sizes.device.is_cuda() && choice == GriddingChoice::fastest);
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "recon/transform/transform.hpp"
@@ -27,9 +28,16 @@ struct KaiserBessel {
   /// The kernel for a relative accuracy in (0, 0.1]; throws Error when it would need more than largest_width
   /// points.
   KaiserBessel(double accuracy, double oversampling);
+  /// The kernel of so many points, at most largest_width, whatever accuracy it reaches.
+  struct Points {
+    int width;
+  };
+  KaiserBessel(Points points, double oversampling);
 
   double value(double u) const;
   double transform(double xi) const;
+  /// phi(u) = sum over i < terms of the result[i] v^i, v = 1 - (2 u / W)^2, by interpolation at Chebyshev nodes.
+  std::vector<double> even_polynomial(int terms) const;
   /// Points of the oversampled grid along x, y, z: a good FFT size >= oversampling N and >= 2 width; 1 where
   /// N is 1.
   std::array<std::int64_t, 3> grid_size(std::array<int, 3> matrix_size) const;
@@ -48,11 +56,16 @@ struct KaiserBessel {
 /// Modified Bessel function of the first kind, order 0, by its power series (relative error below 1e-15).
 double bessel_i0(double x);
 
+/// How products of weights and values are formed: in the precision of the arrays; or by tensor cores from factors in
+/// half precision, split in a high and a low part, or not.
+enum class Products { full, split_half, half };
+
 struct Gridding {
   std::array<int, 3> matrix_size;
   KaiserBessel kernel;
   std::array<std::int64_t, 3> grid;  ///< points of the oversampled grid along x, y, z
   std::array<int, 3> points;         ///< of the kernel: its width, or 1 on an axis of one voxel
+  Products products = Products::full;
 
   Gridding(std::array<int, 3> matrix_size, KaiserBessel kernel);
   /// More than any machine holds count as that.
@@ -65,14 +78,23 @@ struct Gridding {
   std::int64_t kernel_points() const { return std::int64_t{points[0]} * points[1] * points[2]; }
 };
 
+/// By how much 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
+/// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
+double amplification_of(const Gridding& gridding);
+
 /// of_cpu: on a GPU, too, the kernel and grid that the CPU takes, so that the results of both differ by rounding
 /// alone.
 enum class GriddingChoice { fastest, of_cpu };
 
 /// For a relative l2 error of `accuracy`: the width, of those compiled for GPUs, whose transforms are predicted to be
 /// fastest on the device, with the smallest grid that it allows. Throws Error where no kernel reaches the accuracy.
+/// On a GPU in single precision tensor cores form the products (tensor_gridding.cpp), unless the choice is the CPU's or
+/// the accuracy is beyond them.
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy,
                          GriddingChoice choice = GriddingChoice::fastest);
+
+/// By tensor cores; nothing where no kernel of theirs reaches the accuracy.
+std::optional<Gridding> choose_tensor_gridding(const TransformSizes& sizes, double accuracy);
 
 /// Of density compensation, the same on every device: its weights are estimates, which a kernel of 5 points
 /// resolves and single precision carries.

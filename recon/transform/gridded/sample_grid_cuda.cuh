@@ -66,6 +66,13 @@ Array<T> on_device(const std::vector<T>& values, Device device) {
   return host.to(device);
 }
 
+/// `order` sorted by its keys, those of equal keys as they were; and where each key < key_count begins, with one more
+/// at the end.
+struct SortedKeys {
+  Array<std::int32_t> order, begins;
+};
+SortedKeys sort_keys(Array<std::uint32_t> keys, Array<std::int32_t> order, std::int64_t key_count);
+
 }  // namespace gridded_cuda
 
 /// Every entry expects its device to be the current one.
@@ -74,7 +81,6 @@ class SampleGridCuda {
  public:
   SampleGridCuda(const Trajectory& trajectory, const GriddedCost& cost);
 
-  const GridShape& shape() const { return shape_; }
   /// grid[z][coil][y][x] = sum of values[coil][sample] times the kernel around the sample; `value_stride`
   /// between coils. `rows` is scratch for `row_elements` numbers: those of the rows of all tiles, or of as
   /// many lines of tiles as fit, of one at least (GriddedCost::row_elements).

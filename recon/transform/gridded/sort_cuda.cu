@@ -69,6 +69,30 @@ __global__ void find_begins_kernel(const std::uint32_t* keys, std::int64_t sampl
 
 }  // namespace
 
+gridded_cuda::SortedKeys gridded_cuda::sort_keys(Array<std::uint32_t> keys, Array<std::int32_t> order,
+                                                 std::int64_t key_count) {
+  const std::int64_t count = keys.size();
+  const Device device = keys.device();
+  SortedKeys sorted{Array<std::int32_t>({count}, device), Array<std::int32_t>({key_count + 1}, device)};
+  Array<std::uint32_t> sorted_keys({count}, device);
+  int bits = 1;
+  while (bits < 32 && (key_count >> bits) > 0) ++bits;
+  // A radix sort keeps the order of equal keys: the sums have one order, whatever the device.
+  std::size_t bytes = 0;
+  const auto sort_pairs = [&](void* buffer) {
+    device::check(cub::DeviceRadixSort::SortPairs(buffer, bytes, keys.data(), sorted_keys.data(), order.data(),
+                                                  sorted.order.data(), count, 0, bits),
+                  "sorting the samples");
+  };
+  sort_pairs(nullptr);
+  Array<unsigned char> buffer({static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1))}, device);
+  sort_pairs(buffer.data());
+  find_begins_kernel<<<blocks_for(key_count + 1), small_block>>>(sorted_keys.data(), count, key_count,
+                                                                 sorted.begins.data());
+  device::check_launch("find_begins_kernel");
+  return sorted;
+}
+
 template <class T>
 SampleGridCuda<T>::SampleGridCuda(const Trajectory& trajectory, const GriddedCost& cost)
     : device_(cost.sizes().device),
@@ -95,36 +119,18 @@ Array<std::int32_t> SampleGridCuda<T>::sort(const Array<double>& k) {
   if (key_count >= std::int64_t{1} << 31)
     throw Error("gridded transform", "a grid of fewer than 2^31 tiles and planes", std::to_string(key_count),
                 "use a smaller matrix");
-  Array<std::uint32_t> keys({samples_}, device_), sorted_keys({samples_}, device_);
-  Array<std::int32_t> order({samples_}, device_), begins({key_count + 1}, device_);
-  index_ = Array<std::int32_t>({samples_}, device_);
+  Array<std::uint32_t> keys({samples_}, device_);
+  Array<std::int32_t> order({samples_}, device_);
   prepare_keys_kernel<<<blocks_for(samples_), small_block>>>(k.data(), samples_, matrix_, shape_, keys.data(),
                                                              order.data());
   device::check_launch("prepare_keys_kernel");
-  int bits = 1;
-  while (bits < 32 && (key_count >> bits) > 0) ++bits;
-  // A radix sort keeps the order of equal keys: the sums have one order, whatever the device.
-  std::size_t bytes = 0;
-  const auto sort_pairs = [&](void* buffer) {
-    device::check(cub::DeviceRadixSort::SortPairs(buffer, bytes, keys.data(), sorted_keys.data(),
-                                                  order.data(), index_.data(), samples_, 0, bits),
-                  "sorting the samples");
-  };
-  sort_pairs(nullptr);
-  Array<unsigned char> buffer({static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1))}, device_);
-  sort_pairs(buffer.data());
-  find_begins_kernel<<<blocks_for(key_count + 1), small_block>>>(sorted_keys.data(), samples_, key_count,
-                                                                 begins.data());
-  device::check_launch("find_begins_kernel");
-  keys = Array<std::uint32_t>();  // room for the positions
-  sorted_keys = Array<std::uint32_t>();
-  order = Array<std::int32_t>();
-  buffer = Array<unsigned char>();
+  auto sorted = sort_keys(std::move(keys), std::move(order), key_count);
+  index_ = std::move(sorted.order);
   positions_ = Array<AxisPosition<T>>({3, samples_}, device_);
   sort_positions_kernel<T><<<blocks_for(samples_), small_block>>>(k.data(), samples_, matrix_, shape_,
                                                                   index_.data(), positions_.data());
   device::check_launch("sort_positions_kernel");
-  return begins;
+  return std::move(sorted.begins);
 }
 
 template class SampleGridCuda<float>;

@@ -1,0 +1,253 @@
+#pragma once
+// Interpolation of tensor_products.cuh, which has the picture.
+#include "recon/transform/gridded/tensor_products.cuh"
+
+namespace fhd::tensor_gridding {
+
+/// Weights of a group, [entry][x high: pairs of columns, 4; x low 4 | z in single precision, 8 | y high: twice
+/// each, 4; y low 4]; the pitch spreads what a product reads over the banks.
+struct InterpolateTable {
+  static constexpr int pitch = 28, z = 8, y = 16;
+  alignas(16) std::uint32_t words[TensorShape::group][pitch];
+};
+
+/// The window of a tile as right factors: [slot][re, im][y]: columns x = 2 t, 2 t + 1 of coil g.
+template <bool split>
+struct WindowFactor {
+  std::uint32_t high[TensorShape::window][2][TensorShape::tile_y],
+      low[split ? TensorShape::window : 1][2][TensorShape::tile_y];
+};
+
+/// One plane of the grid into its slot; zeros beyond the grid.
+template <bool split>
+__device__ __forceinline__ void read_plane(const Complex<float>* grid_of_coil, int plane,
+                                           const GridLayout& grid, const Sweep& sweep, float scale, Lane lane,
+                                           int slot, WindowFactor<split>& window) {
+  const Complex<float>* at = grid_of_coil + plane % grid.size[2] * grid.stride_z;
+  Complex<float> points[TensorShape::tile_y][2];
+#pragma unroll
+  for (int y = 0; y < TensorShape::tile_y; ++y)
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      if (lane.g < sweep.coils && sweep.y + y < grid.size[1] && sweep.x + 2 * lane.t + i < grid.size[0])
+        points[y][i] = at[y * grid.stride_y + i];
+#pragma unroll
+  for (int y = 0; y < TensorShape::tile_y; ++y) {
+    const SplitPair re = split_pair(scale * points[y][0].re, scale * points[y][1].re),
+                    im = split_pair(scale * points[y][0].im, scale * points[y][1].im);
+    window.high[slot][0][y] = re.high;
+    window.high[slot][1][y] = im.high;
+    if constexpr (split) {
+      window.low[slot][0][y] = re.low;
+      window.low[slot][1][y] = im.low;
+    }
+  }
+}
+
+/// The window that begins at `plane`, of which only the planes from `known` on have to be read.
+template <bool split>
+__device__ __forceinline__ void read_planes(const Complex<float>* grid_of_coil, int plane, int known,
+                                            const GridLayout& grid, const Sweep& sweep, float scale,
+                                            Lane lane, WindowFactor<split>& window) {
+#pragma unroll
+  for (int slot = 0; slot < TensorShape::window; ++slot) {
+    const int place = place_of_slot(slot, plane);
+    if (place >= known && place < grid.window_planes)
+      read_plane<split>(grid_of_coil, plane + place, grid, sweep, scale, lane, slot, window);
+  }
+}
+
+/// The planes behind the window on their way: the next zone's, as a rule.
+__device__ __forceinline__ void prefetch_planes(const Complex<float>* grid_of_coil, int plane,
+                                                const GridLayout& grid, const Sweep& sweep, Lane lane) {
+  if (lane.g >= sweep.coils || sweep.y + lane.t >= grid.size[1]) return;
+  for (int i = 0; i < grid.zone_planes; ++i)
+    device::prefetch_l2(grid_of_coil + (plane + grid.window_planes + i) % grid.size[2] * grid.stride_z +
+                        lane.t * grid.stride_y);
+}
+
+/// Half h of the warp evaluates of entry lane % 16: x (h = 0), or z at the slots' places (h = 1); and y at 2 h,
+/// 2 h + 1.
+template <bool split>
+__device__ __forceinline__ void evaluate_entries(const TileKernel<kernel_terms<split>>& kernel, float along,
+                                                 float of_y, const float (&places)[8], Lane lane,
+                                                 InterpolateTable& table) {
+  const bool of_x = lane.index < 16;
+  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2],
+              scale = of_x ? scale_of_weights : 1.0f;
+  std::uint32_t* row = table.words[lane.index % 16];
+  float weights[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) weights[i] = scale * weight(kernel, per_point, places[i] - along);
+  std::uint32_t first[4], second[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const SplitPair x = split_pair(weights[2 * i], weights[2 * i + 1]);
+    first[i] = of_x ? x.high : __float_as_uint(weights[i]);
+    second[i] = of_x ? x.low : __float_as_uint(weights[4 + i]);
+  }
+  store_four(row + (of_x ? 0 : InterpolateTable::z), first);
+  store_four(row + (of_x ? 4 : InterpolateTable::z + 4), second);
+  const int first_y = of_x ? 0 : 2;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float y = scale_of_weights * weight(kernel, kernel.per_point[1], first_y + i - of_y);
+    const SplitPair twice = split_pair(y, y);
+    row[InterpolateTable::y + first_y + i] = twice.high;
+    row[InterpolateTable::y + 4 + first_y + i] = twice.low;
+  }
+}
+
+/// (phi_x phi_y)(entry, column): fragments of entries g and g + 8; step j has the columns of y = 2 j and 2 j + 1.
+template <bool split>
+__device__ __forceinline__ void entries_by_columns(const InterpolateTable& table, Lane lane,
+                                                   TileFactor& factor) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const std::uint32_t* row = table.words[lane.g + 8 * h];
+    const SplitPair x{row[lane.t], row[4 + lane.t]};
+    const FourPairs y(row + InterpolateTable::y, 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const SplitPair pair = product<split>(x, y[i]);
+      factor.high[i / 2][2 * (i % 2) + h] = pair.high;
+      factor.low[i / 2][2 * (i % 2) + h] = pair.low;
+    }
+  }
+}
+
+/// sums[i] = left grid of the planes in slots slot + i / 2, re and im in turn: products that wait for each
+/// other lie apart.
+template <bool split>
+__device__ __forceinline__ void multiply_planes(const TileFactor& left, const WindowFactor<split>& window,
+                                                int slot, float (&sums)[4][4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const auto& high = window.high[slot + i / 2][i % 2];
+    device::mma_f16_from_zero(sums[i], left.high[0], high[0], high[1]);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const auto& high = window.high[slot + i / 2][i % 2];
+    device::mma_f16(sums[i], left.high[1], high[2], high[3]);
+  }
+  if constexpr (split)
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const auto& high = window.high[slot + i / 2][i % 2];
+        device::mma_f16(sums[i], left.low[step], high[2 * step], high[2 * step + 1]);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const auto& low = window.low[slot + i / 2][i % 2];
+        device::mma_f16(sums[i], left.high[step], low[2 * step], low[2 * step + 1]);
+      }
+    }
+}
+
+/// result[entry g or g + 8][re, im][coil 2 t or 2 t + 1]
+template <bool split>
+__device__ __forceinline__ void interpolate_group(const InterpolateTable& table,
+                                                  const WindowFactor<split>& window, Lane lane,
+                                                  float (&result)[2][2][2]) {
+  TileFactor factor;
+  entries_by_columns<split>(table, lane, factor);
+#pragma unroll
+  for (int slot = 0; slot < TensorShape::window; slot += 2) {
+    float z[2][2];  // [entry][slot]
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float2 pair =
+          *reinterpret_cast<const float2*>(table.words[lane.g + 8 * h] + InterpolateTable::z + slot);
+      z[h][0] = pair.x, z[h][1] = pair.y;
+    }
+    float sums[4][4];
+    multiply_planes<split>(factor, window, slot, sums);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        result[j / 2][i % 2][j % 2] = fmaf(z[j / 2][i / 2], sums[i][j], result[j / 2][i % 2][j % 2]);
+  }
+}
+
+/// A group's results, [entry][slot].
+__device__ __forceinline__ void write_group(const float (&result)[2][2][2], TensorGroup group,
+                                            const Sweep& sweep, int slots, const float (&unscale)[2],
+                                            Lane lane, Complex<float>* values) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int s = lane.g + 8 * h, coil = 2 * lane.t;
+    if (s >= group.zone_count % 32 || coil >= sweep.coils) continue;
+    Complex<float>* at = values + std::int64_t{group.begin + s} * slots + coil;
+    const float4 both = make_float4(unscale[0] * result[h][0][0], unscale[0] * result[h][1][0],
+                                    unscale[1] * result[h][0][1], unscale[1] * result[h][1][1]);
+    if (slots > 1)
+      *reinterpret_cast<float4*>(at) = both;  // of the last one, too, where their number is odd
+    else
+      *at = {both.x, both.y};
+  }
+}
+
+// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of
+// coils][entry] [slot]: what the entry's tile gives to its sample. |grid| <= largest[coil].
+template <bool split>
+__global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
+    interpolate_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel,
+                             const GridLayout grid, const TileEntries entries, const CoilBlocks blocks,
+                             const Complex<float>* points, const float* largest, Complex<float>* values) {
+  __shared__ InterpolateTable tables[warps_of_block];
+  const Lane lane;
+  const int warp = threadIdx.x / warp_size, run_index = blockIdx.x * warps_of_block + warp;
+  if (run_index >= entries.run_count) return;
+  const Sweep sweep(grid, entries, blocks, run_index);
+  values += blockIdx.y * entries.entry_count * blocks.slots;
+  const auto largest_of = [&](int coil) {
+    return coil < sweep.coils ? largest[sweep.first_coil + coil] : 1.0f;
+  };
+  const float scale = scale_of(largest_of(lane.g));
+  float unscale[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    unscale[i] = 1 / (scale_of(largest_of(2 * lane.t + i)) * (scale_of_weights * scale_of_weights));
+  const Complex<float>* grid_of_coil = points + (sweep.first_coil + lane.g) * grid.stride_coil +
+                                       sweep.y * grid.stride_y + sweep.x + 2 * lane.t;
+  const TensorGroup* groups = entries.groups + sweep.run.first_group;
+  const float* along_axis = (lane.index < 16 ? entries.distance[0] : entries.distance[2]) + lane.index % 16;
+  const float* along_y = entries.distance[1] + lane.index % 16;
+  constexpr float far = -1000;
+  const auto distance = [&](const float* of_entries, TensorGroup group) {
+    return lane.index % 16 < group.zone_count % 32 ? of_entries[group.begin] : far;
+  };
+  WindowFactor<split> window = {};
+  TensorGroup group = groups[0], next = groups[sweep.run.group_count > 1 ? 1 : 0];
+  int zone = group.zone_count / 32, known = 0;
+  float places[8], along = distance(along_axis, group), of_y = distance(along_y, group);
+  for (int i = 0; i < sweep.run.group_count; ++i) {
+    const TensorGroup after_next = groups[min(i + 2, sweep.run.group_count - 1)];
+    if (i == 0 || group.zone_count / 32 != zone) {
+      if (i > 0) known = grid.window_planes - planes_between(grid, zone, group.zone_count / 32);
+      zone = group.zone_count / 32;
+      const int plane = zone * grid.zone_planes;
+      read_planes<split>(grid_of_coil, plane, known, grid, sweep, scale, lane, window);
+      prefetch_planes(grid_of_coil - 2 * lane.t, plane, grid, sweep, lane);
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        places[j] = static_cast<float>(lane.index < 16 ? j : place_of_slot(j, plane));
+    }
+    evaluate_entries<split>(kernel, along, of_y, places, lane, tables[warp]);
+    __syncwarp();
+    along = distance(along_axis, next);
+    of_y = distance(along_y, next);
+    float result[2][2][2] = {};
+    interpolate_group<split>(tables[warp], window, lane, result);
+    write_group(result, group, sweep, blocks.slots, unscale, lane, values);
+    __syncwarp();
+    group = next;
+    next = after_next;
+  }
+}
+
+}  // namespace fhd::tensor_gridding

@@ -1,0 +1,213 @@
+#include "recon/transform/gridded/tensor_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "recon/error.hpp"
+
+namespace fhd {
+namespace {
+
+/// Groups of one zone in a run, unless it is short: no sum in a tensor core, which truncates, has many terms.
+constexpr int most_of_zone = 64;
+
+int whole(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
+
+void require_32_bits(std::size_t count, const char* what) {
+  if (count >= std::size_t{1} << 31)
+    throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what,
+                std::to_string(count), "use settings.transform = direct or fewer samples");
+}
+
+}  // namespace
+
+TensorShape::TensorShape(const Gridding& gridding) {
+  const bool volume = gridding.grid[2] > 1;
+  const int axes[3] = {0, volume ? 1 : -1, volume ? 2 : 1};
+  for (int i = 0; i < 3; ++i) {
+    axis[i] = axes[i];
+    size[i] = axes[i] < 0 ? 1 : static_cast<int>(gridding.grid[axes[i]]);
+    points[i] = axes[i] < 0 ? 1 : gridding.points[axes[i]];
+  }
+  tiles[0] = whole(size[0], tile_x);
+  tiles[1] = whole(size[1], tile_y);
+  zone_planes = points[2] > 1 ? window + 1 - points[2] : 1;
+  window_planes = zone_planes + points[2] - 1;
+  zones = whole(size[2], zone_planes);
+}
+
+namespace {
+
+/// Groups of a zone that has `mean` entries at random: the mean of their number over 16, rounded up.
+double groups_of_zone(double mean) {
+  constexpr double many = 300;  // the last group is half full
+  if (mean > many) return mean / TensorShape::group + 0.5 - 0.5 / TensorShape::group;
+  double probability = std::exp(-mean), sum = 0;
+  for (int n = 1; n < 2 * many; ++n) {
+    probability *= mean / n;
+    sum += probability * whole(n, TensorShape::group);
+  }
+  return sum;
+}
+
+/// Entries at random in the zones of the tile columns.
+struct Occupancy {
+  Occupancy(const TensorShape& shape, double entries, double keys, double columns)
+      : filled(keys * -std::expm1(-entries / keys)), occupied(columns * -std::expm1(-entries / columns)) {
+    const double of_zone = filled / keys, reach = std::ceil(double(shape.window_planes) / shape.zone_planes);
+    gap = std::pow(1 - of_zone, reach - 1);
+    stretches = 1 + (filled / occupied - 1) * gap;
+    zones = filled / (occupied * stretches);
+    double share = 0;
+    for (int apart = 1; apart < reach; ++apart) {
+      const double next = of_zone * std::pow(1 - of_zone, apart - 1);
+      distance += apart * next, share += next;
+    }
+    distance = share > 0 ? distance / share : 1;
+  }
+  double filled, occupied;  ///< zones, columns with entries
+  double gap,
+      stretches;  ///< probability that a zone ends a stretch of those that reach each other; of a column
+  double zones, distance = 0;  ///< of a stretch; between two of its zones
+};
+
+/// Runs of a stretch of so many groups, and the zones of each: as TensorPlan::cut does, where groups of zones
+/// are alike.
+struct ExpectedCut {
+  ExpectedCut(double groups, double spread, const Occupancy& of, int longest_run) {
+    double pieces = 1;  // the mean of groups / longest_run, rounded up
+    for (int cut = 1; cut < groups / longest_run + 4; ++cut)
+      pieces += 0.5 * std::erfc((cut * longest_run - groups) / (std::sqrt(2.0) * std::max(spread, 1e-9)));
+    const double wanted = groups / pieces, of_zone = groups / of.zones;
+    const double parts = std::floor(of_zone / std::min<double>(wanted, most_of_zone) + 0.5);
+    zones = std::clamp(std::ceil(wanted / of_zone - 0.5), 1.0, of.zones);
+    runs = of.zones / zones * std::max(parts, 1.0);
+  }
+  double runs, zones;
+};
+
+}  // namespace
+
+TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int multiprocessors) {
+  // Warps that a multiprocessor holds, and turns that each of them gets: runs end at different times.
+  constexpr int warps = 8, turns = 2, longest = 192, shortest = 8;
+  entries = static_cast<double>(samples);
+  for (int i = 0; i < 2; ++i)
+    entries *= 1 + static_cast<double>(shape.tiles[i]) * (shape.points[i] - 1) / shape.size[i];
+  const auto columns = static_cast<double>(shape.columns()), keys = columns * shape.zones;
+  const Occupancy of(shape, entries, keys, columns);
+  groups = keys * groups_of_zone(entries / keys);
+  const double per_warp = groups / (double(std::max(multiprocessors, 1)) * warps * turns);
+  longest_run = static_cast<int>(std::clamp<double>(std::ceil(per_warp), shortest, longest));
+
+  const double all_stretches = of.occupied * of.stretches,
+               spread = std::sqrt(entries / all_stretches / 256 + of.zones / 12);
+  const ExpectedCut cut(groups / all_stretches, spread, of, longest_run);
+  runs = all_stretches * cut.runs;
+  const double planes = (cut.zones - 1) * of.distance * shape.zone_planes + shape.window_planes;
+  listed_rows = runs * planes;
+  // Planes that two runs share: with the next one, and across the periodic edge.
+  const double shared = std::min<double>(shape.window_planes - shape.zone_planes, shape.size[2]),
+               cuts = of.stretches * (cut.runs - 1);
+  const double of_column = cuts * shared + (1 - of.gap) * shared;
+  rows = of.occupied * (cuts * std::min(2 * shared, planes) + (1 - of.gap) * 2 * shared);
+  // And those that no run reaches.
+  const double size = shape.size[2];
+  sums = of.occupied * std::min(of_column + (of.stretches - 1) * shape.window_planes, size) +
+         (columns - of.occupied) * size;
+}
+
+double TensorSizes::bytes(std::int64_t samples) const {
+  constexpr double of_entry = 3 * sizeof(float) + sizeof(std::int32_t);  // distances; where it was sorted to
+  return entries * of_entry + (static_cast<double>(samples) + 1) * sizeof(std::int32_t) +
+         groups * sizeof(TensorGroup) + runs * sizeof(TensorRun) + listed_rows * sizeof(std::int32_t) +
+         sums * sizeof(TensorSum);
+}
+double TensorSizes::scratch_elements(std::int64_t coils) const {
+  const CoilBlocks blocks(static_cast<int>(coils));
+  return entries * blocks.blocks * blocks.slots +
+         rows * TensorShape::tile_columns * static_cast<double>(coils);
+}
+
+/// What is known of the tile column that is being planned.
+struct TensorPlan::Column {
+  std::int32_t index;
+  const std::int32_t* begins;  ///< of its zones
+  std::size_t first_run;
+};
+
+TensorPlan::TensorPlan(const std::int32_t* begins, const TensorShape& shape, int longest_run)
+    : shape_(shape), longest_run_(longest_run) {
+  for (std::int64_t column = 0; column < shape.columns(); ++column) {
+    Column of_column{static_cast<std::int32_t>(column), begins + column * shape.zones, runs.size()};
+    cut(of_column);
+    place_rows(of_column);
+  }
+  require_32_bits(groups.size(), "groups");
+  require_32_bits(row_lists.size(), "planes of runs");
+  require_32_bits(static_cast<std::size_t>(row_count), "rows");
+}
+
+/// Runs of nearly equal length, which end where a zone does; a gap between zones that do not reach each other
+/// ends one, too. Zones of many groups have runs of their own.
+void TensorPlan::cut(Column& column) {
+  const auto groups_of = [&](int zone) {
+    return whole(column.begins[zone + 1] - column.begins[zone], TensorShape::group);
+  };
+  std::int64_t all = 0;
+  for (int zone = 0; zone < shape_.zones; ++zone) all += groups_of(zone);
+  const int wanted = all > 0 ? whole(all, whole(all, longest_run_)) : 0,
+            most = std::min(wanted, most_of_zone);
+  const int reach = whole(shape_.window_planes, shape_.zone_planes);  // zones
+  int last = -1;                                                      // of the run; -1: a new one begins
+  const auto add = [&](int zone, std::int32_t first, std::int32_t end) {
+    if (last < 0) runs.push_back({static_cast<std::int32_t>(groups.size()), 0, column.index, 0});
+    last = zone;
+    for (std::int32_t begin = first; begin < end; begin += TensorShape::group, ++runs.back().group_count)
+      groups.push_back({begin, zone * 32 + std::min(TensorShape::group, end - begin)});
+  };
+  for (int zone = 0; zone < shape_.zones; ++zone) {
+    const std::int32_t begin = column.begins[zone], end = column.begins[zone + 1];
+    const int count = groups_of(zone), pieces = std::max(1, (2 * count + most) / std::max(2 * most, 1));
+    if (count == 0) continue;
+    if (last >= 0 && (zone - last >= reach || pieces > 1 || 2 * runs.back().group_count + count > 2 * wanted))
+      last = -1;
+    for (int piece = 0; piece < pieces; ++piece) {
+      const auto cut_at = [&](int i) {
+        return static_cast<std::int32_t>(begin + std::int64_t{count} * i / pieces * TensorShape::group);
+      };
+      add(zone, cut_at(piece), piece + 1 == pieces ? end : cut_at(piece + 1));
+      if (pieces > 1) last = -1;
+    }
+  }
+}
+
+/// The planes of a column's runs: a plane of one row is the run's to write, the rows of others lie one after
+/// another in the order of the runs.
+void TensorPlan::place_rows(const Column& column) {
+  std::vector<std::int32_t> count(shape_.size[2], 0), next(shape_.size[2], 0);
+  const auto for_each_plane = [&](auto visit) {
+    for (std::size_t i = column.first_run; i < runs.size(); ++i) {
+      const TensorRun& run = runs[i];
+      const int first = groups[run.first_group].zone_count / 32,
+                last = groups[run.first_group + run.group_count - 1].zone_count / 32,
+                planes = (last - first) * shape_.zone_planes + shape_.window_planes;
+      for (int i_plane = 0; i_plane < planes; ++i_plane)
+        visit(runs[i], i_plane, (first * shape_.zone_planes + i_plane) % shape_.size[2]);
+    }
+  };
+  for_each_plane([&](const TensorRun&, int, int plane) { ++count[plane]; });
+  for (int plane = 0; plane < shape_.size[2]; ++plane) {
+    if (count[plane] == 1) continue;
+    next[plane] = static_cast<std::int32_t>(row_count);
+    sums.push_back({column.index, plane, next[plane], count[plane]});
+    row_count += count[plane];
+  }
+  for_each_plane([&](TensorRun& run, int i_plane, int plane) {
+    if (i_plane == 0) run.row_list = static_cast<std::int32_t>(row_lists.size());
+    row_lists.push_back(count[plane] == 1 ? -1 : next[plane]++);
+  });
+}
+
+}  // namespace fhd
