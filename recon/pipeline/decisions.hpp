@@ -93,6 +93,14 @@ inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 /// ones, and room for engines that work side by side.
 inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
+/// By the terms: without sparse ones conjugate gradient; FISTA for one with a prox in closed form; ADMM for the rest.
+enum class SolverKind { conjugate_gradient, fista, admm };
+SolverKind decide_solver(const LeastSquares& method);
+constexpr const char* name_of(SolverKind kind) {
+  constexpr const char* names[] = {"conjugate gradient", "FISTA", "ADMM"};
+  return names[static_cast<int>(kind)];
+}
+
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
 /// it is found on the way, but by the solver only where the regularizer adds the same to every eigenvalue.
 bool needs_largest_eigenvalue(const LeastSquares& method);

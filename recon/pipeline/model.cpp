@@ -59,6 +59,18 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   return roughness_term<T>(std::move(weights));
 }
 
+template <class T>
+std::shared_ptr<const SparseTerm<T>> make_sparse_term(SparseKind kind, const Shape& image, Device device) {
+  switch (kind) {
+    case SparseKind::wavelet:
+      return wavelet_term<T>(image, device);
+    case SparseKind::tv:
+      return tv_term<T>(image);
+    default:
+      return tgv_term<T>(image);
+  }
+}
+
 }  // namespace
 
 std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context) {
@@ -145,6 +157,9 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.coils_at_once = coils_at_once;
   model.images_at_once = images_at_once;
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
+  for (const auto& penalty : method.sparse)
+    model.problem.sparse.push_back(
+        {make_sparse_term<T>(penalty.kind, model.encoding->domain(), context.device())});
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.
   model.fits_scans_alike = context.device().is_cpu() && !processes->is_shared() && !off_resonance &&
@@ -154,7 +169,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              const Context& context) {
+                                                              double sparse_penalty, const Context& context) {
   if (model.circulant.empty()) return nullptr;
   const Shape n = model.circulant.shape();
   const auto angle = [](std::int64_t k, std::int64_t size) {
@@ -163,9 +178,13 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   const Term<T>& term = *model.problem.terms.front().term;
   Array<double> penalty(n);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < penalty.size(); ++k)
-    penalty.data()[k] = weight * term.circulant({angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]),
-                                                 angle(k % n[2], n[2])});
+  for (std::int64_t k = 0; k < penalty.size(); ++k) {
+    const std::array angles{angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]), angle(k % n[2], n[2])};
+    double sum = weight * term.circulant(angles);
+    if (sparse_penalty > 0)
+      for (const auto& sparse : model.problem.sparse) sum += sparse_penalty * sparse.term->circulant(angles);
+    penalty.data()[k] = sum;
+  }
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
   if (!(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
@@ -175,7 +194,7 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
 
 #define FHD_INSTANTIATE(T)                                                                           \
   template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
-                                                                            const Context&);         \
+                                                                            double, const Context&); \
   template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                   \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);

@@ -239,7 +239,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
 
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
-  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || reference.field_map)
+  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
+      reference.field_map)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(

@@ -30,7 +30,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
   context.journal.stage("conjugate gradient", [&] {
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
-      model.preconditioner = preconditioner_of(model, weight, context);
+      model.preconditioner = preconditioner_of(model, weight, 0, context);
       model.preconditioned_weight = weight;
     }
     auto results = conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
@@ -44,7 +44,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       const double eigenvalue =
           eigenvalue_of(model, result,
                         one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
-      solution.volumes.push_back({std::move(result.relative_residuals), result.converged, 0, eigenvalue});
+      solution.volumes.push_back({std::move(result.relative_residuals), {}, result.converged, 0, eigenvalue});
     }
   });
 }
@@ -90,7 +90,10 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
                        Array<Complex<T>>(stack, context.device())};
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
-  run_solver(model, solution, context);
+  if (model.problem.sparse.empty())
+    run_solver(model, solution, context);
+  else
+    solve_sparse(model, solution, samples, is_first, context);
   predict_samples(model, operators, solution, samples.shape(), context);
   if (is_first && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
   compare_with_samples(samples, solution, context);
@@ -116,6 +119,7 @@ Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajecto
       least = of_coil;
     } else if (of_coil.relative_residuals.back() > least.relative_residuals.back()) {
       least.relative_residuals = of_coil.relative_residuals;
+      least.objectives = of_coil.objectives;
       least.converged = of_coil.converged;
     }
     least.data_residual = std::max(least.data_residual, of_coil.data_residual);
@@ -138,6 +142,7 @@ Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOper
 
 void SolvedVolume::tell(Report& report) const {
   report.relative_residuals = relative_residuals;
+  report.objectives = objectives;
   report.converged = converged;
   report.data_residual = data_residual;
   report.largest_eigenvalue = largest_eigenvalue;

@@ -57,6 +57,10 @@ struct Found {
     problem.normal->forward_each(solution.images, product);
     normal = product.to(Device::cpu());
     problem.system().forward_each(solution.images, product);
+    if (!solution.subgradient.empty()) {
+      auto of_image = one_of(product, solution.subgradient.shape(), 0);
+      add_scaled(of_image, T(1), solution.subgradient);
+    }
     regularized = product.to(Device::cpu());
   }
 

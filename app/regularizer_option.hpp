@@ -1,0 +1,22 @@
+#pragma once
+// --regularizer: one quadratic term, or a sum of terms with their strengths.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recon/domain/settings.hpp"
+
+namespace fhd::app {
+
+struct RegularizerOption {
+  /// "identity" or "roughness"; empty: there is no quadratic term.
+  std::string quadratic;
+  /// Of the quadratic term, over the mean eigenvalue; empty: --lambda tells it.
+  std::optional<double> quadratic_strength;
+  std::vector<SparsePenalty> sparse;
+};
+
+/// "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
+RegularizerOption parse_regularizer(const std::string& text);
+
+}  // namespace fhd::app
