@@ -67,12 +67,7 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--preconditioner", preconditioner_, {"auto", "none"},
          "of conjugate gradient; auto: circulant, from the sampling density and the maps; fewer iterations");
-  app.add_option("--regularizer", regularizer_,
-                 "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, "
-                 "such as wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv")
-      ->type_name("TERM[:STRENGTH],...")
-      ->capture_default_str()
-      ->group("Reconstruction");
+  number("--regularizer", regularizer_, regularizer_help)->type_name("TERM[:STRENGTH],...");
   app.add_option("--prior", prior_,
                  "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
       ->group("Reconstruction");
@@ -83,9 +78,7 @@ void ReconOptions::add_to(CLI::App& app) {
       ->type_name("NUMBER|auto")
       ->group("Reconstruction");
   number("--iterations", least_squares_.iterations, "of the solver, at most; 100 with wavelet, tv, tgv");
-  number("--tolerance", least_squares_.tolerance,
-         "stop at this relative residual of the normal equations; 1e-3, of the conditions of optimality, with "
-         "wavelet, tv, tgv");
+  number("--tolerance", least_squares_.tolerance, tolerance_help);
   number("--accuracy", least_squares_.transform.accuracy, "relative error accepted of the gridded transform");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
   choice("--sin-cos", sin_cos_, {"fast", "accurate"},
@@ -218,7 +211,7 @@ Settings ReconOptions::settings() const {
   solved.sparse = option.sparse;
   if (!solved.sparse.empty()) {
     if (!given("--iterations")) solved.iterations = sparse_iterations;
-    if (!given("--tolerance")) solved.tolerance = sparse_tolerance;
+    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance")) solved.tolerance = sparse_tolerance;
   }
   settings.method = chosen<Method>(method_, {{"cg", solved},
                                              {"gridded", ConventionalGridding{solved.transform.accuracy}},

@@ -98,7 +98,7 @@ struct LeastSquares {
 };
 /// Iterations and tolerance that suit sparse terms.
 inline constexpr int sparse_iterations = 100;
-inline constexpr double sparse_tolerance = 1e-3;
+inline constexpr double sparse_tolerance = 5e-3;
 /// The density-compensated adjoint by gridding: the conventional image.
 struct ConventionalGridding {
   double accuracy = 1e-5;

@@ -102,17 +102,9 @@ std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int6
   return std::min(volumes, device.is_cuda() ? std::clamp<std::int64_t>(threads, 1, of_gpu) : threads);
 }
 
-SolverKind decide_solver(const LeastSquares& method) {
-  if (method.sparse.empty()) return SolverKind::conjugate_gradient;
-  if (getenv("FHD_ADMM")) return SolverKind::admm;
-  const bool closed = method.sparse.size() == 1 && method.sparse.front().kind == SparseKind::wavelet;
-  return closed ? SolverKind::fista : SolverKind::admm;
-}
-
 bool needs_largest_eigenvalue(const LeastSquares& method) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
-  if (decide_solver(method) == SolverKind::fista) return true;
-  if (decide_solver(method) == SolverKind::admm) return of_largest && of_largest->share > 0;
+  if (!method.sparse.empty()) return of_largest && of_largest->share > 0;  // else found with the image
   return !std::holds_alternative<OfMeanEigenvalue>(method.lambda) ||
          !std::holds_alternative<IdentityPenalty>(method.regularizer);
 }

@@ -59,18 +59,6 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   return roughness_term<T>(std::move(weights));
 }
 
-template <class T>
-std::shared_ptr<const SparseTerm<T>> make_sparse_term(SparseKind kind, const Shape& image, Device device) {
-  switch (kind) {
-    case SparseKind::wavelet:
-      return wavelet_term<T>(image, device);
-    case SparseKind::tv:
-      return tv_term<T>(image);
-    default:
-      return tgv_term<T>(image);
-  }
-}
-
 }  // namespace
 
 std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context) {
@@ -159,7 +147,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
   for (const auto& penalty : method.sparse)
     model.problem.sparse.push_back(
-        {make_sparse_term<T>(penalty.kind, model.encoding->domain(), context.device())});
+        {sparse_term<T>(penalty.kind, model.encoding->domain(), context.device())});
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.
   model.fits_scans_alike = context.device().is_cpu() && !processes->is_shared() && !off_resonance &&
@@ -187,7 +175,7 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   }
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
-  if (!(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
+  if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
   return make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
                                 model.images_at_once, context.execution.processes);
 }

@@ -44,7 +44,10 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       const double eigenvalue =
           eigenvalue_of(model, result,
                         one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
-      solution.volumes.push_back({std::move(result.relative_residuals), {}, result.converged, 0, eigenvalue});
+      SolvedVolume& volume = solution.volumes.emplace_back();
+      volume.relative_residuals = std::move(result.relative_residuals);
+      volume.converged = result.converged;
+      volume.largest_eigenvalue = eigenvalue;
     }
   });
 }

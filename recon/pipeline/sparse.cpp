@@ -7,7 +7,6 @@
 #include "recon/pipeline/steps.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/fista.hpp"
 #include "recon/solve/lanczos.hpp"
 #include "recon/solve/terms/terms.hpp"
 
@@ -30,7 +29,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
   const double lambda = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
   const RegularizedNormal<T> system(model.problem.normal, {{identity_term<T>(), lambda}});
   conjugate_gradient(system, fhd, image,
-                     {.iterations = 100,
+                     {.iterations = first_image_iterations(!model.circulant.empty()),
                       .tolerance = 1e-2,
                       .check_every = residual_interval(context.device()),
                       .from_zero = true},
@@ -63,27 +62,16 @@ void choose_strengths(Model<T>& model, const Array<Complex<T>>& first_image, con
 }
 
 template <class T>
-SparseSolution<T> run_fista(Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
-                            const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
-  // Lanczos comes to within some per cent from below; of a quadratic term the eigenvalues are at most those of a sum of
-  // differences.
-  constexpr double margin = 1.1, of_differences = 12;
-  const double of_term = std::holds_alternative<IdentityPenalty>(method.regularizer) ? 1 : of_differences;
-  FistaSettings settings{{method.iterations, method.tolerance},
-                         margin * model.largest_eigenvalue + of_term * model.problem.terms.front().weight};
-  return fista(model.problem, fhd, image, settings, context.journal.progress());
-}
-
-template <class T>
 SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                            const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
   AdmmSettings settings{{method.iterations, method.tolerance}};
-  settings.penalty = (getenv("FHD_RHO") ? atof(getenv("FHD_RHO")) : 0.7 * std::sqrt(method.sparse.front().strength)) * model.mean_eigenvalue;
-  if (getenv("FHD_INNER")) settings.inner_iterations = atoi(getenv("FHD_INNER"));
+  // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
+  settings.penalty = 0.7 * std::sqrt(method.sparse.front().strength) * model.mean_eigenvalue;
+  settings.inner_iterations = inner_iterations(!model.circulant.empty());
   settings.check_every = residual_interval(context.device());
   const auto preconditioner = [&](double penalty) {
+    model.preconditioner.reset();
     return model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
   };
   return admm<T>(model.problem, fhd, image, settings, preconditioner, context.journal.progress());
@@ -94,7 +82,6 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
 template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>>& samples, bool is_first,
                   const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
   const Shape shape = model.encoding->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   auto image = one_of(solution.images, shape, 0);
@@ -104,19 +91,20 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>
   });
   const double data = norm_of_all(samples, context.processes());
   SparseSolution<T> found;
-  const SolverKind solver = decide_solver(method);
-  context.journal.stage(name_of(solver), [&] {
-    found = solver == SolverKind::fista ? run_fista(model, fhd, image, context)
-                                        : run_admm(model, fhd, image, context);
+  context.journal.stage(name_of(SolverKind::admm), [&] {
+    found = run_admm(model, fhd, image, context);
     if (!(model.largest_eigenvalue > 0))
       model.largest_eigenvalue = data > 0 ? largest_eigenvalue_from(*model.problem.normal, fhd, 4)
                                           : largest_eigenvalue(*model.problem.normal);
   });
   for (double& objective : found.objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
   solution.subgradient = std::move(found.subgradient);
-  solution.duals = std::move(found.duals);
-  solution.volumes.push_back({std::move(found.relative_residuals), std::move(found.objectives), found.converged, 0,
-                              model.largest_eigenvalue});
+  SolvedVolume& volume = solution.volumes.emplace_back();
+  volume.relative_residuals = std::move(found.relative_residuals);
+  volume.objectives = std::move(found.objectives);
+  volume.converged = found.converged;
+  volume.stationarity = found.stationarity;
+  volume.largest_eigenvalue = model.largest_eigenvalue;
 }
 
 template void solve_sparse<float>(Model<float>&, Solution<float>&, const Array<Complex<float>>&, bool,

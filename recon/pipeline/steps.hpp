@@ -137,6 +137,7 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
 /// What is told of one volume.
 struct SolvedVolume {
   std::vector<double> relative_residuals{}, objectives{};
+  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
   bool converged = true;
   double data_residual = 0;
   double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
@@ -160,9 +161,7 @@ struct Solution {
   Array<Complex<T>> right_hand_sides;  ///< E^H d
   Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
   std::vector<SolvedVolume> volumes{};
-  /// With sparse terms, which one volume is solved with: SparseSolution::subgradient, duals.
-  Array<Complex<T>> subgradient{};
-  std::vector<Array<Complex<T>>> duals{};
+  Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
 };
 
 /// The images of a model with maps, or, without, the root of the sum of squares of the images of every coil (a

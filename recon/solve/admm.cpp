@@ -10,6 +10,7 @@ namespace {
 
 constexpr double relaxation = 1.6;
 constexpr double inner_tolerance = 0.1;
+constexpr int balanced_every = 10;
 
 /// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x].
 template <class T>
@@ -119,7 +120,7 @@ class Admm {
       result_.relative_residuals.push_back(residual);
       result_.converged = residual <= settings_.tolerance;
       if (progress) progress({"ADMM", i + 1, settings_.iterations, residual});
-      if ((i + 1) % (getenv("FHD_EVERY") ? atoi(getenv("FHD_EVERY")) : 10) == 0 && 2 * (i + 1) <= settings_.iterations) balance(feasibility, stationarity);
+      if ((i + 1) % balanced_every == 0 && 2 * (i + 1) <= settings_.iterations) balance(feasibility, stationarity);
     }
     copy_range(unknowns_, 0, image_, 0, image_.size());
     for (auto& split : splits_) {
@@ -187,7 +188,7 @@ class Admm {
     return size > 0 ? std::sqrt(gaps / size) : 0;
   }
 
-  /// sum A_j^H y_j, in the place of the right-hand side; |N rho - b + that| / |b|.
+  /// sum A_j^H y_j, in the place of the right-hand side; how far N rho - b + that is from 0.
   double find_subgradient() {
     gather(system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
     const double force = norm_l2(right_hand_side_);
@@ -195,6 +196,7 @@ class Admm {
     auto of_image = image_of(correction_, b_.shape());
     add_scaled(of_image, T(1), product_);
     add_scaled(of_image, T(-1), b_);
+    result_.stationarity = b_norm_ > 0 ? norm_l2(of_image) / b_norm_ : 0;
     return relative_stationarity(norm_l2(correction_), force, b_norm_);
   }
 
@@ -202,6 +204,7 @@ class Admm {
     for (auto& split : splits_) scale(split.dual, static_cast<T>(system_.penalty / penalty));
     system_.penalty = penalty;
     if (!preconditioner_of_) return;
+    preconditioner_.reset();  // it is as large as the coils
     preconditioner_ = preconditioner_of_(penalty);
     if (preconditioner_)
       preconditioner_ = std::make_shared<UnknownsPreconditioner<T>>(
@@ -209,8 +212,6 @@ class Admm {
   }
 
   void balance(double feasibility, double stationarity) {
-    if (getenv("FHD_NOBAL")) return;
-    if (getenv("FHD_SHOW")) fprintf(stderr, "%g %g %g %.8g\n", system_.penalty, feasibility, stationarity, result_.objectives.back());
     constexpr double apart = 4, step = 2;
     if (feasibility > apart * stationarity) set_penalty(system_.penalty * step);
     if (stationarity > apart * feasibility) set_penalty(system_.penalty / step);
@@ -243,7 +244,7 @@ double admm_bytes(double voxels, double planes, double auxiliary, Precision prec
   const double element = static_cast<double>(bytes_of_complex(precision)), unknowns = (1 + auxiliary) * voxels;
   // u, its correction and right-hand side, N rho, the sum of a term; z, w, A u - z.
   return element * (3 * unknowns + 2 * voxels + 3 * planes * voxels) +
-         conjugate_gradient_bytes(unknowns, {.iterations = 5, .kept_residuals = 0}, precision, device, 1,
+         conjugate_gradient_bytes(unknowns, {.iterations = 50, .kept_residuals = 0}, precision, device, 1,
                                   preconditioned);
 }
 

@@ -7,9 +7,9 @@
 //     z_j = prox of (weight_j / penalty) g_j at a_j + w_j
 //     w_j = w_j + a_j - z_j
 //
-// The system for u is solved for the correction to the last u, by a few steps of preconditioned conjugate gradient. In the
-// first half of the iterations the penalty follows the residuals: doubled where feasibility is far behind stationarity,
-// halved where it is ahead.
+// The system for u is solved for the correction to the last u, by some steps of preconditioned conjugate gradient. After
+// every tenth of the first half of the iterations the penalty is doubled where feasibility is far behind stationarity, and
+// halved where it is far ahead.
 //
 // Sources: Boyd, Parikh, Chu, Peleato and Eckstein, Found. Trends Mach. Learn. 3:1 (2011), 3.3, 3.4.1, 3.4.3; Eckstein and
 // Bertsekas, Math. Program. 55:293 (1992), inexact steps; Wohlberg, arXiv:1704.06209 (2017), relative residuals.
@@ -19,9 +19,9 @@
 namespace fhd {
 
 struct AdmmSettings : SparseSettings {
-  double penalty = 1;        ///< at first, in units of N
-  int inner_iterations = 5;  ///< of conjugate gradient, at most
-  int check_every = 1;       ///< of conjugate gradient: ConjugateGradientSettings
+  double penalty = 1;         ///< at first, in units of N
+  int inner_iterations = 10;  ///< of conjugate gradient, at most; it stops at a tenth of its first residual
+  int check_every = 1;        ///< of conjugate gradient: ConjugateGradientSettings
 };
 
 /// Minimises J from `image` [z][y][x] as given. A residual that is not finite throws Error.

@@ -9,7 +9,9 @@
 //     stationarity  N rho - b + sum_j A_j^H y_j = 0,       feasibility  A_j u = z_j.
 //
 // Solvers keep the y_j in the subdifferential exactly (they come out of a prox). The relative residual is the larger of
-// |stationarity| / |b| and |A u - z| / max(|A u|, |z|); without sparse terms it would be that of conjugate gradient.
+// |stationarity| / |sum_j A_j^H y_j|, by how much the pull of the data and that of the terms differ, and
+// |A u - z| / max(|A u|, |z|). (Of |b|, as conjugate gradient tells it, the pull of the terms is a thousandth or less: that says
+// little of an image in which they matter.)
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -31,6 +33,7 @@ struct SparseSolution {
   std::vector<double> relative_residuals;  ///< after each iteration; first, before them, is 1
   std::vector<double> objectives;          ///< J likewise, of the start at first
   bool converged = false;
+  double stationarity = 0;  ///< of the image, over |b|
   /// y_j of each term, [planes][z][y][x], and sum A_j^H y_j of the image, [z][y][x].
   std::vector<Array<Complex<T>>> duals;
   Array<Complex<T>> subgradient;
@@ -50,7 +53,7 @@ void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& 
 
 /// Of |N rho - b + sum A_j^H y_j|, with |sum A_j^H y_j| and |b|.
 inline double relative_stationarity(double gradient, double force, double b) {
-  constexpr double least_force = 1e-4;  // of |b|: below, the terms hardly matter
+  constexpr double least_force = 3e-4;  // of |b|: below, the terms hardly matter
   const double scale = std::max(force, least_force * b);
   return scale > 0 ? gradient / scale : 0;
 }

@@ -1,7 +1,10 @@
 #pragma once
 // The terms that a problem may have, one function each.
+#include <array>
 #include <memory>
+#include <vector>
 
+#include "recon/domain/settings.hpp"
 #include "recon/solve/problem.hpp"
 
 namespace fhd {
@@ -59,5 +62,18 @@ std::shared_ptr<const SparseTerm<T>> tv_term(const Shape& image);
 /// et al., MRM 65:480 (2011).
 template <class T>
 std::shared_ptr<const SparseTerm<T>> tgv_term(const Shape& image);
+
+/// The one of that kind. Throws Error for 2^32 voxels and more.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& image, Device device);
+
+/// In images.
+struct SparseTermCost {
+  double planes = 0, auxiliary = 0;  ///< as SparseTerm says
+  double held = 0;                   ///< memory of the term itself
+  double passes = 0;                 ///< read and written by A, and by A^H
+};
+/// Of all together, for images of this matrix x, y, z.
+SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties, const std::array<int, 3>& matrix_size);
 
 }  // namespace fhd

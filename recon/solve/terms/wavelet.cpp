@@ -96,11 +96,12 @@ class WaveletTerm final : public SparseTerm<T> {
   }
 
   void shrink(T threshold, Array<Complex<T>>& coefficients) const override {
-    for_each_index(device_, coefficients.size(),
-                   ShrinkDetails<T>{{n_[0], n_[1], n_[2]},
-                                    {means_[0], means_[1], means_[2]},
-                                    threshold * scale(),
-                                    coefficients.data()});
+    for (std::int64_t first = 0; first < shift_count(); first += together_)
+      for_each_index(device_, together_ * image_.size(),
+                     ShrinkDetails<T>{{n_[0], n_[1], n_[2]},
+                                      {means_[0], means_[1], means_[2]},
+                                      threshold * scale(),
+                                      coefficients.data() + first * image_.size()});
   }
 
   double value(const Array<Complex<T>>& coefficients) const override {

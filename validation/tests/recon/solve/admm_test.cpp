@@ -1,4 +1,4 @@
-// FISTA and ADMM on small problems, against a primal-dual method without inner systems, written out here, that goes on for
+// ADMM on small problems, against a primal-dual method without inner systems, written out here, that goes on for
 // long.
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "recon/solve/admm.hpp"
-#include "recon/solve/fista.hpp"
 #include "recon/solve/lanczos.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/tests/problems.hpp"
@@ -161,41 +160,22 @@ TEST(Admm, leaves_duals_that_make_the_gradient_vanish_and_lie_in_the_subdifferen
               1e-5 * 8 * problem.sparse[0].term->value(c));
 }
 
-TEST(Fista, reaches_the_objective_of_a_long_primal_dual_run) {
-  const auto normal = std::make_shared<RandomNormal>(image, 60, 3);
-  const auto b = right_hand_side(*normal);
-  const auto problem = problem_of(normal, {wavelet_term<double>(image, Device::cpu())}, 8);
-  const double reference = reference_objective(problem, b, 20000);
-  Array<Complex<double>> x(image);
-  FistaSettings settings{{5000, 1e-8}, 1.1 * largest_eigenvalue(*normal, 30)};
-  const auto found = fista(problem, b, x, settings);
-  EXPECT_TRUE(found.converged) << found.relative_residuals.back();
-  // The proximal average is below the mean by at most weight^2 / (2 L) for each of the coefficients, so is its minimum.
-  const double between = 8 * 8 / (2 * settings.largest_eigenvalue) * static_cast<double>(image.size());
-  EXPECT_LE(found.objectives.back(), reference + between);
-  EXPECT_GE(found.objectives.back(), reference - 1e-6 * std::abs(reference));
-  EXPECT_LE(between, 0.05 * std::abs(reference)) << "the test says something";
-}
-
-TEST(Fista, refuses_terms_without_a_closed_prox) {
+TEST(Admm, refuses_a_problem_without_sparse_terms) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 4);
   const auto b = right_hand_side(*normal);
   Array<Complex<double>> x(image);
-  EXPECT_THROW(fista(problem_of(normal, {tv_term<double>(image)}, 1), b, x, {{}, 1e3}), Error);
-  EXPECT_THROW(fista(problem_of(normal, {wavelet_term<double>(image, Device::cpu())}, 1), b, x, {{}, 0}), Error);
-  EXPECT_THROW(fista(problem_of(normal, {}, 1), b, x, {{}, 1e3}), Error);
+  EXPECT_THROW(admm(problem_of(normal, {}, 1), b, x, AdmmSettings{}), Error);
 }
 
-TEST(SparseSolvers, tell_of_data_that_are_not_finite) {
+TEST(Admm, tell_of_data_that_are_not_finite) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 5);
   auto b = right_hand_side(*normal);
   b[3] = {std::numeric_limits<double>::quiet_NaN(), 0};
   Array<Complex<double>> x(image);
   EXPECT_THROW(admm(problem_of(normal, {tv_term<double>(image)}, 1), b, x, AdmmSettings{}), Error);
-  EXPECT_THROW(fista(problem_of(normal, {wavelet_term<double>(image, Device::cpu())}, 1), b, x, {{}, 1e3}), Error);
 }
 
-TEST(SparseSolvers, leave_zeros_where_there_are_no_data) {
+TEST(Admm, leave_zeros_where_there_are_no_data) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 6);
   const Array<Complex<double>> b(image);
   for (const auto& [name, terms, lambda] : sums(image)) {
