@@ -33,8 +33,9 @@ void validate_sparse(const LeastSquares& method) {
   std::set<SparseKind> kinds;
   for (const auto& [kind, strength] : method.sparse) {
     const std::string name = name_of(kind);
-    if (!(strength > 0 && std::isfinite(strength)))
-      throw Error("settings.regularizer", "a strength of " + name + " above 0, such as " + name + ":0.01",
+    // Beyond, single precision and the limit of iterations decide the image.
+    if (!(strength >= 1e-6 && strength <= 10))
+      throw Error("settings.regularizer", "a strength of " + name + " in [1e-6, 10], such as 0.01",
                   short_number(strength));
     if (!kinds.insert(kind).second) throw Error("settings.regularizer", name + " once", name + " twice");
   }

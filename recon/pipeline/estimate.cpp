@@ -402,7 +402,8 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
                                    copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
   stage("FhD", out_.solves * adjoint +
                    touched(transform.scratch_bytes(together()) + voxels_ * channels() * element_));
-  arrays().hold("sparse terms", sparse_terms_cost(method.sparse, scan_.matrix_size).held * image);
+  if (!method.sparse.empty())  // and which voxels no coil sees
+    arrays().hold("sparse terms", (sparse_terms_cost(method.sparse, scan_.matrix_size).held + 0.5) * image);
   const auto mark = arrays().mark();
   if (method.sparse.empty())
     run_conjugate_gradient(method, normal);

@@ -82,7 +82,8 @@ std::int64_t strongest_coil(const KSpace& kspace);
 template <class T>
 struct Model {
   std::shared_ptr<const Encoding<T>> encoding;
-  Problem<T> problem;  ///< of one quadratic term; its weight, lambda, and those of sparse terms are chosen later
+  /// Its first quadratic term is the regularizer, whose weight, lambda, is chosen later, as those of sparse terms.
+  Problem<T> problem;
   std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones

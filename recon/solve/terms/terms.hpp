@@ -9,9 +9,10 @@
 
 namespace fhd {
 
-/// W = identity.
+/// W = identity: |W rho|^2 = sum over voxels p of w(p) |rho(p)|^2. `weights` is [z][y][x] on the device of the images, or
+/// empty for w = 1.
 template <class T>
-std::shared_ptr<const Term<T>> identity_term();
+std::shared_ptr<const Term<T>> identity_term(Array<T> weights = {});
 
 /// W = finite differences between neighbours along every axis with more than one voxel, free ends:
 ///

@@ -34,6 +34,9 @@ TEST_F(SparseCommand, terms_that_make_no_sense_are_refused) {
   const std::string strength = "--regularizer: expected a strength above 0 behind wavelet, such as wavelet:0.01, found ";
   for (const char* wrong : {"0", "-1", "nan", "inf", "abc", "1e999", "", "0.1:2"})
     expect_refused(std::string("--regularizer wavelet:") + wrong, strength + "'" + wrong + "'");
+  for (const char* wrong : {"1e-7", "11", "1e300"})
+    EXPECT_EQ(recon(std::string("--regularizer tv:") + wrong), 2) << wrong;
+  expect_refused("--regularizer tv:11", "--regularizer: expected a strength of tv in [1e-6, 10], such as 0.01, found 11");
   expect_refused("--regularizer tv", "--regularizer: expected a strength behind tv, such as tv:0.01, found none");
   expect_refused("--regularizer wavlet:0.1",
                  "--regularizer: expected identity, roughness, wavelet, tv or tgv, found 'wavlet'; did you mean "

@@ -145,6 +145,8 @@ TEST(SparseSettings, refuse_contradictions) {
   const auto refused = [](const Settings& settings) { EXPECT_THROW(validate(settings), Error); };
   refused(with_terms({{SparseKind::tv, 0}}));
   refused(with_terms({{SparseKind::tv, -0.1}}));
+  refused(with_terms({{SparseKind::tv, 1e-7}}));
+  refused(with_terms({{SparseKind::tv, 11}}));
   refused(with_terms({{SparseKind::tv, std::numeric_limits<double>::quiet_NaN()}}));
   refused(with_terms({{SparseKind::tv, 0.1}, {SparseKind::tv, 0.2}}));
   auto settings = with_terms({{SparseKind::tv, 0.1}});
