@@ -159,6 +159,7 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
   auto solved = solve_all(model, data, operators, context);
   context.journal.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
+  for (auto& term : context.journal.report.terms) term.weight *= data.unit(0) * model.map_unit;
   return solved;
 }
 

@@ -13,14 +13,15 @@
 namespace fhd {
 namespace {
 
-// What a strength means. With m the mean eigenvalue of E^H E, c a magnitude of the image and rho = c rho', E^H E = m N',
+// What a strength means. With m the mean eigenvalue of E^H E, c a magnitude of the image and rho = c rho',
+// E^H E = m N', E^H d = m c b',
 //
 //     J = m c^2 (<rho', N' rho'> / 2 - Re <b', rho'> + sum_j weight_j / (m c) g_j(A_j rho')),
 //
-// so that strength_j = weight_j / (m c) is all that is left: the weight for an image of magnitude 1 whose data are as good
-// as one fully sampled, once, voxel by voxel. Data times a factor change c alone, every sample taken twice m alone.
-// c: half of the energy of the first image (least squares, with the default lambda) is in voxels below it, half above; empty space does
-// not count, nor a few voxels that are very bright.
+// so that strength_j = weight_j / (m c) is all that is left: the weight for an image of magnitude 1 whose every
+// voxel is measured once. Data times a factor change c alone, every sample taken twice m alone. c: half of the
+// energy of the first image (least squares, with the default lambda) is in voxels below it, half above; empty
+// space does not count, nor do a few voxels that are very bright.
 
 /// The first image, and the start of the solvers: to about a per cent.
 template <class T>
@@ -41,7 +42,7 @@ template <class T>
 double magnitude_of(const Array<Complex<T>>& image) {
   const Array<Complex<T>> host = image.to(Device::cpu());
   std::vector<double> squares(static_cast<std::size_t>(host.size()));
-  for (std::int64_t p = 0; p < host.size(); ++p) squares[static_cast<std::size_t>(p)] = norm(Complex<double>(host[p]));
+  std::transform(host.begin(), host.end(), squares.begin(), [](Complex<T> v) { return norm(Complex<double>(v)); });
   std::sort(squares.begin(), squares.end());
   double all = 0, below = 0;
   for (const double square : squares) all += square;
@@ -57,7 +58,7 @@ void choose_strengths(Model<T>& model, const Array<Complex<T>>& first_image, con
   for (std::size_t j = 0; j < penalties.size(); ++j) {
     const double weight = model.problem.sparse[j].weight = penalties[j].strength * unit;
     context.journal.report.terms.push_back(
-        {name_of(penalties[j].kind), penalties[j].strength, weight * model.map_unit * model.map_unit});
+        {name_of(penalties[j].kind), penalties[j].strength, weight});
   }
 }
 

@@ -1,17 +1,17 @@
 #pragma once
-// What solvers of sparse terms tell. They minimise, over rho and the auxiliary unknowns u = (rho, ...),
+// What a solver of sparse terms tells. It minimises, over rho and the auxiliary unknowns u = (rho, ...),
 //
-//     J(u) = <rho, N rho> / 2 - Re <b, rho> + sum_j weight_j g_j(A_j u),   N = E^H E + lambda W^H W,   b = E^H d.
+//     J(u) = <rho, N rho> / 2 - Re <b, rho> + sum_j weight_j g_j(A_j u),   N = E^H E + lambda W^H W,  b = E^H d.
 //
-// u is a minimum if and only if there are coefficients z_j and dual variables y_j in the subdifferential of weight_j g_j at
-// z_j with
+// u is a minimum if and only if there are coefficients z_j and dual variables y_j in the subdifferential of
+// weight_j g_j at z_j with
 //
 //     stationarity  N rho - b + sum_j A_j^H y_j = 0,       feasibility  A_j u = z_j.
 //
-// Solvers keep the y_j in the subdifferential exactly (they come out of a prox). The relative residual is the larger of
+// The y_j come out of a prox: they are in the subdifferential to rounding. The relative residual is the larger of
 // |stationarity| / |sum_j A_j^H y_j|, by how much the pull of the data and that of the terms differ, and
-// |A u - z| / max(|A u|, |z|). (Of |b|, as conjugate gradient tells it, the pull of the terms is a thousandth or less: that says
-// little of an image in which they matter.)
+// |A u - z| / max(|A u|, |z|). (Of |b|, as conjugate gradient tells it, the pull of the terms is a thousandth or
+// less: that says little of an image in which they matter.)
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -39,7 +39,8 @@ struct SparseSolution {
   Array<Complex<T>> subgradient;
 };
 
-/// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings make sense.
+/// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings
+/// make sense.
 template <class T>
 void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b, const Array<Complex<T>>& image,
                             const SparseSettings& settings) {

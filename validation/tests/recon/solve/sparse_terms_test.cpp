@@ -156,6 +156,20 @@ TEST(Tgv, counts_mixed_differences_as_the_norm_of_a_symmetric_matrix) {
   EXPECT_NEAR(term->value(c), slopes + 2 * n * (n - 1) / std::sqrt(2.0), 1e-12);
 }
 
+TEST(Identity, with_weights_counts_every_voxel_by_its_own) {
+  const Shape image{1, 3, 5};
+  Array<double> weights(image);
+  for (std::int64_t p = 0; p < 15; ++p) weights[p] = static_cast<double>(p % 3);
+  const auto x = random_values<double>(image, 10);
+  double expected = 0;
+  for (std::int64_t p = 0; p < 15; ++p) expected += weights[p] * norm(x[p]);
+  const auto term = identity_term<double>(Array<double>(weights));
+  EXPECT_NEAR(term->value(x), expected, rounding * expected);
+  EXPECT_NEAR(term->circulant({0, 0, 0}), 1, rounding);
+  Array<Complex<double>> other(Shape{1, 4, 4}), out(Shape{1, 4, 4});
+  EXPECT_THROW(term->add_normal(other, 1, out), Error);
+}
+
 /// The prox problem is strictly convex: its minimum is the point that no neighbour undercuts.
 TEST(Shrink, is_the_minimum_of_the_prox_problem) {
   std::mt19937 generator(7);
