@@ -93,8 +93,8 @@ inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 /// ones, and room for engines that work side by side.
 inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
-/// By the terms. FISTA, which serves one term with a prox in closed form, takes 3 to 20 times as long as ADMM where it
-/// could be chosen, a preconditioner or none: validation/results/2026-11-22-sparse.md.
+/// By the terms. FISTA, which serves one term with a prox in closed form, took 1.3 to 20 times as long as ADMM, with a
+/// preconditioner and without: validation/results/2026-11-22-sparse.md.
 enum class SolverKind { conjugate_gradient, admm };
 inline SolverKind decide_solver(const LeastSquares& method) {
   return method.sparse.empty() ? SolverKind::conjugate_gradient : SolverKind::admm;
