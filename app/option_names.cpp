@@ -12,6 +12,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fie
       {"settings.method", "--method"},          {"settings.transform", "--transform"},
       {"settings.normal", "--normal"},          {"settings.prior_strength", "--prior-strength"},
       {"settings.preconditioner", "--preconditioner"},
+      {"settings.regularizer", "--regularizer"},
       {"settings.lambda", "--lambda"},          {"settings.iterations", "--iterations"},
       {"settings.tolerance", "--tolerance"},    {"settings.accuracy", "--accuracy"},
       {"settings.precision", "--precision"},    {"settings.coils.maps", "--coils"},

@@ -15,6 +15,7 @@
 #include "app/nearest_word.hpp"
 #include "app/option_names.hpp"
 #include "app/processors.hpp"
+#include "app/regularizer_option.hpp"
 #include "io/checksum.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
@@ -66,7 +67,7 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--normal", normal_, {"toeplitz", "explicit"}, "how F^H F is applied in an iteration");
   choice("--preconditioner", preconditioner_, {"auto", "none"},
          "of conjugate gradient; auto: circulant, from the sampling density and the maps; fewer iterations");
-  choice("--regularizer", regularizer_, {"identity", "roughness"}, "W: identity or finite differences");
+  number("--regularizer", regularizer_, regularizer_help)->type_name("TERM[:STRENGTH],...");
   app.add_option("--prior", prior_,
                  "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
       ->group("Reconstruction");
@@ -76,8 +77,8 @@ void ReconOptions::add_to(CLI::App& app) {
                  "residual is the noise of the scan [0.05 of the mean eigenvalue]")
       ->type_name("NUMBER|auto")
       ->group("Reconstruction");
-  number("--iterations", least_squares_.iterations, "of conjugate gradient, at most");
-  number("--tolerance", least_squares_.tolerance, "stop at this relative residual of the normal equations");
+  number("--iterations", least_squares_.iterations, "of the solver, at most; 100 with wavelet, tv, tgv");
+  number("--tolerance", least_squares_.tolerance, tolerance_help);
   number("--accuracy", least_squares_.transform.accuracy,
          "relative error accepted of the transform; direct sums are as a rule better");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
@@ -118,12 +119,12 @@ void ReconOptions::refuse(const char* flag, const std::string& without) const {
                 std::string("leave out ") + flag);
 }
 
-Regularizer ReconOptions::regularizer() const {
-  const bool roughness = regularizer_ == "roughness";
+Regularizer ReconOptions::regularizer(const RegularizerOption& option) const {
+  const bool roughness = option.quadratic == "roughness";
   if (!prior_.empty()) {
     if (given("--regularizer") && !roughness)
-      throw Error("--prior with --regularizer identity", "", "these options contradict each other",
-                  "leave out --regularizer");
+      throw Error("--prior with --regularizer " + regularizer_, "", "these options contradict each other",
+                  option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
     return RoughnessPenalty{AnatomicalPrior{io::read_nifti_volume(prior_), prior_strength_}};
   }
   if (given("--prior-strength"))
@@ -132,7 +133,12 @@ Regularizer ReconOptions::regularizer() const {
   return roughness ? Regularizer(RoughnessPenalty{}) : IdentityPenalty{};
 }
 
-LambdaChoice ReconOptions::lambda() const {
+LambdaChoice ReconOptions::lambda(const RegularizerOption& option) const {
+  if (option.quadratic_strength || !option.sparse.empty()) {
+    refuse("--lambda", "--regularizer " + regularizer_);
+    return option.quadratic_strength ? LambdaChoice(OfMeanEigenvalue{*option.quadratic_strength})
+                                     : OfLargestEigenvalue{0};
+  }
   if (lambda_.empty()) return OfMeanEigenvalue{};
   if (lambda_ == "auto") return FromNoise{};
   double value = 0;
@@ -203,8 +209,14 @@ Settings ReconOptions::settings() const {
   settings.coils = coils();
   settings.surroundings =
       chosen<Surroundings>(surroundings_, {{"auto", Surroundings::automatic}, {"off", Surroundings::off}});
-  solved.lambda = lambda();
-  solved.regularizer = regularizer();
+  const auto option = parse_regularizer(regularizer_);
+  solved.lambda = lambda(option);
+  solved.regularizer = regularizer(option);
+  solved.sparse = option.sparse;
+  if (!solved.sparse.empty()) {
+    if (!given("--iterations")) solved.iterations = sparse_iterations;
+    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance")) solved.tolerance = sparse_tolerance;
+  }
   settings.method = chosen<Method>(method_, {{"cg", solved},
                                              {"gridded", ConventionalGridding{solved.transform.accuracy}},
                                              {"adjoint", PlainAdjoint{solved.transform}},

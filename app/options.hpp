@@ -23,6 +23,8 @@ class App;
 
 namespace fhd::app {
 
+struct RegularizerOption;
+
 /// How to reconstruct.
 class ReconOptions {
  public:
@@ -42,8 +44,8 @@ class ReconOptions {
   bool given(const char* flag) const;
   void refuse(const char* flag, const std::string& without) const;
   void refuse_contradictions(const Settings& settings) const;
-  Regularizer regularizer() const;
-  LambdaChoice lambda() const;
+  Regularizer regularizer(const RegularizerOption& option) const;
+  LambdaChoice lambda(const RegularizerOption& option) const;
   CoilSettings coils() const;
 
   CLI::App* app_ = nullptr;

@@ -327,6 +327,8 @@ void add_report(Json& result, const Json& report) {
   const Json settings = field("settings");
   result["method"] = settings.is_object() ? text_or(settings, "method", "cg") : "";
   result["settings"] = pairs(settings);
+  if (const Json objectives = list("objectives"); !objectives.empty())
+    result["settings"].push_back({"objective, of that of an image of zeros", objectives.back().dump()});
   result["environment"] = pairs(report.contains("environment") ? report["environment"] : Json());
   result["stages"] = list("stages");
   if (field("predicted_stages").is_array()) result["predicted"] = field("predicted_stages");

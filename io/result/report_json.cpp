@@ -142,6 +142,11 @@ Json report_to_json(const Report& report) {
   if (!report.device_memory.empty())
     json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
                              {"peak_bytes", report.device_peak_bytes}};
+  if (!report.terms.empty()) {
+    for (const auto& [name, strength, weight] : report.terms)
+      json["terms"].push_back({{"name", name}, {"strength", strength}, {"weight", weight}});
+    json["objectives"] = report.objectives;
+  }
   if (report.certificate) json["certificate"] = certificate_to_json(*report.certificate);
   if (report.verdict) json["verdict"] = verdict_to_json(*report.verdict);
   if (!report.lambda_curve.empty()) {

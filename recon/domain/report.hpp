@@ -110,6 +110,13 @@ struct Verdict {
   double seconds = 0;  ///< that it took
 };
 
+/// A term without squares, as used.
+struct UsedTerm {
+  std::string name;     ///< "tv"
+  double strength = 0;  ///< of the settings
+  double weight = 0;    ///< of its values, in the unit of |d|^2 over that of the image
+};
+
 struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
@@ -127,6 +134,10 @@ struct Report {
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
   /// updates it: per iteration, first is 1.
   std::vector<double> relative_residuals;
+  std::vector<UsedTerm> terms;      ///< beside the quadratic one
+  /// With such terms: what is minimised, over that of an image of zeros, of the start and after each
+  /// iteration. Then relative_residuals are those of the conditions of optimality: solve/sparse_solution.hpp.
+  std::vector<double> objectives;
   bool converged = true;                   ///< false: stopped by the iteration limit
   double largest_eigenvalue = 0;           ///< of E^H E
   double lambda = 0;                       ///< as used, absolute

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "recon/domain/text.hpp"
@@ -28,7 +29,23 @@ void validate(const CoilSettings& coils) {
     require_share("settings.coils.compression", choice->share, 1);
 }
 
+void validate_sparse(const LeastSquares& method) {
+  std::set<SparseKind> kinds;
+  for (const auto& [kind, strength] : method.sparse) {
+    const std::string name = name_of(kind);
+    // Beyond, single precision and the limit of iterations decide the image.
+    if (!(strength >= 1e-6 && strength <= 10))
+      throw Error("settings.regularizer", "a strength of " + name + " in [1e-6, 10], such as 0.01",
+                  short_number(strength));
+    if (!kinds.insert(kind).second) throw Error("settings.regularizer", name + " once", name + " twice");
+  }
+  if (!kinds.empty() && std::holds_alternative<FromNoise>(method.lambda))
+    throw Error("settings.lambda", "a number beside " + std::string(name_of(*kinds.begin())), "auto",
+                "the noise decides lambda of a quadratic regularizer alone");
+}
+
 void validate(const LeastSquares& method) {
+  validate_sparse(method);
   if (const auto* lambda = std::get_if<OfMeanEigenvalue>(&method.lambda))
     require_share("settings.lambda", lambda->share, std::numeric_limits<double>::max());
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "recon/array/work.hpp"
 #include "recon/domain/geometry.hpp"
@@ -65,22 +66,44 @@ struct OfLargestEigenvalue {
 struct FromNoise {};
 using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoise>;
 
+// --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/sparse_term.hpp ---
+
+/// wavelet: detail coefficients of an orthogonal wavelet transform. tv: total variation. tgv: total generalised variation
+/// of second order.
+enum class SparseKind { wavelet, tv, tgv };
+constexpr const char* name_of(SparseKind kind) {
+  constexpr const char* names[] = {"wavelet", "tv", "tgv"};
+  return names[static_cast<int>(kind)];
+}
+/// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
+struct SparsePenalty {
+  SparseKind kind = SparseKind::wavelet;
+  double strength = 0;  ///< > 0; 0.001 ... 0.05 is usual
+};
+
 // --- Methods ---
 
 enum class NormalKind { toeplitz, explicit_product };
 /// automatic: circulant (encoding/preconditioner.hpp) where E^H E is one Toeplitz operator, else none.
 enum class PreconditionerKind { automatic, none };
 
-/// (E^H E + lambda W^H W) rho = E^H d by conjugate gradient, E = F S.
+/// rho = argmin |E rho - d|^2 + lambda |W rho|^2 + 2 sum of weight g(A rho) over the sparse terms, E = F S. Without
+/// these (E^H E + lambda W^H W) rho = E^H d, by conjugate gradient.
 struct LeastSquares {
   TransformSettings transform{};
   NormalKind normal = NormalKind::toeplitz;
   PreconditionerKind preconditioner = PreconditionerKind::automatic;
   Regularizer regularizer{};
-  LambdaChoice lambda{};
-  int iterations = 30;      ///< at most
-  double tolerance = 1e-4;  ///< stop when the relative residual of the normal equations falls below
+  LambdaChoice lambda{};  ///< with sparse terms not FromNoise; 0: these alone
+  std::vector<SparsePenalty> sparse{};  ///< each kind at most once
+  int iterations = 30;                  ///< at most
+  /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of
+  /// optimality (solve/sparse_solution.hpp).
+  double tolerance = 1e-4;
 };
+/// Iterations and tolerance that suit sparse terms.
+inline constexpr int sparse_iterations = 100;
+inline constexpr double sparse_tolerance = 5e-3;
 /// The density-compensated adjoint by gridding: the conventional image.
 struct ConventionalGridding {
   double accuracy = 1e-5;

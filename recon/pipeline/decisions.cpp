@@ -108,6 +108,8 @@ std::int64_t volumes_side_by_side(Device device, std::int64_t volumes, std::int6
 }
 
 bool needs_largest_eigenvalue(const LeastSquares& method) {
+  const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
+  if (!method.sparse.empty()) return of_largest && of_largest->share > 0;  // else found with the image
   return !std::holds_alternative<OfMeanEigenvalue>(method.lambda) ||
          !std::holds_alternative<IdentityPenalty>(method.regularizer);
 }
@@ -115,7 +117,7 @@ bool needs_largest_eigenvalue(const LeastSquares& method) {
 bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
   return method.preconditioner == PreconditionerKind::automatic && method.normal == NormalKind::toeplitz &&
-         !corrects_off_resonance && !(of_largest && of_largest->share == 0);
+         !corrects_off_resonance && !(of_largest && of_largest->share == 0 && method.sparse.empty());
 }
 
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own) {

@@ -93,6 +93,20 @@ inline constexpr std::int64_t voxels_of_small_volume = 1 << 18;
 /// ones, and room for engines that work side by side.
 inline double bytes_of_volumes_together(double free_bytes) { return std::min(2e9, free_bytes / 12); }
 
+/// By the terms. FISTA, which serves one term with a prox in closed form, took 1.3 to 20 times as long as ADMM, with a
+/// preconditioner and without: validation/results/2026-11-22-sparse.md.
+enum class SolverKind { conjugate_gradient, admm };
+inline SolverKind decide_solver(const LeastSquares& method) {
+  return method.sparse.empty() ? SolverKind::conjugate_gradient : SolverKind::admm;
+}
+constexpr const char* name_of(SolverKind kind) {
+  return kind == SolverKind::conjugate_gradient ? "conjugate gradient" : "ADMM";
+}
+/// Of conjugate gradient within an iteration of ADMM, at most.
+inline int inner_iterations(bool preconditioned) { return preconditioned ? 10 : 50; }
+/// Of conjugate gradient for the image that ADMM starts from, at most; it converges to a per cent long before.
+inline int first_image_iterations(bool preconditioned) { return preconditioned ? 30 : 100; }
+
 /// Whether the largest eigenvalue of E^H E is needed before the solution: lambda is told in units of it, or sought. Else
 /// it is found on the way, but by the solver only where the regularizer adds the same to every eigenvalue.
 bool needs_largest_eigenvalue(const LeastSquares& method);

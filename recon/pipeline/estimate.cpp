@@ -13,7 +13,9 @@
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
+#include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
+#include "recon/solve/terms/terms.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 #include "recon/transform/gridded/gridded_cost.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
@@ -30,6 +32,19 @@ Work regions(double count) { return {WorkUnit::region, count}; }
 int chebyshev_iterations(double largest_over_lambda, double tolerance) {
   const double condition = 1 + largest_over_lambda;
   return static_cast<int>(std::min(1e9, std::ceil(0.5 * std::sqrt(condition) * std::log(2 / tolerance))));
+}
+
+/// Of the solver, without a limit.
+int expected_iterations(const LeastSquares& method, bool corrects_off_resonance) {
+  const double tolerance = std::max(method.tolerance, 1e-8);
+  if (!method.sparse.empty())  // 12 ... 37, and some twice as many to a fifth of the tolerance, as measured
+    return static_cast<int>(std::ceil(25 * std::sqrt(sparse_tolerance / tolerance)));
+  // Of the mean eigenvalue: the bulk of the spectrum lies below some twice the mean.
+  double ratio = 2 / OfMeanEigenvalue{}.share;
+  if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda))
+    ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
+  if (uses_preconditioner(method, corrects_off_resonance)) ratio /= 6;  // 10 iterations for 30, as measured
+  return chebyshev_iterations(ratio, tolerance);
 }
 
 /// The walk: one function for each step of reconstruct.cpp, in its order.
@@ -130,6 +145,8 @@ class Walk {
   Work segmented_model(const LeastSquares& method, const TransformCost& transform,
                        const OperatorCost& toeplitz);
   void iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal);
+  void run_conjugate_gradient(const LeastSquares& method, const Work& normal);
+  void run_admm(const LeastSquares& method, const Work& normal);
   void predict_samples(const TransformCost& transform);
   void verify(bool solved);
   void judge();
@@ -246,14 +263,8 @@ void Walk::decide() {
           "for the Toeplitz operator");
   }
   out_.most_iterations = method->iterations;
-  // Of the mean eigenvalue: the bulk of the spectrum lies below some twice the mean.
-  double ratio = 2 / OfMeanEigenvalue{}.share;
-  if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method->lambda))
-    ratio = of_largest->share > 0 ? 1 / of_largest->share : 1e6;
-  if (uses_preconditioner(*method, segments_ > 0)) ratio /= 6;  // 10 iterations for 30, as measured
-  out_.iterations =
-      std::min(method->iterations, chebyshev_iterations(ratio, std::max(method->tolerance, 1e-8)));
-  out_.assumptions.push_back("conjugate gradient is expected to take " + std::to_string(out_.iterations) +
+  out_.iterations = std::min(method->iterations, expected_iterations(*method, segments_ > 0));
+  out_.assumptions.push_back(name_of(decide_solver(*method)) + std::string(" is expected to take ") + std::to_string(out_.iterations) +
                              " iterations to " + short_number(method->tolerance) + " and takes at most " +
                              std::to_string(method->iterations) +
                              ": the true number depends on the trajectory and the data");
@@ -388,20 +399,30 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
     stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads_ + 3e-8), true);
   }
   arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
-  const auto scratch = transform.scratch_bytes(together());
+  const Work adjoint = segments * (transform.adjoint(channels()) +
+                                   copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
+  stage("FhD", out_.solves * adjoint +
+                   touched(transform.scratch_bytes(together()) + voxels_ * channels() * element_));
+  if (!method.sparse.empty())  // and which voxels no coil sees
+    arrays().hold("sparse terms", (sparse_terms_cost(method.sparse, scan_.matrix_size).held + 0.5) * image);
+  const auto mark = arrays().mark();
+  if (method.sparse.empty())
+    run_conjugate_gradient(method, normal);
+  else
+    run_admm(method, normal);
+  arrays().release(mark);
+}
+
+void Walk::run_conjugate_gradient(const LeastSquares& method, const Work& normal) {
+  const double image = voxels_ * element_;
   const ConjugateGradientSettings limits{.iterations = method.iterations};
   const double kept = std::min(limits.iterations, limits.kept_residuals),
                before = std::min<double>(out_.iterations, kept);
-  const auto mark = arrays().mark();
   arrays().hold("vectors of the solver",
                 conjugate_gradient_bytes(voxels_, limits, how_.settings.precision, device_, 1,
                                          uses_preconditioner(method, segments_ > 0)));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
-  arrays().release(mark);
-  const Work adjoint = segments * (transform.adjoint(channels()) +
-                                   copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
-  stage("FhD", out_.solves * adjoint + touched(scratch + voxels_ * channels() * element_));
   const Work solve = out_.iterations * (normal + vectors(0)) + normal +
                      vectors(before * before / 2 + (out_.iterations - before) * kept) +
                      touched((kept + 4) * image);
@@ -409,6 +430,28 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   // Some eight solutions, each from the one before.
   if (std::holds_alternative<FromNoise>(method.lambda)) stage("search of lambda", out_.solves * 8 * solve);
   stage("conjugate gradient", out_.solves * solve);
+}
+
+/// The image that it starts from, and iterations of ADMM with some of conjugate gradient in each.
+void Walk::run_admm(const LeastSquares& method, const Work& normal) {
+  const double image = voxels_ * element_;
+  const bool preconditioned = uses_preconditioner(method, segments_ > 0);
+  const auto terms = sparse_terms_cost(method.sparse, scan_.matrix_size);
+  const ConjugateGradientSettings of_start{.iterations = first_image_iterations(preconditioned)};
+  arrays().hold_briefly("vectors of the first image",
+                        conjugate_gradient_bytes(voxels_, of_start, how_.settings.precision, device_, 1, preconditioned));
+  out_.host.hold_briefly("magnitudes of the first image", voxels_ * (8 + element_));
+  arrays().hold("vectors of the solver, duals and subgradient",
+                admm_bytes(voxels_, terms.planes, terms.auxiliary, how_.settings.precision, device_, preconditioned));
+  constexpr double start_iterations = 8;  // to a per cent
+  stage("first image", out_.solves * (start_iterations * (normal + vectors(0)) + touched(4 * image)), voxels_ * 1e-7);
+  // A and A^H of the terms, one and two, and in every inner iteration; sums and differences of planes.
+  const double inner = inner_iterations(preconditioned);
+  const double passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
+  out_.iteration =
+      inner * (normal + (1 + terms.auxiliary) * vectors(0)) + normal + copied(passes * image) + regions(60);
+  stage(name_of(SolverKind::admm),
+        out_.solves * (out_.iterations * out_.iteration + touched((3 * terms.planes + 6) * image)));
 }
 
 void Walk::predict_samples(const TransformCost& transform) {

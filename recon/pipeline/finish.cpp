@@ -3,6 +3,7 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
 
 namespace fhd {
@@ -19,6 +20,17 @@ std::string in_words(const LambdaChoice& lambda) {
   if (const auto* of_mean = std::get_if<OfMeanEigenvalue>(&lambda))
     return exact_number(of_mean->share) + " of the mean eigenvalue";
   return "from the noise";
+}
+
+/// "identity", "identity,wavelet:0.01", "tv:0.02"
+std::string names_of_terms(const LeastSquares& method) {
+  const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
+  std::string text;
+  if (method.sparse.empty() || !of_largest || of_largest->share > 0)
+    text = std::holds_alternative<IdentityPenalty>(method.regularizer) ? "identity" : "roughness";
+  for (const auto& [kind, strength] : method.sparse)
+    text += (text.empty() ? "" : ",") + std::string(name_of(kind)) + ":" + exact_number(strength);
+  return text;
 }
 
 template <class T>
@@ -72,8 +84,8 @@ void describe_settings(const TransformSettings& transform, const Context& contex
     journal.setting("sums on the GPU", name_of(transform.gpu_sums));
   if (solved == nullptr) return;
   journal.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
-  journal.setting("regularizer",
-                  std::holds_alternative<IdentityPenalty>(solved->regularizer) ? "identity" : "roughness");
+  journal.setting("regularizer", names_of_terms(*solved));
+  if (!solved->sparse.empty()) journal.setting("solver", name_of(decide_solver(*solved)));
   journal.setting("lambda", in_words(solved->lambda));
   journal.setting("iterations", std::to_string(solved->iterations));
   journal.setting("tolerance", exact_number(solved->tolerance));

@@ -59,6 +59,30 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   return roughness_term<T>(std::move(weights));
 }
 
+/// 1 where all maps are 0, else 0, on their device; empty where there is no such voxel.
+template <class T>
+Array<T> unseen_voxels(const Array<Complex<T>>& maps) {
+  const Array<Complex<T>> host = maps.to(Device::cpu());
+  const Shape image{maps.extent(1), maps.extent(2), maps.extent(3)};
+  Array<T> unseen(image);
+  std::fill(unseen.begin(), unseen.end(), T(1));
+  for (std::int64_t i = 0; i < host.size(); ++i)
+    if (norm(host[i]) > 0) unseen[i % image.size()] = 0;
+  const bool all_are_seen = std::all_of(unseen.begin(), unseen.end(), [](T value) { return value == 0; });
+  return all_are_seen ? Array<T>() : unseen.to(maps.device());
+}
+
+/// What sparse terms would fill by continuing the image into it stays near 0, as with lambda, where no coil sees anything.
+template <class T>
+void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
+  if (method.sparse.empty()) return;
+  for (const auto& penalty : method.sparse)
+    model.problem.sparse.push_back({sparse_term<T>(penalty.kind, model.encoding->domain(), device)});
+  if (auto unseen = unseen_voxels(model.maps()); !unseen.empty())
+    model.problem.terms.push_back(
+        {identity_term<T>(std::move(unseen)), OfMeanEigenvalue{}.share * model.mean_eigenvalue});
+}
+
 }  // namespace
 
 std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context) {
@@ -145,6 +169,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.coils_at_once = coils_at_once;
   model.images_at_once = images_at_once;
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
+  add_sparse_terms(method, context.device(), model);
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.
   model.fits_scans_alike = context.device().is_cpu() && !processes->is_shared() && !off_resonance &&
@@ -154,7 +179,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
 
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              const Context& context) {
+                                                              double sparse_penalty, const Context& context) {
   if (model.circulant.empty()) return nullptr;
   const Shape n = model.circulant.shape();
   const auto angle = [](std::int64_t k, std::int64_t size) {
@@ -163,19 +188,23 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   const Term<T>& term = *model.problem.terms.front().term;
   Array<double> penalty(n);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < penalty.size(); ++k)
-    penalty.data()[k] = weight * term.circulant({angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]),
-                                                 angle(k % n[2], n[2])});
+  for (std::int64_t k = 0; k < penalty.size(); ++k) {
+    const std::array angles{angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]), angle(k % n[2], n[2])};
+    double sum = weight * term.circulant(angles);
+    if (sparse_penalty > 0)
+      for (const auto& sparse : model.problem.sparse) sum += sparse_penalty * sparse.term->circulant(angles);
+    penalty.data()[k] = sum;
+  }
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
-  if (!(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
+  if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
   return make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
                                 model.images_at_once, context.execution.processes);
 }
 
 #define FHD_INSTANTIATE(T)                                                                           \
   template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
-                                                                            const Context&);         \
+                                                                            double, const Context&); \
   template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                   \
   template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);

@@ -104,9 +104,10 @@ void note_openness(const Scan& scan, const Context& context) {
     context.journal.note(
         "no sensitivity maps are used: each coil is reconstructed on its own, the image is their root of the "
         "sum of squares");
-  if (least_squares(context.settings) && measurements < voxels)
+  if (const auto* method = least_squares(context.settings); method && measurements < voxels)
     context.journal.note(std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
-                         " measured values: lambda decides what the data leave open");
+                         " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
+                         " what the data leave open");
 }
 
 /// Images of least squares, in the unit of the scan; models are kept from scan to scan.
@@ -239,7 +240,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
 
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
-  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || reference.field_map)
+  if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
+      reference.field_map)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(

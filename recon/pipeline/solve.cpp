@@ -31,7 +31,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
       model.preconditioner = nullptr;  // its buffers go before those of the next are made
-      model.preconditioner = preconditioner_of(model, weight, context);
+      model.preconditioner = preconditioner_of(model, weight, 0, context);
       model.preconditioned_weight = weight;
     }
     auto results = conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
@@ -45,7 +45,10 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       const double eigenvalue =
           eigenvalue_of(model, result,
                         one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
-      solution.volumes.push_back({std::move(result.relative_residuals), result.converged, 0, eigenvalue});
+      SolvedVolume& volume = solution.volumes.emplace_back();
+      volume.relative_residuals = std::move(result.relative_residuals);
+      volume.converged = result.converged;
+      volume.largest_eigenvalue = eigenvalue;
     }
   });
 }
@@ -91,7 +94,10 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
                        Array<Complex<T>>(stack, context.device())};
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
-  run_solver(model, solution, context);
+  if (model.problem.sparse.empty())
+    run_solver(model, solution, context);
+  else
+    solve_sparse(model, solution, samples, is_first, context);
   predict_samples(model, operators, solution, samples.shape(), context);
   if (is_first && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
   compare_with_samples(samples, solution, context);
@@ -117,6 +123,7 @@ Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, Trajecto
       least = of_coil;
     } else if (of_coil.relative_residuals.back() > least.relative_residuals.back()) {
       least.relative_residuals = of_coil.relative_residuals;
+      least.objectives = of_coil.objectives;
       least.converged = of_coil.converged;
     }
     least.data_residual = std::max(least.data_residual, of_coil.data_residual);
@@ -139,6 +146,7 @@ Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOper
 
 void SolvedVolume::tell(Report& report) const {
   report.relative_residuals = relative_residuals;
+  report.objectives = objectives;
   report.converged = converged;
   report.data_residual = data_residual;
   report.largest_eigenvalue = largest_eigenvalue;
@@ -152,6 +160,7 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
   auto solved = solve_all(model, data, operators, context);
   context.journal.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
+  for (auto& term : context.journal.report.terms) term.weight *= data.unit(0) * model.map_unit;
   return solved;
 }
 

@@ -82,7 +82,8 @@ std::int64_t strongest_coil(const KSpace& kspace);
 template <class T>
 struct Model {
   std::shared_ptr<const Encoding<T>> encoding;
-  Problem<T> problem;                             ///< of one term; its weight, lambda, is chosen later
+  /// Its first quadratic term is the regularizer, whose weight, lambda, is chosen later, as those of sparse terms.
+  Problem<T> problem;
   std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
@@ -126,16 +127,18 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
                     std::int64_t coils_at_once, std::int64_t images_at_once,
                     TrajectoryOperators<T>& operators, const Context& context);
 
-/// M^-1 of the system with this weight of its term; null where conjugate gradient goes without.
+/// M^-1 of the system with this weight of its quadratic term, and with A^H A of every sparse term times a penalty; null
+/// where conjugate gradient goes without.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& model, double weight,
-                                                              const Context& context);
+                                                              double sparse_penalty, const Context& context);
 
 // --- solve.cpp: images by least squares ---
 
 /// What is told of one volume.
 struct SolvedVolume {
-  std::vector<double> relative_residuals{};
+  std::vector<double> relative_residuals{}, objectives{};
+  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
   bool converged = true;
   double data_residual = 0;
   double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
@@ -152,6 +155,16 @@ struct Solved {
   std::vector<SolvedVolume> volumes;
 };
 
+/// What the solver found, of volumes that were solved side by side, with products that a verifier compares with direct sums.
+template <class T>
+struct Solution {
+  Array<Complex<T>> images;            ///< [volume][z][y][x]
+  Array<Complex<T>> right_hand_sides;  ///< E^H d
+  Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
+  std::vector<SolvedVolume> volumes{};
+  Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
+};
+
 /// The images of a model with maps, or, without, the root of the sum of squares of the images of every coil (a
 /// single coil stays complex), in units of data.unit / model.map_unit. Several volumes are solved side by side, those
 /// with maps or of one coil. Chooses lambda, of the first.
@@ -166,20 +179,17 @@ template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                    const Array<Complex<T>>& fhd, const Context& context);
 
+/// The image of sparse terms, by the solver that they ask for, into the first image of `solution` and its volumes.
+/// `samples` are those of the right-hand side; of the first of several coils the strengths become weights. sparse.cpp.
+template <class T>
+void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>>& samples, bool is_first,
+                  const Context& context);
+
 /// |samples| of all processes.
 template <class T>
 double norm_of_all(const Array<Complex<T>>& samples, const ProcessGroup& processes);
 
 // --- verify.cpp: the verifier is asked how exact a result is ---
-
-/// Products of the solver that a verifier compares with direct sums, of volumes that were solved side by side.
-template <class T>
-struct Solution {
-  Array<Complex<T>> images;            ///< [volume][z][y][x]
-  Array<Complex<T>> right_hand_sides;  ///< E^H d
-  Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
-  std::vector<SolvedVolume> volumes{};
-};
 
 /// Of all coils together, or of `coil` without its map. Every process must call; the first judges.
 template <class T>

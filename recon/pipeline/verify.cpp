@@ -57,6 +57,10 @@ struct Found {
     problem.normal->forward_each(solution.images, product);
     normal = product.to(Device::cpu());
     problem.system().forward_each(solution.images, product);
+    if (!solution.subgradient.empty()) {
+      auto of_image = one_of(product, solution.subgradient.shape(), 0);
+      add_scaled(of_image, T(1), solution.subgradient);
+    }
     regularized = product.to(Device::cpu());
   }
 
@@ -97,12 +101,16 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     }
     found.give(model.encoding->domain(), samples, static_cast<std::int64_t>(volume), input);
     const auto& residuals = solution.volumes[volume].relative_residuals;
-    input.solver_residual = residuals.back();
+    input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
     input.iterations = static_cast<int>(residuals.size()) - 1;
     input.elapsed_s = journal.elapsed_s() / static_cast<double>(solution.volumes.size());
     input.volume_count = static_cast<int>(solution.volumes.size());
   }
   const Verifier& verifier = *context.services.verifier;
+  if (!model.problem.sparse.empty())
+    journal.note(
+        "certificate: of the conditions of optimality it checks that the pull of the data and that of the terms without "
+        "squares cancel; that the latter is a subgradient of these terms is the solver's word");
   journal.stage("certificate", [&] {
     for_each_in_parallel(
         inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });

@@ -1,15 +1,16 @@
 #pragma once
 // What a solver solves: the normal operator of an encoding, data, and terms,
 //
-//     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2.
+//     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2 + 2 sum_j weight_j g_j(A_j rho).
 //
-// A term says what it adds to the normal operator E^H E.
+// A quadratic term says what it adds to the normal operator E^H E; those without squares are SparseTerms.
 #include <array>
 #include <memory>
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/solve/sparse_term.hpp"
 
 namespace fhd {
 
@@ -32,6 +33,12 @@ class Term {
 template <class T>
 struct WeightedTerm {
   std::shared_ptr<const Term<T>> term;
+  double weight = 0;
+};
+
+template <class T>
+struct WeightedSparseTerm {
+  std::shared_ptr<const SparseTerm<T>> term;
   double weight = 0;
 };
 
@@ -69,7 +76,9 @@ template <class T>
 struct Problem {
   std::shared_ptr<const HermitianOperator<T>> normal;  ///< E^H E
   std::vector<WeightedTerm<T>> terms;
+  std::vector<WeightedSparseTerm<T>> sparse{};
 
+  /// Of the quadratic part.
   RegularizedNormal<T> system() const { return {normal, terms}; }
 };
 

@@ -3,3 +3,5 @@
 
 FHD_POINTWISE_KERNEL(fhd::AddRoughness<float>)
 FHD_POINTWISE_KERNEL(fhd::AddRoughness<double>)
+FHD_POINTWISE_KERNEL(fhd::AddWeighted<float>)
+FHD_POINTWISE_KERNEL(fhd::AddWeighted<double>)

@@ -1,5 +1,5 @@
 #pragma once
-// (W^H W rho)(p) of one voxel, compiled for host and device.
+// (W^H W rho)(p) of one voxel, compiled for host and device: finite differences, and the weighted identity.
 #include "recon/array/pointwise.hpp"
 
 namespace fhd {
@@ -37,6 +37,17 @@ struct AddRoughness {
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     out[p] += factor * roughness_at(in, weights, n, p);
   }
+};
+
+/// out(p) += factor w(p) in(p)
+template <class T>
+struct AddWeighted {
+  static constexpr const char* name = "adding a weighted image";
+  const Complex<T>* in;
+  T factor;
+  const T* weights;
+  Complex<T>* out;
+  FHD_HOST_DEVICE void operator()(std::int64_t p) const { out[p] += factor * weights[p] * in[p]; }
 };
 
 }  // namespace fhd

@@ -11,25 +11,37 @@
 namespace fhd {
 namespace {
 
+/// 1 where there are none.
+template <class T>
+double mean_of(const Array<T>& weights) {
+  if (weights.empty()) return 1;
+  const Array<T> host = weights.to(Device::cpu());
+  double sum = 0;
+  for (const T w : host) sum += w;
+  return sum / static_cast<double>(host.size());
+}
+
 template <class T>
 class IdentityTerm final : public Term<T> {
  public:
+  explicit IdentityTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    add_scaled(out, factor, in);
+    if (weights_.empty()) return add_scaled(out, factor, in);
+    require_shape(in, weights_.shape(), "image");
+    require_shape(out, weights_.shape(), "image");
+    for_each_index(in.device(), in.size(), AddWeighted<T>{in.data(), factor, weights_.data(), out.data()});
   }
-  double circulant(const std::array<double, 3>&) const override { return 1; }
+  double circulant(const std::array<double, 3>&) const override { return mean_weight_; }
+
+ private:
+  Array<T> weights_;
+  double mean_weight_;
 };
 
 template <class T>
 class RoughnessTerm final : public Term<T> {
  public:
-  explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)) {
-    if (weights_.empty()) return;
-    const Array<T> host = weights_.to(Device::cpu());
-    double sum = 0;
-    for (const T w : host) sum += w;
-    mean_weight_ = sum / static_cast<double>(host.size());
-  }
+  explicit RoughnessTerm(Array<T> weights) : weights_(std::move(weights)), mean_weight_(mean_of(weights_)) {}
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
     if (in.shape().rank() != 3) throw Error("image", "[z][y][x]", in.shape().text());
     require_shape(out, in.shape(), "image");
@@ -53,14 +65,14 @@ class RoughnessTerm final : public Term<T> {
 
  private:
   Array<T> weights_;
-  double mean_weight_ = 1;
+  double mean_weight_;
 };
 
 }  // namespace
 
 template <class T>
-std::shared_ptr<const Term<T>> identity_term() {
-  return std::make_shared<IdentityTerm<T>>();
+std::shared_ptr<const Term<T>> identity_term(Array<T> weights) {
+  return std::make_shared<IdentityTerm<T>>(std::move(weights));
 }
 template <class T>
 std::shared_ptr<const Term<T>> roughness_term(Array<T> weights) {
@@ -98,8 +110,8 @@ Array<T> edge_weights(const Array<float>& image, double strength) {
 
 template Array<float> edge_weights<float>(const Array<float>&, double);
 template Array<double> edge_weights<double>(const Array<float>&, double);
-template std::shared_ptr<const Term<float>> identity_term<float>();
-template std::shared_ptr<const Term<double>> identity_term<double>();
+template std::shared_ptr<const Term<float>> identity_term<float>(Array<float>);
+template std::shared_ptr<const Term<double>> identity_term<double>(Array<double>);
 template std::shared_ptr<const Term<float>> roughness_term<float>(Array<float>);
 template std::shared_ptr<const Term<double>> roughness_term<double>(Array<double>);
 

@@ -1,14 +1,18 @@
 #pragma once
 // The terms that a problem may have, one function each.
+#include <array>
 #include <memory>
+#include <vector>
 
+#include "recon/domain/settings.hpp"
 #include "recon/solve/problem.hpp"
 
 namespace fhd {
 
-/// W = identity.
+/// W = identity: |W rho|^2 = sum over voxels p of w(p) |rho(p)|^2. `weights` is [z][y][x] on the device of the images, or
+/// empty for w = 1.
 template <class T>
-std::shared_ptr<const Term<T>> identity_term();
+std::shared_ptr<const Term<T>> identity_term(Array<T> weights = {});
 
 /// W = finite differences between neighbours along every axis with more than one voxel, free ends:
 ///
@@ -30,4 +34,47 @@ std::shared_ptr<const Term<T>> roughness_term(Array<T> weights = {});
 /// edges.
 template <class T>
 Array<T> edge_weights(const Array<float>& image, double strength);
+
+// --- Sparse terms, for images [z][y][x] of this shape on this device ---
+
+/// Detail coefficients of the orthogonal wavelet transform with Daubechies' four taps (two vanishing moments), periodic,
+/// from the mean of 2^d transforms of the image shifted by one of 0, 1 voxels along each of its d axes (and more, by
+/// numbers from a fixed seed): so that their grid does not show, and there is one convex function that is minimised,
+/// which a new shift in every iteration would not leave. Any size: of an odd number the last voxel goes to the next
+/// level as it is, and the transform stays orthogonal. An axis is split while it has at least 8 voxels; the means that
+/// are left are not penalised.
+///
+/// A = the transforms side by side, each divided by sqrt(2^d): A^H A = 1. g(c) = sum |c| / sqrt(2^d). Throws Error where
+/// no axis has 8 voxels.
+///
+/// Sources: Daubechies, Comm. Pure Appl. Math. 41:909 (1988); Coifman and Donoho, "Translation-invariant de-noising"
+/// (1995); Figueiredo and Nowak, IEEE Trans. Image Process. 12:906 (2003), shifts within a solver.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> wavelet_term(const Shape& image, Device device);
+
+/// Total variation, isotropic: A rho = the differences rho(p + 1) - rho(p) along every axis with more than one voxel, 0 at
+/// its end; g = sum over voxels of sqrt(sum over axes |.|^2). Source: Rudin, Osher and Fatemi, Physica D 60:259 (1992).
+template <class T>
+std::shared_ptr<const SparseTerm<T>> tv_term(const Shape& image);
+
+/// Total generalised variation of second order: the least, over vector fields v, of sum |D rho - v| + 2 sum |E v|, D as
+/// for tv, E v = (D' v + (D' v)^T) / 2 with backward differences D' and the norm of matrices. Slopes cost nothing, so that
+/// they do not become stairs. Source: Bredies, Kunisch and Pock, SIAM J. Imaging Sci. 3:492 (2010); the ratio 2: Knoll
+/// et al., MRM 65:480 (2011).
+template <class T>
+std::shared_ptr<const SparseTerm<T>> tgv_term(const Shape& image);
+
+/// The one of that kind. Throws Error for 2^32 voxels and more.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& image, Device device);
+
+/// In images.
+struct SparseTermCost {
+  double planes = 0, auxiliary = 0;  ///< as SparseTerm says
+  double held = 0;                   ///< memory of the term itself
+  double passes = 0;                 ///< read and written by A, and by A^H
+};
+/// Of all together, for images of this matrix x, y, z.
+SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties, const std::array<int, 3>& matrix_size);
+
 }  // namespace fhd

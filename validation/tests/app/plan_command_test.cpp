@@ -62,6 +62,7 @@ TEST_F(Plan, names_the_stages_the_report_will_have) {
                                          path("maps.h5") + " --method adjoint",
                                          path("maps.h5") + " --method adjoint --transform gridded",
                                          path("maps.h5") + " --whiten edge --coils adaptive --compress 3",
+                                         path("maps.h5") + " --regularizer identity:0.01,tgv:0.01",
                                          path("no_maps.h5"),
                                          path("cartesian.h5") + " --method fft"};
   for (const auto& arguments : runs) {
@@ -100,6 +101,8 @@ TEST_F(Plan, is_what_happens_in_memory_and_time) {
       {"spiral", ""},
       {"spiral", "--transform gridded --iterations 10"},
       {"spiral", "--precision double"},
+      {"spiral", "--regularizer tv:0.01"},
+      {"volume", "--transform gridded --regularizer wavelet:0.01 --iterations 10"},
       {"spiral", "--method gridded"},
       {"volume", "--transform gridded --iterations 10"},
       {"volume", "--transform gridded --normal explicit --iterations 5"},

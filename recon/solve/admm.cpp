@@ -1,0 +1,258 @@
+#include "recon/solve/admm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "recon/solve/conjugate_gradient.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr double relaxation = 1.6;
+constexpr double inner_tolerance = 0.1;
+constexpr int balanced_every = 10;
+
+/// N + penalty sum A_j^H A_j on unknowns [1 + auxiliary][z][y][x].
+template <class T>
+class AugmentedNormal final : public HermitianOperator<T> {
+ public:
+  AugmentedNormal(const Problem<T>& problem, const Shape& unknowns)
+      : problem_(problem), quadratic_(problem.system()), unknowns_(unknowns) {}
+  double penalty = 1;
+
+  Shape domain() const override { return unknowns_; }
+  Device device() const override { return quadratic_.device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    out.fill_zero();
+    auto image = image_of(out, quadratic_.domain());
+    quadratic_.forward(image_of(in, quadratic_.domain()), image);
+    for (const auto& [term, weight] : problem_.sparse) term->add_normal(in, static_cast<T>(penalty), out);
+  }
+  const RegularizedNormal<T>& quadratic() const { return quadratic_; }
+
+ private:
+  const Problem<T>& problem_;
+  RegularizedNormal<T> quadratic_;
+  Shape unknowns_;
+};
+
+/// That of the image, and the mean of the diagonal for the auxiliary unknowns.
+template <class T>
+class UnknownsPreconditioner final : public HermitianOperator<T> {
+ public:
+  UnknownsPreconditioner(std::shared_ptr<const HermitianOperator<T>> image, const Shape& unknowns,
+                         double curvature)
+      : image_(std::move(image)), unknowns_(unknowns), auxiliary_scale_(static_cast<T>(1 / curvature)) {}
+  Shape domain() const override { return unknowns_; }
+  Device device() const override { return image_->device(); }
+  void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
+    copy(in, out);
+    scale(out, auxiliary_scale_);
+    auto image = image_of(out, image_->domain());
+    image_->forward(image_of(in, image_->domain()), image);
+  }
+
+ private:
+  std::shared_ptr<const HermitianOperator<T>> image_;
+  Shape unknowns_;
+  T auxiliary_scale_;
+};
+
+/// What is kept of a term: z, w and A u - z.
+template <class T>
+struct Split {
+  const SparseTerm<T>& term;
+  double weight;
+  Array<Complex<T>> coefficients, dual, gap;
+
+  Split(const WeightedSparseTerm<T>& weighted, const Shape& image, Device device)
+      : term(*weighted.term), weight(weighted.weight) {
+    const Shape planes{term.planes(), image[0], image[1], image[2]};
+    for (auto* values : {&coefficients, &dual, &gap}) *values = Array<Complex<T>>(planes, device);
+  }
+};
+
+template <class T>
+int auxiliary_of(const Problem<T>& problem) {
+  int count = 0;
+  for (const auto& [term, weight] : problem.sparse) count = std::max(count, term->auxiliary());
+  return count;
+}
+
+template <class T>
+class Admm {
+ public:
+  Admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
+       const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner)
+      : b_(b),
+        image_(image),
+        settings_(settings),
+        preconditioner_of_(preconditioner),
+        unknowns_(Shape{1 + auxiliary_of(problem), b.extent(0), b.extent(1), b.extent(2)}, b.device()),
+        right_hand_side_(unknowns_.shape(), b.device()),
+        correction_(unknowns_.shape(), b.device()),
+        product_(b.shape(), b.device()),
+        system_(problem, unknowns_.shape()),
+        b_norm_(norm_l2(b)) {
+    for (const auto& weighted : problem.sparse) {
+      splits_.emplace_back(weighted, b.shape(), b.device());
+      curvature_ += weighted.term->auxiliary_curvature();
+    }
+    copy_range(image, 0, unknowns_, 0, image.size());
+    system_.quadratic().forward(image, product_);
+    for (auto& split : splits_) split.term.analyze(unknowns_, split.coefficients);
+    set_penalty(settings.penalty);
+    result_.relative_residuals.push_back(1);
+    result_.objectives.push_back(quadratic_objective());
+    for (auto& split : splits_)
+      result_.objectives.front() += split.weight * split.term.value(split.coefficients);
+  }
+
+  SparseSolution<T> operator()(const ProgressCallback& progress) {
+    for (int i = 0; i < settings_.iterations && !result_.converged; ++i) {
+      correct_unknowns();
+      const double feasibility = split_and_update(), stationarity = find_subgradient();
+      const double residual = std::max(feasibility, stationarity);
+      if (!std::isfinite(residual))
+        throw Error("ADMM", "a finite residual", "NaN or infinity after " + std::to_string(i + 1) + " iterations",
+                    "the data or the sensitivity maps are too large for single precision; use "
+                    "settings.precision = double");
+      result_.relative_residuals.push_back(residual);
+      result_.converged = residual <= settings_.tolerance;
+      if (progress) progress({"ADMM", i + 1, settings_.iterations, residual});
+      if ((i + 1) % balanced_every == 0 && 2 * (i + 1) <= settings_.iterations) balance(feasibility, stationarity);
+    }
+    copy_range(unknowns_, 0, image_, 0, image_.size());
+    for (auto& split : splits_) {
+      scale(split.dual, static_cast<T>(system_.penalty));
+      result_.duals.push_back(std::move(split.dual));
+    }
+    result_.subgradient = Array<Complex<T>>(b_.shape(), b_.device());
+    copy_range(right_hand_side_, 0, result_.subgradient, 0, b_.size());
+    return std::move(result_);
+  }
+
+ private:
+  double quadratic_objective() const {
+    const auto image = image_of(unknowns_, b_.shape());
+    return 0.5 * real_dot(image, product_) - real_dot(image, b_);
+  }
+
+  /// `factor` sum A_j^H c_j, overwriting the right-hand side.
+  template <class Coefficients>
+  void gather(double factor, const Coefficients& coefficients_of) {
+    right_hand_side_.fill_zero();
+    for (auto& split : splits_)
+      split.term.add_adjoint(coefficients_of(split), static_cast<T>(factor), right_hand_side_);
+  }
+
+  /// u, from the residual of its system.
+  void correct_unknowns() {
+    gather(-system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& {
+      add_scaled(split.gap, T(1), split.dual);
+      return split.gap;
+    });
+    auto of_image = image_of(right_hand_side_, b_.shape());
+    add_scaled(of_image, T(1), b_);
+    add_scaled(of_image, T(-1), product_);
+    correction_.fill_zero();
+    conjugate_gradient(system_, right_hand_side_, correction_,
+                       {.iterations = settings_.inner_iterations,
+                        .tolerance = inner_tolerance,
+                        .check_every = settings_.check_every,
+                        .kept_residuals = 0,
+                        .from_zero = true},
+                       {}, preconditioner_.get());
+    add_scaled(unknowns_, T(1), correction_);
+    system_.quadratic().forward(image_of(unknowns_, b_.shape()), product_);
+  }
+
+  /// z, w and the objective; |A u - z| / max(|A u|, |z|).
+  double split_and_update() {
+    double objective = quadratic_objective(), gaps = 0, sizes = 0, kept_sizes = 0;
+    for (auto& [term, weight, z, w, gap] : splits_) {
+      term.analyze(unknowns_, gap);
+      objective += weight * term.value(gap);
+      sizes += real_dot(gap, gap);
+      add_scaled(w, T(relaxation), gap);
+      add_scaled(w, T(1 - relaxation), z);
+      copy(w, z);
+      term.shrink(static_cast<T>(weight / system_.penalty), z);
+      add_scaled(w, T(-1), z);
+      add_scaled(gap, T(-1), z);
+      gaps += real_dot(gap, gap);
+      kept_sizes += real_dot(z, z);
+    }
+    result_.objectives.push_back(objective);
+    const double size = std::max(sizes, kept_sizes);
+    return size > 0 ? std::sqrt(gaps / size) : 0;
+  }
+
+  /// sum A_j^H y_j, in the place of the right-hand side; how far N rho - b + that is from 0.
+  double find_subgradient() {
+    gather(system_.penalty, [](Split<T>& split) -> const Array<Complex<T>>& { return split.dual; });
+    const double force = norm_l2(right_hand_side_);
+    copy(right_hand_side_, correction_);
+    auto of_image = image_of(correction_, b_.shape());
+    add_scaled(of_image, T(1), product_);
+    add_scaled(of_image, T(-1), b_);
+    result_.stationarity = b_norm_ > 0 ? norm_l2(of_image) / b_norm_ : 0;
+    return relative_stationarity(norm_l2(correction_), force, b_norm_);
+  }
+
+  void set_penalty(double penalty) {
+    for (auto& split : splits_) scale(split.dual, static_cast<T>(system_.penalty / penalty));
+    system_.penalty = penalty;
+    if (!preconditioner_of_) return;
+    preconditioner_.reset();  // it is as large as the coils
+    preconditioner_ = preconditioner_of_(penalty);
+    if (preconditioner_)
+      preconditioner_ = std::make_shared<UnknownsPreconditioner<T>>(
+          std::move(preconditioner_), unknowns_.shape(), curvature_ > 0 ? penalty * curvature_ : 1);
+  }
+
+  void balance(double feasibility, double stationarity) {
+    constexpr double apart = 4, step = 2;
+    if (feasibility > apart * stationarity) set_penalty(system_.penalty * step);
+    if (stationarity > apart * feasibility) set_penalty(system_.penalty / step);
+  }
+
+  const Array<Complex<T>>& b_;
+  Array<Complex<T>>& image_;
+  AdmmSettings settings_;
+  const PreconditionerOf<T>& preconditioner_of_;
+  Array<Complex<T>> unknowns_, right_hand_side_, correction_, product_;  ///< product: N of the image
+  AugmentedNormal<T> system_;
+  double b_norm_, curvature_ = 0;
+  std::vector<Split<T>> splits_;
+  std::shared_ptr<const HermitianOperator<T>> preconditioner_;
+  SparseSolution<T> result_;
+};
+
+}  // namespace
+
+template <class T>
+SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
+                       const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner,
+                       const ProgressCallback& progress) {
+  require_sparse_problem(problem, b, image, settings);
+  return Admm<T>(problem, b, image, settings, preconditioner)(progress);
+}
+
+double admm_bytes(double voxels, double planes, double auxiliary, Precision precision, Device device,
+                  bool preconditioned) {
+  const double element = static_cast<double>(bytes_of_complex(precision)), unknowns = (1 + auxiliary) * voxels;
+  // u, its correction and right-hand side, N rho, the sum of a term; z, w, A u - z.
+  return element * (3 * unknowns + 2 * voxels + 3 * planes * voxels) +
+         conjugate_gradient_bytes(unknowns, {.iterations = 50, .kept_residuals = 0}, precision, device, 1,
+                                  preconditioned);
+}
+
+#define FHD_INSTANTIATE(T)                                                                                  \
+  template SparseSolution<T> admm<T>(const Problem<T>&, const Array<Complex<T>>&, Array<Complex<T>>&,       \
+                                     const AdmmSettings&, const PreconditionerOf<T>&, const ProgressCallback&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

@@ -1,0 +1,38 @@
+#pragma once
+// The alternating direction method of multipliers, for any sum of sparse terms: J of sparse_solution.hpp with
+// coefficients z_j = A_j u of their own and scaled duals w_j = y_j / penalty,
+//
+//     u   = argmin over u of <rho, N rho> / 2 - Re <b, rho> + penalty / 2 sum_j |A_j u - z_j + w_j|^2
+//     a_j = r A_j u + (1 - r) z_j                            over-relaxation, r = 1.6
+//     z_j = prox of (weight_j / penalty) g_j at a_j + w_j
+//     w_j = w_j + a_j - z_j
+//
+// The system for u is solved for the correction to the last u, by some steps of preconditioned conjugate
+// gradient. After every tenth of the first half of the iterations the penalty is doubled where feasibility is far
+// behind stationarity, and halved where it is far ahead.
+//
+// Sources: Boyd, Parikh, Chu, Peleato and Eckstein, Found. Trends Mach. Learn. 3:1 (2011), 3.3, 3.4.1, 3.4.3;
+// Eckstein and Bertsekas, Math. Program. 55:293 (1992), inexact steps; Wohlberg, arXiv:1704.06209 (2017),
+// relative residuals.
+#include "recon/array/work.hpp"
+#include "recon/solve/sparse_solution.hpp"
+
+namespace fhd {
+
+struct AdmmSettings : SparseSettings {
+  double penalty = 1;         ///< at first, in units of N
+  int inner_iterations = 10;  ///< of conjugate gradient, at most; it stops at a tenth of its first residual
+  int check_every = 1;        ///< of conjugate gradient: ConjugateGradientSettings
+};
+
+/// Minimises J from `image` [z][y][x] as given. A residual that is not finite throws Error.
+template <class T>
+SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
+                       const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner = {},
+                       const ProgressCallback& progress = {});
+
+/// Beside b and the image, of `voxels`, for terms of so many planes and auxiliary images in all.
+double admm_bytes(double voxels, double planes, double auxiliary, Precision precision, Device device,
+                  bool preconditioned);
+
+}  // namespace fhd
