@@ -51,13 +51,23 @@ CompressionChoice compression_of(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+std::string tolerance_help() {
+  return fmt::format(
+      "stop at this relative residual of the normal equations; {}, of the conditions of optimality, with wavelet, tv, tgv",
+      sparse_tolerance);
+}
+
+}  // namespace
+
 void ReconOptions::add_to(CLI::App& app) {
   app_ = &app;
   const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
                           const char* help) {
     app.add_option(flag, value, help)->check(one_of(values))->capture_default_str()->group("Reconstruction");
   };
-  const auto number = [&](const char* flag, auto& value, const char* help) {
+  const auto number = [&](const char* flag, auto& value, const std::string& help) {
     return app.add_option(flag, value, help)->capture_default_str()->group("Reconstruction");
   };
   choice("--method", method_, {"cg", "gridded", "adjoint", "fft"},
@@ -77,8 +87,9 @@ void ReconOptions::add_to(CLI::App& app) {
                  "residual is the noise of the scan [0.05 of the mean eigenvalue]")
       ->type_name("NUMBER|auto")
       ->group("Reconstruction");
-  number("--iterations", least_squares_.iterations, "of the solver, at most; 100 with wavelet, tv, tgv");
-  number("--tolerance", least_squares_.tolerance, tolerance_help);
+  number("--iterations", least_squares_.iterations,
+         fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations));
+  number("--tolerance", least_squares_.tolerance, tolerance_help());
   number("--accuracy", least_squares_.transform.accuracy, "relative error accepted of the gridded transform");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
   choice("--sin-cos", sin_cos_, {"fast", "accurate"},
@@ -120,8 +131,9 @@ Regularizer ReconOptions::regularizer(const RegularizerOption& option) const {
   const bool roughness = option.quadratic == "roughness";
   if (!prior_.empty()) {
     if (given("--regularizer") && !roughness)
-      throw Error("--prior with --regularizer " + regularizer_, "", "these options contradict each other",
-                  option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
+      throw Error(
+          "--prior with --regularizer " + regularizer_, "", "these options contradict each other",
+          option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
     return RoughnessPenalty{AnatomicalPrior{io::read_nifti_volume(prior_), prior_strength_}};
   }
   if (given("--prior-strength"))
@@ -211,7 +223,8 @@ Settings ReconOptions::settings() const {
   solved.sparse = option.sparse;
   if (!solved.sparse.empty()) {
     if (!given("--iterations")) solved.iterations = sparse_iterations;
-    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance")) solved.tolerance = sparse_tolerance;
+    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance"))
+      solved.tolerance = sparse_tolerance;
   }
   settings.method = chosen<Method>(method_, {{"cg", solved},
                                              {"gridded", ConventionalGridding{solved.transform.accuracy}},
@@ -472,8 +485,9 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
 // --- How files are written
 
 void add_compression_option(CLI::App& app, std::optional<int>& level) {
-  app.add_option("--compression", level,
-                 "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
+  app.add_option(
+         "--compression", level,
+         "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
       ->check(CLI::Range(0, 9))
       ->type_name("N");
 }
