@@ -9,18 +9,27 @@ namespace fhd::app {
 
 const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fields() {
   static const std::vector<std::pair<std::string_view, std::string_view>> table{
-      {"settings.method", "--method"},          {"settings.transform", "--transform"},
-      {"settings.normal", "--normal"},          {"settings.prior_strength", "--prior-strength"},
+      {"settings.method", "--method"},
+      {"settings.transform", "--transform"},
+      {"settings.normal", "--normal"},
+      {"settings.prior_strength", "--prior-strength"},
       {"settings.preconditioner", "--preconditioner"},
       {"settings.regularizer", "--regularizer"},
-      {"settings.lambda", "--lambda"},          {"settings.iterations", "--iterations"},
-      {"settings.tolerance", "--tolerance"},    {"settings.accuracy", "--accuracy"},
-      {"settings.precision", "--precision"},    {"settings.coils.maps", "--coils"},
-      {"settings.coils.whitening", "--whiten"}, {"settings.coils.compression", "--compress"},
-      {"settings.coils.count", "--compress"},   {"settings.coils.allow_folding", "--allow-folding"},
-      {"settings.surroundings", "--surroundings"}, {"execution.device", "--device"},
+      {"settings.lambda", "--lambda"},
+      {"settings.iterations", "--iterations"},
+      {"settings.tolerance", "--tolerance"},
+      {"settings.accuracy", "--accuracy"},
+      {"settings.precision", "--precision"},
+      {"settings.coils.maps", "--coils"},
+      {"settings.coils.whitening", "--whiten"},
+      {"settings.coils.compression", "--compress"},
+      {"settings.coils.count", "--compress"},
+      {"settings.coils.allow_folding", "--allow-folding"},
+      {"settings.surroundings", "--surroundings"},
+      {"execution.device", "--device"},
       {"scan.geometry.matrix_size", "--matrix"},
-      {"scan.geometry.fov_mm", "--fov-mm"},     {"scan.trajectory.unit", "--trajectory-unit"}};
+      {"scan.geometry.fov_mm", "--fov-mm"},
+      {"scan.trajectory.unit", "--trajectory-unit"}};
   return table;
 }
 

@@ -51,13 +51,23 @@ CompressionChoice compression_of(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+std::string tolerance_help() {
+  return fmt::format(
+      "stop at this relative residual of the normal equations; {}, of the conditions of optimality, with wavelet, tv, tgv",
+      sparse_tolerance);
+}
+
+}  // namespace
+
 void ReconOptions::add_to(CLI::App& app) {
   app_ = &app;
   const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
                           const char* help) {
     app.add_option(flag, value, help)->check(one_of(values))->capture_default_str()->group("Reconstruction");
   };
-  const auto number = [&](const char* flag, auto& value, const char* help) {
+  const auto number = [&](const char* flag, auto& value, const std::string& help) {
     return app.add_option(flag, value, help)->capture_default_str()->group("Reconstruction");
   };
   choice("--method", method_, {"cg", "gridded", "adjoint", "fft"},
@@ -77,19 +87,18 @@ void ReconOptions::add_to(CLI::App& app) {
                  "residual is the noise of the scan [0.05 of the mean eigenvalue]")
       ->type_name("NUMBER|auto")
       ->group("Reconstruction");
-  number("--iterations", least_squares_.iterations, "of the solver, at most; 100 with wavelet, tv, tgv");
-  number("--tolerance", least_squares_.tolerance, tolerance_help);
+  number("--iterations", least_squares_.iterations,
+         fmt::format("of the solver, at most; {} with wavelet, tv, tgv", sparse_iterations));
+  number("--tolerance", least_squares_.tolerance, tolerance_help());
   number("--accuracy", least_squares_.transform.accuracy,
          "relative error accepted of the transform; direct sums are as a rule better");
   choice("--precision", precision_, {"single", "double"}, "floating-point precision");
   choice("--gpu-sums", gpu_sums_, {"auto", "tensor-cores", "fast", "accurate"},
          "direct sums of a GPU: matrices on tensor cores, or pair by pair with sin and cos by "
-         "special-function units "
-         "or to 1 ulp");
+         "special-function units or to 1 ulp");
   choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "none"},
          "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of "
-         "the sum of "
-         "squares");
+         "the sum of squares");
   choice("--whiten", whiten_, {"auto", "edge", "off"},
          "coils by their noise; auto: noise readouts; edge: without these the edge of k-space");
   app.add_option("--compress", compress_,
@@ -123,8 +132,9 @@ Regularizer ReconOptions::regularizer(const RegularizerOption& option) const {
   const bool roughness = option.quadratic == "roughness";
   if (!prior_.empty()) {
     if (given("--regularizer") && !roughness)
-      throw Error("--prior with --regularizer " + regularizer_, "", "these options contradict each other",
-                  option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
+      throw Error(
+          "--prior with --regularizer " + regularizer_, "", "these options contradict each other",
+          option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
     return RoughnessPenalty{AnatomicalPrior{io::read_nifti_volume(prior_), prior_strength_}};
   }
   if (given("--prior-strength"))
@@ -215,7 +225,8 @@ Settings ReconOptions::settings() const {
   solved.sparse = option.sparse;
   if (!solved.sparse.empty()) {
     if (!given("--iterations")) solved.iterations = sparse_iterations;
-    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance")) solved.tolerance = sparse_tolerance;
+    if (solved.tolerance == LeastSquares{}.tolerance && !given("--tolerance"))
+      solved.tolerance = sparse_tolerance;
   }
   settings.method = chosen<Method>(method_, {{"cg", solved},
                                              {"gridded", ConventionalGridding{solved.transform.accuracy}},

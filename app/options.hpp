@@ -52,8 +52,8 @@ class ReconOptions {
   LeastSquares least_squares_;  ///< its numbers
   double prior_strength_ = 1;
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", preconditioner_ = "auto",
-              regularizer_ = "identity",
-              precision_ = "single", coils_ = "auto", whiten_ = "auto", compress_ = "auto";
+              regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
+              compress_ = "auto";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
   std::string surroundings_ = "auto";
   bool allow_folding_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
@@ -11,6 +12,7 @@ namespace fhd::app {
 namespace {
 
 const char* const option = "--regularizer";
+constexpr SparseKind sparse_kinds[] = {SparseKind::wavelet, SparseKind::tv, SparseKind::tgv};
 
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
@@ -32,7 +34,8 @@ struct Part {
 Part parse_part(const std::string& text) {
   const auto colon = text.find(':');
   Part part{text.substr(0, colon), {}};
-  const std::vector<std::string> known{"identity", "roughness", "wavelet", "tv", "tgv"};
+  std::vector<std::string> known{"identity", "roughness"};
+  for (const auto kind : sparse_kinds) known.push_back(name_of(kind));
   if (std::find(known.begin(), known.end(), part.name) == known.end())
     throw Error(option, "identity, roughness, wavelet, tv or tgv", "'" + part.name + "'",
                 did_you_mean(part.name, known));
@@ -55,10 +58,12 @@ void take(const Part& part, RegularizerOption& taken) {
     taken.quadratic_strength = part.strength;
     return;
   }
-  const auto kind = part.name == "wavelet" ? SparseKind::wavelet : part.name == "tv" ? SparseKind::tv : SparseKind::tgv;
+  const auto kind = *std::find_if(std::begin(sparse_kinds), std::end(sparse_kinds),
+                                  [&](SparseKind each) { return part.name == name_of(each); });
   if (!part.strength)
     throw Error(option, "a strength behind " + part.name + ", such as " + part.name + ":0.01", "none");
-  if (std::any_of(taken.sparse.begin(), taken.sparse.end(), [&](const auto& each) { return each.kind == kind; }))
+  if (std::any_of(taken.sparse.begin(), taken.sparse.end(),
+                  [&](const auto& each) { return each.kind == kind; }))
     throw Error(option, part.name + " once", part.name + " twice");
   taken.sparse.push_back({kind, *part.strength});
 }

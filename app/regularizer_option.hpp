@@ -17,11 +17,9 @@ struct RegularizerOption {
 };
 
 inline constexpr const char* regularizer_help =
-    "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, such as "
+    "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, such "
+    "as "
     "wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv";
-inline constexpr const char* tolerance_help =
-    "stop at this relative residual of the normal equations; 5e-3, of the conditions of optimality, with wavelet, tv, tgv";
-
 /// "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
 

@@ -66,9 +66,9 @@ struct Certificate {
 
 /// Samples of one part of the data, and what an image leaves of them.
 struct Misfit {
-  double where = 0;            ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
-  double energy = 0;           ///< share of sum |d|^2
-  double unexplained = 0;      ///< |E rho - d| / |d|, noise included
+  double where = 0;        ///< of a shell of k-space: its outer radius, 1 at a face; of a coil: its number
+  double energy = 0;       ///< share of sum |d|^2
+  double unexplained = 0;  ///< |E rho - d| / |d|, noise included
   double chi_squared = 0;  ///< |E rho - d|^2 over what the noise leaves there; 0 where that is not known
 };
 
@@ -88,8 +88,8 @@ struct Verdict {
     explained,      ///< arithmetic right, data explained
     untested,       ///< there are no more values than unknowns: every model explains them
     not_converged,  ///< the solver stopped far from the solution: nothing is said of the data
-    varies,         ///< explained but for a signal that changes from readout to readout (contrast): an average
-    unexplained     ///< arithmetic right, data not explained
+    varies,      ///< explained but for a signal that changes from readout to readout (contrast): an average
+    unexplained  ///< arithmetic right, data not explained
   };
   Judgement judgement = Judgement::untested;
   std::string sentence;  ///< why, for a reader
@@ -97,9 +97,9 @@ struct Verdict {
   /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
   /// lambda takes off the image.
   double unexplained = 0;
-  double tested = 0;          ///< share of sum |d|^2 in these shells
-  double chi_squared = 0;     ///< of the same shells, 1: noise; 0 where the noise is not known
-  double noise_variance = 0;  ///< E |n|^2 of a sample, as `noise_is_measured` says; 0 where not known
+  double tested = 0;               ///< share of sum |d|^2 in these shells
+  double chi_squared = 0;          ///< of the same shells, 1: noise; 0 where the noise is not known
+  double noise_variance = 0;       ///< E |n|^2 of a sample, as `noise_is_measured` says; 0 where not known
   bool noise_is_measured = false;  ///< by noise readouts; else from the shell with the smallest rest
   std::vector<Misfit> by_radius, by_coil;
   std::vector<ModelChange> changes;
@@ -124,7 +124,7 @@ struct Report {
   std::vector<std::string> notes;  ///< decisions and warnings, one sentence each
   std::vector<std::string>
       suspicions;  ///< why the image may be wrong, one sentence each; empty: no reason known
-  std::vector<std::string> warnings;  ///< what is probably wrong with the input, one sentence each
+  std::vector<std::string> warnings;    ///< what is probably wrong with the input, one sentence each
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;
@@ -134,7 +134,7 @@ struct Report {
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
   /// updates it: per iteration, first is 1.
   std::vector<double> relative_residuals;
-  std::vector<UsedTerm> terms;      ///< beside the quadratic one
+  std::vector<UsedTerm> terms;  ///< beside the quadratic one
   /// With such terms: what is minimised, over that of an image of zeros, of the start and after each
   /// iteration. Then relative_residuals are those of the conditions of optimality: solve/sparse_solution.hpp.
   std::vector<double> objectives;

@@ -94,7 +94,7 @@ struct LeastSquares {
   NormalKind normal = NormalKind::toeplitz;
   PreconditionerKind preconditioner = PreconditionerKind::automatic;
   Regularizer regularizer{};
-  LambdaChoice lambda{};  ///< with sparse terms not FromNoise; 0: these alone
+  LambdaChoice lambda{};                ///< with sparse terms not FromNoise; 0: these alone
   std::vector<SparsePenalty> sparse{};  ///< each kind at most once
   int iterations = 30;                  ///< at most
   /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of

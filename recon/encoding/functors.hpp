@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "recon/array/pointwise.hpp"
+#include "recon/array/sum_of_squares.hpp"
 
 namespace fhd {
 
@@ -12,15 +13,6 @@ namespace fhd {
 template <class F>
 void for_each_with_coils(Device device, std::int64_t count, const F& f) {
   for_each_index(device, count, f, 1 << 11);
-}
-
-/// sum over c of |values(c, p)|^2, `voxels` apart
-template <class T>
-FHD_HOST_DEVICE T sum_of_squares(const Complex<T>* values, std::int64_t size, std::int64_t voxels,
-                                 std::int64_t p) {
-  T sum = 0;
-  for (std::int64_t i = p; i < size; i += voxels) sum += norm(values[i]);
-  return sum;
 }
 
 /// S(c, p) of maps [coil][voxel], turned where a field map says so: S(c, p) turn(p).

@@ -37,7 +37,8 @@ int chebyshev_iterations(double largest_over_lambda, double tolerance) {
 /// Of the solver, without a limit.
 int expected_iterations(const LeastSquares& method, bool corrects_off_resonance) {
   const double tolerance = std::max(method.tolerance, 1e-8);
-  if (!method.sparse.empty())  // 12 ... 37, and some twice as many to a fifth of the tolerance, as measured
+  if (decide_solver(method) ==
+      SolverKind::admm)  // 12 ... 37, and some twice as many to a fifth of the tolerance, as measured
     return static_cast<int>(std::ceil(25 * std::sqrt(sparse_tolerance / tolerance)));
   // Of the mean eigenvalue: the bulk of the spectrum lies below some twice the mean.
   double ratio = 2 / OfMeanEigenvalue{}.share;
@@ -264,10 +265,10 @@ void Walk::decide() {
   }
   out_.most_iterations = method->iterations;
   out_.iterations = std::min(method->iterations, expected_iterations(*method, segments_ > 0));
-  out_.assumptions.push_back(name_of(decide_solver(*method)) + std::string(" is expected to take ") + std::to_string(out_.iterations) +
-                             " iterations to " + short_number(method->tolerance) + " and takes at most " +
-                             std::to_string(method->iterations) +
-                             ": the true number depends on the trajectory and the data");
+  const std::string tolerance = short_number(method->tolerance), most = std::to_string(method->iterations);
+  out_.assumptions.push_back(name_of(decide_solver(*method)) + std::string(" is expected to take ") +
+                             std::to_string(out_.iterations) + " iterations to " + tolerance +
+                             " and takes at most " + most + ": the true number depends on the trajectory and the data");
 }
 
 void Walk::take_measurements() {
@@ -406,10 +407,10 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
   if (!method.sparse.empty())  // and which voxels no coil sees
     arrays().hold("sparse terms", (sparse_terms_cost(method.sparse, scan_.matrix_size).held + 0.5) * image);
   const auto mark = arrays().mark();
-  if (method.sparse.empty())
-    run_conjugate_gradient(method, normal);
-  else
+  if (decide_solver(method) == SolverKind::admm)
     run_admm(method, normal);
+  else
+    run_conjugate_gradient(method, normal);
   arrays().release(mark);
 }
 
@@ -438,13 +439,16 @@ void Walk::run_admm(const LeastSquares& method, const Work& normal) {
   const bool preconditioned = uses_preconditioner(method, segments_ > 0);
   const auto terms = sparse_terms_cost(method.sparse, scan_.matrix_size);
   const ConjugateGradientSettings of_start{.iterations = first_image_iterations(preconditioned)};
-  arrays().hold_briefly("vectors of the first image",
-                        conjugate_gradient_bytes(voxels_, of_start, how_.settings.precision, device_, 1, preconditioned));
+  arrays().hold_briefly(
+      "vectors of the first image",
+      conjugate_gradient_bytes(voxels_, of_start, how_.settings.precision, device_, 1, preconditioned));
   out_.host.hold_briefly("magnitudes of the first image", voxels_ * (8 + element_));
-  arrays().hold("vectors of the solver, duals and subgradient",
-                admm_bytes(voxels_, terms.planes, terms.auxiliary, how_.settings.precision, device_, preconditioned));
+  arrays().hold(
+      "vectors of the solver, duals and subgradient",
+      admm_bytes(voxels_, terms.planes, terms.auxiliary, how_.settings.precision, device_, preconditioned));
   constexpr double start_iterations = 8;  // to a per cent
-  stage("first image", out_.solves * (start_iterations * (normal + vectors(0)) + touched(4 * image)), voxels_ * 1e-7);
+  stage("first image", out_.solves * (start_iterations * (normal + vectors(0)) + touched(4 * image)),
+        voxels_ * 1e-7);
   // A and A^H of the terms, one and two, and in every inner iteration; sums and differences of planes.
   const double inner = inner_iterations(preconditioned);
   const double passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;

@@ -62,13 +62,13 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
 /// 1 where all maps are 0, else 0, on their device; empty where there is no such voxel.
 template <class T>
 Array<T> unseen_voxels(const Array<Complex<T>>& maps) {
-  const Array<Complex<T>> host = maps.to(Device::cpu());
-  const Shape image{maps.extent(1), maps.extent(2), maps.extent(3)};
-  Array<T> unseen(image);
-  std::fill(unseen.begin(), unseen.end(), T(1));
-  for (std::int64_t i = 0; i < host.size(); ++i)
-    if (norm(host[i]) > 0) unseen[i % image.size()] = 0;
-  const bool all_are_seen = std::all_of(unseen.begin(), unseen.end(), [](T value) { return value == 0; });
+  const Array<Complex<T>> seen = root_sum_of_squares(maps).to(Device::cpu());
+  Array<T> unseen(seen.shape());
+  bool all_are_seen = true;
+  for (std::int64_t p = 0; p < seen.size(); ++p) {
+    unseen[p] = seen[p].re > 0 ? T(0) : T(1);
+    all_are_seen = all_are_seen && seen[p].re > 0;
+  }
   return all_are_seen ? Array<T>() : unseen.to(maps.device());
 }
 
@@ -189,7 +189,8 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   Array<double> penalty(n);
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < penalty.size(); ++k) {
-    const std::array angles{angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]), angle(k % n[2], n[2])};
+    const std::array angles{angle(k / (n[1] * n[2]), n[0]), angle(k / n[2] % n[1], n[1]),
+                            angle(k % n[2], n[2])};
     double sum = weight * term.circulant(angles);
     if (sparse_penalty > 0)
       for (const auto& sparse : model.problem.sparse) sum += sparse_penalty * sparse.term->circulant(angles);
@@ -202,11 +203,11 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
                                 model.images_at_once, context.execution.processes);
 }
 
-#define FHD_INSTANTIATE(T)                                                                           \
-  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, \
-                                                                            double, const Context&); \
-  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                   \
-  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,     \
+#define FHD_INSTANTIATE(T)                                                                                   \
+  template std::shared_ptr<const HermitianOperator<T>> preconditioner_of<T>(const Model<T>&, double, double, \
+                                                                            const Context&);                 \
+  template bool model_fits<T>(const Model<T>&, const Scan&, bool);                                           \
+  template Model<T> make_model<T>(const Scan&, const std::optional<OffResonance>&, std::int64_t,             \
                                   std::int64_t, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

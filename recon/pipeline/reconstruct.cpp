@@ -105,9 +105,10 @@ void note_openness(const Scan& scan, const Context& context) {
         "no sensitivity maps are used: each coil is reconstructed on its own, the image is their root of the "
         "sum of squares");
   if (const auto* method = least_squares(context.settings); method && measurements < voxels)
-    context.journal.note(std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
-                         " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
-                         " what the data leave open");
+    context.journal.note(
+        std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
+        " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
+        " what the data leave open");
 }
 
 /// Images of least squares, in the unit of the scan; models are kept from scan to scan.

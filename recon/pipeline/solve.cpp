@@ -15,10 +15,9 @@ namespace {
 template <class T>
 double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& result, const Array<Complex<T>>& fhd) {
   constexpr std::size_t enough_iterations = 3;
-  constexpr int enough_steps = 4;  // from E^H d: within some per cent
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
   if (model.preconditioner && result.relative_residuals.size() > 1)
-    return model.largest_eigenvalue = largest_eigenvalue_from(*model.problem.normal, fhd, enough_steps);
+    return find_largest_eigenvalue(model, fhd);
   if (result.relative_residuals.size() <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
   return result.largest_ritz_value - model.problem.terms.front().weight;
 }
@@ -42,9 +41,9 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
                                        context.journal.progress(), model.preconditioner.get());
     for (std::size_t v = 0; v < results.size(); ++v) {
       auto& result = results[v];
-      const double eigenvalue =
-          eigenvalue_of(model, result,
-                        one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
+      const double eigenvalue = eigenvalue_of(
+          model, result,
+          one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
       SolvedVolume& volume = solution.volumes.emplace_back();
       volume.relative_residuals = std::move(result.relative_residuals);
       volume.converged = result.converged;
@@ -94,10 +93,10 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
                        Array<Complex<T>>(stack, context.device())};
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
-  if (model.problem.sparse.empty())
-    run_solver(model, solution, context);
-  else
+  if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
     solve_sparse(model, solution, samples, is_first, context);
+  else
+    run_solver(model, solution, context);
   predict_samples(model, operators, solution, samples.shape(), context);
   if (is_first && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
   compare_with_samples(samples, solution, context);
@@ -144,6 +143,16 @@ Solved<T> solve_all(Model<T>& model, const Measurements<T>& data, TrajectoryOper
 
 }  // namespace
 
+template <class T>
+double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd) {
+  constexpr int enough_steps = 4;
+  const auto& normal = *model.problem.normal;
+  if (!(model.largest_eigenvalue > 0))
+    model.largest_eigenvalue =
+        norm_l2(fhd) > 0 ? largest_eigenvalue_from(normal, fhd, enough_steps) : largest_eigenvalue(normal);
+  return model.largest_eigenvalue;
+}
+
 void SolvedVolume::tell(Report& report) const {
   report.relative_residuals = relative_residuals;
   report.objectives = objectives;
@@ -164,6 +173,8 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
   return solved;
 }
 
+template double find_largest_eigenvalue<float>(Model<float>&, const Array<Complex<float>>&);
+template double find_largest_eigenvalue<double>(Model<double>&, const Array<Complex<double>>&);
 template Solved<float> solve<float>(Model<float>&, const Measurements<float>&, TrajectoryOperators<float>&,
                                     const Context&);
 template Solved<double> solve<double>(Model<double>&, const Measurements<double>&,

@@ -7,7 +7,6 @@
 #include "recon/pipeline/steps.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/lanczos.hpp"
 #include "recon/solve/terms/terms.hpp"
 
 namespace fhd {
@@ -42,7 +41,8 @@ template <class T>
 double magnitude_of(const Array<Complex<T>>& image) {
   const Array<Complex<T>> host = image.to(Device::cpu());
   std::vector<double> squares(static_cast<std::size_t>(host.size()));
-  std::transform(host.begin(), host.end(), squares.begin(), [](Complex<T> v) { return norm(Complex<double>(v)); });
+  std::transform(host.begin(), host.end(), squares.begin(),
+                 [](Complex<T> v) { return norm(Complex<double>(v)); });
   std::sort(squares.begin(), squares.end());
   double all = 0, below = 0;
   for (const double square : squares) all += square;
@@ -57,8 +57,7 @@ void choose_strengths(Model<T>& model, const Array<Complex<T>>& first_image, con
   const auto& penalties = least_squares(context.settings)->sparse;
   for (std::size_t j = 0; j < penalties.size(); ++j) {
     const double weight = model.problem.sparse[j].weight = penalties[j].strength * unit;
-    context.journal.report.terms.push_back(
-        {name_of(penalties[j].kind), penalties[j].strength, weight});
+    context.journal.report.terms.push_back({name_of(penalties[j].kind), penalties[j].strength, weight});
   }
 }
 
@@ -73,7 +72,8 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
   settings.check_every = residual_interval(context.device());
   const auto preconditioner = [&](double penalty) {
     model.preconditioner.reset();
-    return model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
+    return model.preconditioner =
+               preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
   };
   return admm<T>(model.problem, fhd, image, settings, preconditioner, context.journal.progress());
 }
@@ -94,9 +94,7 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>
   SparseSolution<T> found;
   context.journal.stage(name_of(SolverKind::admm), [&] {
     found = run_admm(model, fhd, image, context);
-    if (!(model.largest_eigenvalue > 0))
-      model.largest_eigenvalue = data > 0 ? largest_eigenvalue_from(*model.problem.normal, fhd, 4)
-                                          : largest_eigenvalue(*model.problem.normal);
+    find_largest_eigenvalue(model, fhd);
   });
   for (double& objective : found.objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
   solution.subgradient = std::move(found.subgradient);

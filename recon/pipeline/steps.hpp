@@ -179,6 +179,10 @@ template <class T>
 void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                    const Array<Complex<T>>& fhd, const Context& context);
 
+/// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
+template <class T>
+double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
+
 /// The image of sparse terms, by the solver that they ask for, into the first image of `solution` and its volumes.
 /// `samples` are those of the right-hand side; of the first of several coils the strengths become weights. sparse.cpp.
 template <class T>

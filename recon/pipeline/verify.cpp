@@ -109,7 +109,8 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
   const Verifier& verifier = *context.services.verifier;
   if (!model.problem.sparse.empty())
     journal.note(
-        "certificate: of the conditions of optimality it checks that the pull of the data and that of the terms without "
+        "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
+        "terms without "
         "squares cancel; that the latter is a subgradient of these terms is the solver's word");
   journal.stage("certificate", [&] {
     for_each_in_parallel(

@@ -114,13 +114,15 @@ class Admm {
       const double feasibility = split_and_update(), stationarity = find_subgradient();
       const double residual = std::max(feasibility, stationarity);
       if (!std::isfinite(residual))
-        throw Error("ADMM", "a finite residual", "NaN or infinity after " + std::to_string(i + 1) + " iterations",
+        throw Error("ADMM", "a finite residual",
+                    "NaN or infinity after " + std::to_string(i + 1) + " iterations",
                     "the data or the sensitivity maps are too large for single precision; use "
                     "settings.precision = double");
       result_.relative_residuals.push_back(residual);
       result_.converged = residual <= settings_.tolerance;
       if (progress) progress({"ADMM", i + 1, settings_.iterations, residual});
-      if ((i + 1) % balanced_every == 0 && 2 * (i + 1) <= settings_.iterations) balance(feasibility, stationarity);
+      if ((i + 1) % balanced_every == 0 && 2 * (i + 1) <= settings_.iterations)
+        balance(feasibility, stationarity);
     }
     copy_range(unknowns_, 0, image_, 0, image_.size());
     for (auto& split : splits_) {
@@ -241,16 +243,18 @@ SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Ar
 
 double admm_bytes(double voxels, double planes, double auxiliary, Precision precision, Device device,
                   bool preconditioned) {
-  const double element = static_cast<double>(bytes_of_complex(precision)), unknowns = (1 + auxiliary) * voxels;
-  // u, its correction and right-hand side, N rho, the sum of a term; z, w, A u - z.
-  return element * (3 * unknowns + 2 * voxels + 3 * planes * voxels) +
+  const double element = static_cast<double>(bytes_of_complex(precision)),
+               unknowns = (1 + auxiliary) * voxels;
+  // u, its correction and right-hand side, N rho; z, w, A u - z.
+  return element * (3 * unknowns + voxels + 3 * planes * voxels) +
          conjugate_gradient_bytes(unknowns, {.iterations = 50, .kept_residuals = 0}, precision, device, 1,
                                   preconditioned);
 }
 
-#define FHD_INSTANTIATE(T)                                                                                  \
-  template SparseSolution<T> admm<T>(const Problem<T>&, const Array<Complex<T>>&, Array<Complex<T>>&,       \
-                                     const AdmmSettings&, const PreconditionerOf<T>&, const ProgressCallback&);
+#define FHD_INSTANTIATE(T)                                                                            \
+  template SparseSolution<T> admm<T>(const Problem<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
+                                     const AdmmSettings&, const PreconditionerOf<T>&,                 \
+                                     const ProgressCallback&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

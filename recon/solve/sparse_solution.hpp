@@ -42,8 +42,8 @@ struct SparseSolution {
 /// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings
 /// make sense.
 template <class T>
-void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b, const Array<Complex<T>>& image,
-                            const SparseSettings& settings) {
+void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& b,
+                            const Array<Complex<T>>& image, const SparseSettings& settings) {
   if (settings.iterations < 1) throw Error("iterations", "at least 1", std::to_string(settings.iterations));
   if (!(settings.tolerance >= 0 && settings.tolerance < 1))
     throw Error("tolerance", "a relative residual in [0, 1)", std::to_string(settings.tolerance));

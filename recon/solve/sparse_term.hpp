@@ -19,13 +19,11 @@ class SparseTerm {
   virtual int auxiliary() const { return 0; }
   /// Images of coefficients: c is [planes][z][y][x].
   virtual int planes() const = 0;
-  /// Whether A^H A = 1. Then A^H shrink(A u) is the prox of g(A u), or of the proximal average where A holds several
-  /// orthogonal transforms side by side (wavelet.cpp).
-  virtual bool is_tight() const { return false; }
   /// c = A u
   virtual void analyze(const Array<Complex<T>>& unknowns, Array<Complex<T>>& coefficients) const = 0;
   /// u += factor A^H c
-  virtual void add_adjoint(const Array<Complex<T>>& coefficients, T factor, Array<Complex<T>>& unknowns) const = 0;
+  virtual void add_adjoint(const Array<Complex<T>>& coefficients, T factor,
+                           Array<Complex<T>>& unknowns) const = 0;
   /// out += factor A^H A in
   virtual void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const = 0;
   /// c = argmin over c' of threshold g(c') + |c' - c|^2 / 2, the prox of g: every group is shortened by the threshold.

@@ -88,4 +88,20 @@ inline std::vector<TransformCase> transform_cases() {
           {{40, 30, 3}, 500, 17},  {{256, 1, 1}, 4097, 1}};
 }
 
+/// The scan with every sample given twice.
+inline Scan with_samples_twice(const Scan& scan) {
+  const std::int64_t samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
+  Scan twice(scan);
+  twice.trajectory.k = Array<double>({3, 2 * samples});
+  twice.kspace.values = Array<Complex<float>>({coils, 2 * samples});
+  twice.sample_time_s.reset();
+  for (std::int64_t m = 0; m < 2 * samples; ++m) {
+    for (int axis = 0; axis < 3; ++axis)
+      twice.trajectory.k[axis * 2 * samples + m] = scan.trajectory.k[axis * samples + m % samples];
+    for (std::int64_t coil = 0; coil < coils; ++coil)
+      twice.kspace.values[coil * 2 * samples + m] = scan.kspace.values[coil * samples + m % samples];
+  }
+  return twice;
+}
+
 }  // namespace fhd::tests

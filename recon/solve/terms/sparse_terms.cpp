@@ -36,15 +36,17 @@ SparseTermCost cost_of(SparseKind kind, const std::array<int, 3>& matrix_size) {
       return {shifts, 0, 2 * shifts, placing * shifts * (1 + axes * 1.4)};
     }
     case SparseKind::tv:
-      return {static_cast<double>(axes), 0, 0, axes + 1.0};
+      return {static_cast<double>(axes), 0, 1, axes + 1.0};
     default:
-      return {axes + matrices, static_cast<double>(axes), axes + matrices, placing * (2 * axes + matrices + 1)};
+      return {axes + matrices, static_cast<double>(axes), axes + matrices,
+              placing * (2 * axes + matrices + 1)};
   }
 }
 
 }  // namespace
 
-SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties, const std::array<int, 3>& matrix_size) {
+SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties,
+                                 const std::array<int, 3>& matrix_size) {
   SparseTermCost all;
   for (const auto& penalty : penalties) {
     const auto cost = cost_of(penalty.kind, matrix_size);

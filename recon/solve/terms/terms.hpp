@@ -75,6 +75,7 @@ struct SparseTermCost {
   double passes = 0;                 ///< read and written by A, and by A^H
 };
 /// Of all together, for images of this matrix x, y, z.
-SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties, const std::array<int, 3>& matrix_size);
+SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties,
+                                 const std::array<int, 3>& matrix_size);
 
 }  // namespace fhd

@@ -19,7 +19,8 @@ class TgvTerm final : public SparseTerm<T> {
     for_each_index(unknowns.device(), axes_.voxels,
                    TakeSymmetricGradient<T>{axes_, slopes, coefficients.data() + axes_.count * axes_.voxels});
   }
-  void add_adjoint(const Array<Complex<T>>& coefficients, T factor, Array<Complex<T>>& unknowns) const override {
+  void add_adjoint(const Array<Complex<T>>& coefficients, T factor,
+                   Array<Complex<T>>& unknowns) const override {
     Complex<T>* slopes = unknowns.data() + axes_.voxels;
     for_each_index(unknowns.device(), axes_.voxels,
                    AddGradientTransposed<T>{axes_, factor, coefficients.data(), unknowns.data(), slopes});
@@ -28,9 +29,8 @@ class TgvTerm final : public SparseTerm<T> {
                        axes_, factor, coefficients.data() + axes_.count * axes_.voxels, slopes});
   }
   void add_normal(const Array<Complex<T>>& in, T factor, Array<Complex<T>>& out) const override {
-    const std::int64_t size = planes() * axes_.voxels;
-    Array<Complex<T>> coefficients = Array<Complex<T>>::view(
-        memory_for(work_, size, in.device()), Shape{size}, in.device());
+    auto coefficients =
+        Array<Complex<T>>::view(scratch(in.device()), Shape{planes() * axes_.voxels}, in.device());
     analyze(in, coefficients);
     add_adjoint(coefficients, factor, out);
   }
@@ -39,8 +39,9 @@ class TgvTerm final : public SparseTerm<T> {
     shrink_vectors(axes_.count, matrix_planes(), ratio * threshold, axes_.voxels, coefficients);
   }
   double value(const Array<Complex<T>>& coefficients) const override {
-    return sum_of_lengths(0, axes_.count, axes_.voxels, coefficients) +
-           ratio * sum_of_lengths(axes_.count, matrix_planes(), axes_.voxels, coefficients);
+    Complex<T>* const roots = scratch(coefficients.device());
+    return sum_of_lengths(0, axes_.count, axes_.voxels, coefficients, roots) +
+           ratio * sum_of_lengths(axes_.count, matrix_planes(), axes_.voxels, coefficients, roots);
   }
   double circulant(const std::array<double, 3>& angles) const override { return laplacian(angles); }
   /// 1 of -v, 2 of D'_a v_a, and 1 of each other D'_b v_a.
@@ -49,6 +50,7 @@ class TgvTerm final : public SparseTerm<T> {
  private:
   static constexpr T ratio = 2;
   int matrix_planes() const { return axes_.count + axes_.pairs(); }
+  Complex<T>* scratch(Device device) const { return memory_for(work_, planes() * axes_.voxels, device); }
 
   DifferenceAxes axes_;
   mutable Array<Complex<T>> work_;  ///< [planes][z][y][x]

@@ -15,7 +15,8 @@ class TvTerm final : public SparseTerm<T> {
     for_each_index(unknowns.device(), axes_.voxels,
                    TakeGradient<T>{axes_, unknowns.data(), nullptr, coefficients.data()});
   }
-  void add_adjoint(const Array<Complex<T>>& coefficients, T factor, Array<Complex<T>>& unknowns) const override {
+  void add_adjoint(const Array<Complex<T>>& coefficients, T factor,
+                   Array<Complex<T>>& unknowns) const override {
     for_each_index(unknowns.device(), axes_.voxels,
                    AddGradientTransposed<T>{axes_, factor, coefficients.data(), unknowns.data(), nullptr});
   }
@@ -28,13 +29,15 @@ class TvTerm final : public SparseTerm<T> {
     shrink_vectors(0, planes(), threshold, axes_.voxels, coefficients);
   }
   double value(const Array<Complex<T>>& coefficients) const override {
-    return sum_of_lengths(0, planes(), axes_.voxels, coefficients);
+    return sum_of_lengths(0, planes(), axes_.voxels, coefficients,
+                          memory_for(roots_, axes_.voxels, coefficients.device()));
   }
   double circulant(const std::array<double, 3>& angles) const override { return laplacian(angles); }
 
  private:
   Shape image_;
   DifferenceAxes axes_;
+  mutable Array<Complex<T>> roots_;  ///< scratch
 };
 
 }  // namespace

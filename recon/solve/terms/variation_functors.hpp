@@ -4,6 +4,7 @@
 // that the norm of the plane values is that of the matrix. Floor: each plane in and out once; neighbours come from the
 // caches.
 #include "recon/array/pointwise.hpp"
+#include "recon/array/sum_of_squares.hpp"
 
 namespace fhd {
 
@@ -19,7 +20,13 @@ struct DifferenceAxes {
       if (size[axis] > 1) n[count] = size[axis], stride[count++] = strides[axis];
   }
   int pairs() const { return count * (count - 1) / 2; }
+  /// Where the value of axes a != b stands among the planes of symmetric matrices.
+  FHD_HOST_DEVICE std::int64_t matrix_plane(int a, int b) const { return (count + a + b - 1) * voxels; }
 };
+
+/// What E has of each D'_b v_a off the diagonal: a half, times sqrt(2).
+template <class T>
+inline constexpr T off_diagonal = T(0.70710678118654752);
 
 /// A voxel and its neighbours: differences of values there, and the transposes of these. Indices are below 2^32
 /// (sparse_term): divisions of 32 bits take half of the time.
@@ -107,12 +114,11 @@ struct TakeSymmetricGradient {
   Complex<T>* matrices;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     const DifferencesAt at(axes, p);
-    const T root = T(0.70710678118654752);
     for (int a = 0; a < axes.count; ++a) {
       matrices[a * axes.voxels + p] = at.backward(a, slopes + a * axes.voxels);
       for (int b = a + 1; b < axes.count; ++b)
-        matrices[(axes.count + a + b - 1) * axes.voxels + p] =
-            root * (at.backward(a, slopes + b * axes.voxels) + at.backward(b, slopes + a * axes.voxels));
+        matrices[axes.matrix_plane(a, b) + p] = off_diagonal<T> * (at.backward(a, slopes + b * axes.voxels) +
+                                                                   at.backward(b, slopes + a * axes.voxels));
     }
   }
 };
@@ -127,12 +133,10 @@ struct AddSymmetricGradientTransposed {
   Complex<T>* slopes;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     const DifferencesAt at(axes, p);
-    const T root = T(0.70710678118654752);
     for (int a = 0; a < axes.count; ++a) {
       Complex<T> sum = at.backward_transposed(a, matrices + a * axes.voxels);
       for (int b = 0; b < axes.count; ++b)
-        if (b != a)
-          sum += root * at.backward_transposed(b, matrices + (axes.count + a + b - 1) * axes.voxels);
+        if (b != a) sum += off_diagonal<T> * at.backward_transposed(b, matrices + axes.matrix_plane(a, b));
       slopes[a * axes.voxels + p] += factor * sum;
     }
   }
@@ -147,9 +151,8 @@ struct ShrinkVectors {
   T threshold;
   Complex<T>* values;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    T square = 0;
-    for (int a = 0; a < planes; ++a) square += norm(values[a * voxels + p]);
-    const T magnitude = std::sqrt(square), factor = magnitude > threshold ? 1 - threshold / magnitude : T(0);
+    const T magnitude = std::sqrt(sum_of_squares(values, planes * voxels, voxels, p)),
+            factor = magnitude > threshold ? 1 - threshold / magnitude : T(0);
     for (int a = 0; a < planes; ++a) values[a * voxels + p] *= factor;
   }
 };
@@ -163,9 +166,7 @@ struct RootsOfVectors {
   const Complex<T>* values;
   Complex<T>* roots;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
-    T square = 0;
-    for (int a = 0; a < planes; ++a) square += norm(values[a * voxels + p]);
-    roots[p] = std::sqrt(std::sqrt(square));
+    roots[p] = std::sqrt(std::sqrt(sum_of_squares(values, planes * voxels, voxels, p)));
   }
 };
 

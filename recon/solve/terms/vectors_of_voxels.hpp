@@ -29,12 +29,13 @@ void shrink_vectors(int first, int planes, T threshold, std::int64_t voxels, Arr
                  ShrinkVectors<T>{voxels, planes, threshold, values.data() + first * voxels});
 }
 
-/// The sum of their lengths.
+/// The sum of their lengths; at least `voxels` of scratch.
 template <class T>
-double sum_of_lengths(int first, int planes, std::int64_t voxels, const Array<Complex<T>>& values) {
-  Array<Complex<T>> roots(Shape{voxels}, values.device());
+double sum_of_lengths(int first, int planes, std::int64_t voxels, const Array<Complex<T>>& values,
+                      Complex<T>* scratch) {
+  const auto roots = Array<Complex<T>>::view(scratch, Shape{voxels}, values.device());
   for_each_index(values.device(), voxels,
-                 RootsOfVectors<T>{voxels, planes, values.data() + first * voxels, roots.data()});
+                 RootsOfVectors<T>{voxels, planes, values.data() + first * voxels, scratch});
   return real_dot(roots, roots);
 }
 

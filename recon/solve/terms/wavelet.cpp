@@ -7,7 +7,8 @@
 namespace fhd {
 namespace {
 
-constexpr std::int64_t least_extent = 8;  // that is split: above the four taps, so that a period is not its own echo
+constexpr std::int64_t least_extent =
+    8;  // that is split: above the four taps, so that a period is not its own echo
 
 /// A corner of the image, and the axes along which it is split into means and details.
 struct Level {
@@ -40,7 +41,8 @@ std::vector<std::array<std::int64_t, 3>> shifts_of(const std::int64_t n[3]) {
     for (int axis = 0; axis < 3; ++axis) {
       const std::int64_t bit = s >> axis & 1;
       if (n[axis] >= least_extent)
-        shift[axis] = bit + 2 * static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n[axis] / 2));
+        shift[axis] =
+            bit + 2 * static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n[axis] / 2));
       else
         is_new = is_new && bit == 0;
     }
@@ -65,7 +67,6 @@ class WaveletTerm final : public SparseTerm<T> {
   }
 
   int planes() const override { return static_cast<int>(shift_count()); }
-  bool is_tight() const override { return true; }
 
   void analyze(const Array<Complex<T>>& unknowns, Array<Complex<T>>& coefficients) const override {
     for (std::int64_t first = 0; first < shift_count(); first += together_) {
@@ -76,7 +77,8 @@ class WaveletTerm final : public SparseTerm<T> {
     }
   }
 
-  void add_adjoint(const Array<Complex<T>>& coefficients, T factor, Array<Complex<T>>& unknowns) const override {
+  void add_adjoint(const Array<Complex<T>>& coefficients, T factor,
+                   Array<Complex<T>>& unknowns) const override {
     for (std::int64_t first = 0; first < shift_count(); first += together_) {
       copy_range(coefficients, first * image_.size(), work_[1], 0, work_[1].size());
       for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) join(*level);
@@ -105,13 +107,13 @@ class WaveletTerm final : public SparseTerm<T> {
   }
 
   double value(const Array<Complex<T>>& coefficients) const override {
-    Array<Complex<T>> roots(image_, device_);
+    const auto roots = one_of(work_[0], image_, 0);
     for_each_index(device_, roots.size(),
                    RootsOfDetails<T>{{n_[0], n_[1], n_[2]},
                                      {means_[0], means_[1], means_[2]},
                                      planes(),
                                      coefficients.data(),
-                                     roots.data()});
+                                     work_[0].data()});
     return real_dot(roots, roots) * scale();
   }
 
@@ -124,7 +126,8 @@ class WaveletTerm final : public SparseTerm<T> {
   WaveletShifts shifts_from(std::int64_t first) const {
     WaveletShifts result{};
     for (std::int64_t s = 0; s < together_; ++s)
-      for (int axis = 0; axis < 3; ++axis) result.of[s][axis] = shifts_[static_cast<std::size_t>(first + s)][axis];
+      for (int axis = 0; axis < 3; ++axis)
+        result.of[s][axis] = shifts_[static_cast<std::size_t>(first + s)][axis];
     return result;
   }
 

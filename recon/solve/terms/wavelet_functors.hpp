@@ -44,6 +44,19 @@ struct WaveletAxis {
   std::int64_t indices(std::int64_t images) const { return images * count[0] * count[1] * count[2]; }
 };
 
+/// What an index of a level stands for: pair k of a line, or the last voxel of an odd number.
+struct WaveletPair {
+  std::int64_t k, pairs, stride, begin;  ///< of the line: its pairs, from voxel to voxel, its first
+  FHD_HOST_DEVICE WaveletPair(const WaveletAxis& level, std::int64_t index)
+      : pairs(level.extent[level.axis] / 2), stride(level.stride()) {
+    WaveletPlace place(index, level.count);
+    k = place.position[level.axis];
+    place.position[level.axis] = 0;
+    begin = place.offset(level.n);
+  }
+  FHD_HOST_DEVICE bool is_alone() const { return k == pairs; }
+};
+
 /// out: means a(k) = sum h(t) in(2k + t), details d(k) = sum g(t) in(2k + t), 2k + t modulo the even part of the extent.
 template <class T>
 struct SplitAxis {
@@ -53,12 +66,9 @@ struct SplitAxis {
   const Complex<T>* in;
   Complex<T>* out;
   FHD_HOST_DEVICE void operator()(std::int64_t i) const {
-    WaveletPlace place(i, level.count);
-    const std::int64_t k = place.position[level.axis], pairs = level.extent[level.axis] / 2, even = 2 * pairs,
-                       stride = level.stride();
-    place.position[level.axis] = 0;
-    const std::int64_t begin = place.offset(level.n);
-    if (k == pairs) {  // the last of an odd number
+    const WaveletPair pair(level, i);
+    const std::int64_t k = pair.k, even = 2 * pair.pairs, stride = pair.stride, begin = pair.begin;
+    if (pair.is_alone()) {
       out[begin + k * stride] = in[begin + even * stride];
       return;
     }
@@ -83,13 +93,11 @@ struct JoinAxis {
   const Complex<T>* in;
   Complex<T>* out;
   FHD_HOST_DEVICE void operator()(std::int64_t i) const {
-    WaveletPlace place(i, level.count);
-    const std::int64_t k = place.position[level.axis], pairs = level.extent[level.axis] / 2,
-                       stride = level.stride();
-    place.position[level.axis] = 0;
-    const std::int64_t begin = place.offset(level.n), before = k == 0 ? pairs - 1 : k - 1;
-    if (k == pairs) {
-      out[begin + 2 * pairs * stride] = in[begin + k * stride];
+    const WaveletPair pair(level, i);
+    const std::int64_t k = pair.k, before = k == 0 ? pair.pairs - 1 : k - 1, stride = pair.stride,
+                       begin = pair.begin;
+    if (pair.is_alone()) {
+      out[begin + 2 * k * stride] = in[begin + k * stride];
       return;
     }
     const Complex<T>* means = in + begin;
@@ -192,8 +200,7 @@ struct RootsOfDetails {
     const WaveletPlace place(i, n);
     T sum = 0;
     if (!(place.position[0] < means[0] && place.position[1] < means[1] && place.position[2] < means[2]))
-      for (int s = 0; s < images; ++s)
-        sum += std::sqrt(norm(coefficients[i + s * n[0] * n[1] * n[2]]));
+      for (int s = 0; s < images; ++s) sum += std::sqrt(norm(coefficients[i + s * n[0] * n[1] * n[2]]));
     roots[i] = std::sqrt(sum);
   }
 };

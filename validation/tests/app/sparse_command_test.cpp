@@ -31,35 +31,43 @@ class SparseCommand : public ProgramTest {
 };
 
 TEST_F(SparseCommand, terms_that_make_no_sense_are_refused) {
-  const std::string strength = "--regularizer: expected a strength above 0 behind wavelet, such as wavelet:0.01, found ";
+  const std::string strength =
+      "--regularizer: expected a strength above 0 behind wavelet, such as wavelet:0.01, found ";
   for (const char* wrong : {"0", "-1", "nan", "inf", "abc", "1e999", "", "0.1:2"})
     expect_refused(std::string("--regularizer wavelet:") + wrong, strength + "'" + wrong + "'");
   for (const char* wrong : {"1e-7", "11", "1e300"})
     EXPECT_EQ(recon(std::string("--regularizer tv:") + wrong), 2) << wrong;
-  expect_refused("--regularizer tv:11", "--regularizer: expected a strength of tv in [1e-6, 10], such as 0.01, found 11");
-  expect_refused("--regularizer tv", "--regularizer: expected a strength behind tv, such as tv:0.01, found none");
-  expect_refused("--regularizer wavlet:0.1",
-                 "--regularizer: expected identity, roughness, wavelet, tv or tgv, found 'wavlet'; did you mean "
-                 "'wavelet'?");
-  expect_refused("--regularizer tv:0.1,", "--regularizer: expected identity, roughness, wavelet, tv or tgv, found ''");
+  expect_refused("--regularizer tv:11",
+                 "--regularizer: expected a strength of tv in [1e-6, 10], such as 0.01, found 11");
+  expect_refused("--regularizer tv",
+                 "--regularizer: expected a strength behind tv, such as tv:0.01, found none");
+  expect_refused(
+      "--regularizer wavlet:0.1",
+      "--regularizer: expected identity, roughness, wavelet, tv or tgv, found 'wavlet'; did you mean "
+      "'wavelet'?");
+  expect_refused("--regularizer tv:0.1,",
+                 "--regularizer: expected identity, roughness, wavelet, tv or tgv, found ''");
   expect_refused("--regularizer tv:0.1,tgv:1,tv:0.2", "--regularizer: expected tv once, found tv twice");
   expect_refused("--regularizer identity:0.1,roughness:0.1",
                  "--regularizer: expected one of identity and roughness, found both");
-  expect_refused("--regularizer identity,tv:0.1",
-                 "--regularizer: expected a strength behind identity too, such as identity:0.01, found none; in a sum "
-                 "every term has its own, and --lambda is not taken");
+  expect_refused(
+      "--regularizer identity,tv:0.1",
+      "--regularizer: expected a strength behind identity too, such as identity:0.01, found none; in a sum "
+      "every term has its own, and --lambda is not taken");
 }
 
 TEST_F(SparseCommand, options_that_do_not_go_with_terms_are_refused) {
   const std::string contradict = ": these options contradict each other; ";
-  expect_refused("--regularizer tv:0.1 --lambda 0.1", "--lambda with --regularizer tv:0.1" + contradict + "leave out --lambda");
-  expect_refused("--regularizer tv:0.1 --lambda auto", "--lambda with --regularizer tv:0.1" + contradict + "leave out --lambda");
+  expect_refused("--regularizer tv:0.1 --lambda 0.1",
+                 "--lambda with --regularizer tv:0.1" + contradict + "leave out --lambda");
+  expect_refused("--regularizer tv:0.1 --lambda auto",
+                 "--lambda with --regularizer tv:0.1" + contradict + "leave out --lambda");
   expect_refused("--regularizer identity:0.1 --lambda 0.1",
                  "--lambda with --regularizer identity:0.1" + contradict + "leave out --lambda");
   expect_refused("--regularizer tv:0.1 --method gridded",
                  "--regularizer with --method gridded" + contradict + "leave out --regularizer");
-  expect_refused("--regularizer tv:0.1 --prior prior.nii",
-                 "--prior with --regularizer tv:0.1" + contradict + "add roughness:0.01, which the prior weights");
+  expect_refused("--regularizer tv:0.1 --prior prior.nii", "--prior with --regularizer tv:0.1" + contradict +
+                                                               "add roughness:0.01, which the prior weights");
 }
 
 TEST_F(SparseCommand, the_report_tells_terms_solver_and_objective) {

@@ -4,6 +4,7 @@
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
@@ -35,18 +36,7 @@ TEST(ScaleInvariance, data_times_a_thousand_give_the_image_times_a_thousand) {
 
 TEST(ScaleInvariance, samples_taken_twice_give_the_same_image) {
   const Scan scan = scan_without_maps();
-  const std::int64_t samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  Scan twice(scan);
-  twice.trajectory.k = Array<double>({3, 2 * samples});
-  twice.kspace.values = Array<Complex<float>>({coils, 2 * samples});
-  twice.sample_time_s.reset();
-  for (std::int64_t m = 0; m < 2 * samples; ++m) {
-    for (int axis = 0; axis < 3; ++axis)
-      twice.trajectory.k[axis * 2 * samples + m] = scan.trajectory.k[axis * samples + m % samples];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      twice.kspace.values[coil * 2 * samples + m] = scan.kspace.values[coil * samples + m % samples];
-  }
-  EXPECT_LE(metrics::relative_l2(image_of(twice), image_of(scan)), tolerance);
+  EXPECT_LE(metrics::relative_l2(image_of(tests::with_samples_twice(scan)), image_of(scan)), tolerance);
 }
 
 }  // namespace

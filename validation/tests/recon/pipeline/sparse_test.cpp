@@ -9,6 +9,7 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/problems.hpp"
 
 namespace fhd {
 namespace {
@@ -54,17 +55,21 @@ TEST(SparseRecon, beats_least_squares_on_an_undersampled_scan) {
   const double least_squares = error(image_of(made.scan, {}), made);
   // The phantom is made of pieces without slope: what wavelets and differences need not pay for. Seen: 0.6 of the error of
   // least squares; half of that gain is asked.
-  for (const auto& terms : std::vector<std::vector<SparsePenalty>>{{{SparseKind::wavelet, 0.01}},
-                                                                   {{SparseKind::tv, 0.01}},
-                                                                   {{SparseKind::tgv, 0.01}},
-                                                                   {{SparseKind::wavelet, 0.005}, {SparseKind::tv, 0.005}}})
-    EXPECT_LE(error(image_of(made.scan, with_terms(terms)), made), 0.8 * least_squares) << name_of(terms[0].kind);
+  for (const auto& terms :
+       std::vector<std::vector<SparsePenalty>>{{{SparseKind::wavelet, 0.01}},
+                                               {{SparseKind::tv, 0.01}},
+                                               {{SparseKind::tgv, 0.01}},
+                                               {{SparseKind::wavelet, 0.005}, {SparseKind::tv, 0.005}}})
+    EXPECT_LE(error(image_of(made.scan, with_terms(terms)), made), 0.8 * least_squares)
+        << name_of(terms[0].kind);
 }
 
 TEST(SparseRecon, tells_weights_in_the_unit_of_the_data) {
   auto made = undersampled({32, 32, 1});
   const auto weight = [&] {
-    return reconstruct(made.scan, with_terms({{SparseKind::tv, 0.01}}), one_thread()).report.terms.at(0).weight;
+    return reconstruct(made.scan, with_terms({{SparseKind::tv, 0.01}}), one_thread())
+        .report.terms.at(0)
+        .weight;
   };
   const double once = weight();
   for (auto& value : made.scan.kspace.values) value *= 1000;
@@ -76,7 +81,8 @@ TEST(SparseRecon, gives_the_same_bits_twice) {
   for (const auto kind : {SparseKind::wavelet, SparseKind::tv, SparseKind::tgv}) {
     const auto once = reconstruct(made.scan, with_terms({{kind, 0.01}}), one_thread()).image.values,
                twice = reconstruct(made.scan, with_terms({{kind, 0.01}}), one_thread()).image.values;
-    EXPECT_EQ(std::memcmp(once.data(), twice.data(), static_cast<std::size_t>(once.size()) * sizeof(once[0])), 0)
+    EXPECT_EQ(std::memcmp(once.data(), twice.data(), static_cast<std::size_t>(once.size()) * sizeof(once[0])),
+              0)
         << name_of(kind);
   }
 }
@@ -88,32 +94,25 @@ TEST(SparseRecon, data_times_a_factor_give_the_image_times_the_factor) {
   const auto settings = with_terms({{SparseKind::wavelet, 0.01}, {SparseKind::tv, 0.005}}, 1e-3);
   const auto once = image_of(made.scan, settings);
   for (auto& value : made.scan.kspace.values) value *= 1000;
-  EXPECT_LE(metrics::relative_l2(image_of(made.scan, settings), metrics::scaled(once, Complex<double>(1000))), 2e-3);
+  EXPECT_LE(metrics::relative_l2(image_of(made.scan, settings), metrics::scaled(once, Complex<double>(1000))),
+            2e-3);
 }
 
 TEST(SparseRecon, samples_taken_twice_give_the_same_image) {
   const auto made = undersampled();
   const Scan& scan = made.scan;
   const auto settings = with_terms({{SparseKind::wavelet, 0.01}, {SparseKind::tv, 0.005}}, 1e-3);
-  const std::int64_t samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  Scan twice(scan);
-  twice.trajectory.k = Array<double>({3, 2 * samples});
-  twice.kspace.values = Array<Complex<float>>({coils, 2 * samples});
-  twice.sample_time_s.reset();
-  for (std::int64_t m = 0; m < 2 * samples; ++m) {
-    for (int axis = 0; axis < 3; ++axis)
-      twice.trajectory.k[axis * 2 * samples + m] = scan.trajectory.k[axis * samples + m % samples];
-    for (std::int64_t coil = 0; coil < coils; ++coil)
-      twice.kspace.values[coil * 2 * samples + m] = scan.kspace.values[coil * samples + m % samples];
-  }
-  EXPECT_LE(metrics::relative_l2(image_of(twice, settings), image_of(scan, settings)), 2e-3);
+  EXPECT_LE(
+      metrics::relative_l2(image_of(tests::with_samples_twice(scan), settings), image_of(scan, settings)),
+      2e-3);
 }
 
 TEST(SparseRecon, tells_terms_objective_and_residuals) {
   const auto made = undersampled();
   Services services;
   services.verifier = validation::make_verifier();
-  const auto report = reconstruct(made.scan, with_terms({{SparseKind::tv, 0.01}}), one_thread(), services).report;
+  const auto report =
+      reconstruct(made.scan, with_terms({{SparseKind::tv, 0.01}}), one_thread(), services).report;
   ASSERT_EQ(report.terms.size(), 1u);
   EXPECT_EQ(report.terms[0].name, "tv");
   EXPECT_EQ(report.terms[0].strength, 0.01);
@@ -127,8 +126,9 @@ TEST(SparseRecon, tells_terms_objective_and_residuals) {
   ASSERT_TRUE(report.certificate);
   EXPECT_TRUE(report.certificate->passed);
   EXPECT_LE(report.certificate->true_residual, 1e-4);
-  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(),
-                          [](const auto& note) { return note.find("the solver's word") != std::string::npos; }));
+  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
+    return note.find("the solver's word") != std::string::npos;
+  }));
 }
 
 TEST(SparseRecon, goes_without_a_preconditioner_too_to_the_same_image) {
@@ -155,7 +155,9 @@ TEST(SparseRecon, stays_near_zero_where_no_coil_sees_anything) {
   // tgv would continue slopes into the corners for nothing.
   auto made = undersampled();
   auto& maps = made.scan.sensitivity_maps->values;
-  const auto is_corner = [](std::int64_t p) { return std::abs(p % 64 - 32) > 24 && std::abs(p / 64 - 32) > 24; };
+  const auto is_corner = [](std::int64_t p) {
+    return std::abs(p % 64 - 32) > 24 && std::abs(p / 64 - 32) > 24;
+  };
   for (std::int64_t i = 0; i < maps.size(); ++i)
     if (is_corner(i % (64 * 64))) maps[i] = {};
   const auto image = image_of(made.scan, with_terms({{SparseKind::tgv, 0.01}}));
@@ -191,13 +193,15 @@ TEST(Estimate, of_sparse_terms_is_part_of_the_plan) {
   const auto plan = [&](std::vector<SparsePenalty> terms) {
     return estimate(sizes, {with_terms(std::move(terms)), Device::cuda()});
   };
-  const auto tv = plan({{SparseKind::tv, 0.01}}), both = plan({{SparseKind::tv, 0.01}, {SparseKind::wavelet, 0.01}});
+  const auto tv = plan({{SparseKind::tv, 0.01}}),
+             both = plan({{SparseKind::tv, 0.01}, {SparseKind::wavelet, 0.01}});
   // Three planes of differences, thrice; eight shifts of wavelets, thrice and twice.
   EXPECT_GE(static_cast<double>(tv.device.peak_bytes()), 9 * image);
   EXPECT_GE(static_cast<double>(both.device.peak_bytes()), (9 + 40) * image);
   for (const auto& made : {tv, both}) {
     const auto is_named = [&](const char* name) {
-      return std::any_of(made.stages.begin(), made.stages.end(), [&](const auto& stage) { return stage.name == name; });
+      return std::any_of(made.stages.begin(), made.stages.end(),
+                         [&](const auto& stage) { return stage.name == name; });
     };
     EXPECT_TRUE(is_named("first image"));
     EXPECT_TRUE(is_named("ADMM"));

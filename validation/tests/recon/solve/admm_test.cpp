@@ -1,11 +1,12 @@
 // ADMM on small problems, against a primal-dual method without inner systems, written out here, that goes on for
 // long.
+#include "recon/solve/admm.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "recon/solve/admm.hpp"
 #include "recon/solve/lanczos.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "validation/tests/problems.hpp"
@@ -116,7 +117,10 @@ struct Sum {
 std::vector<Sum> sums(const Shape& n) {
   const auto wavelet = wavelet_term<double>(n, Device::cpu());
   const auto tv = tv_term<double>(n), tgv = tgv_term<double>(n);
-  return {{"wavelet", {wavelet}}, {"tv", {tv}}, {"tgv", {tgv}}, {"wavelet and tv", {wavelet, tv}},
+  return {{"wavelet", {wavelet}},
+          {"tv", {tv}},
+          {"tgv", {tgv}},
+          {"wavelet and tv", {wavelet, tv}},
           {"tv and identity", {tv}, 20}};
 }
 

@@ -24,7 +24,8 @@ struct Case {
 /// z, y, x: odd, even, thin, with and without z.
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const Shape& image : {Shape{1, 16, 16}, Shape{1, 17, 23}, Shape{10, 9, 8}, Shape{5, 33, 12}, Shape{1, 1, 21}}) {
+  for (const Shape& image :
+       {Shape{1, 16, 16}, Shape{1, 17, 23}, Shape{10, 9, 8}, Shape{5, 33, 12}, Shape{1, 1, 21}}) {
     all.push_back({"wavelet " + image.text(), image, wavelet_term<double>(image, Device::cpu())});
     all.push_back({"tv " + image.text(), image, tv_term<double>(image)});
     all.push_back({"tgv " + image.text(), image, tgv_term<double>(image)});
@@ -63,7 +64,7 @@ TEST(SparseTerm, normal_product_is_the_analysis_and_its_adjoint) {
 
 TEST(Wavelet, is_orthogonal_at_every_size) {
   for (const auto& c : cases()) {
-    if (!c.term->is_tight()) continue;
+    if (!c.name.starts_with("wavelet")) continue;
     const auto x = random_values<double>(unknowns_of(c), 5);
     Array<Complex<double>> ax(coefficients_of(c)), back(x.shape());
     c.term->analyze(x, ax);
@@ -105,7 +106,9 @@ TEST(Wavelet, refuses_images_without_an_axis_to_split) {
 double tv_of(const Array<Complex<double>>& image) {
   double sum = 0;
   const Shape& n = image.shape();
-  const auto at = [&](std::int64_t z, std::int64_t y, std::int64_t x) { return image[(z * n[1] + y) * n[2] + x]; };
+  const auto at = [&](std::int64_t z, std::int64_t y, std::int64_t x) {
+    return image[(z * n[1] + y) * n[2] + x];
+  };
   for (std::int64_t z = 0; z < n[0]; ++z)
     for (std::int64_t y = 0; y < n[1]; ++y)
       for (std::int64_t x = 0; x < n[2]; ++x) {
@@ -194,7 +197,8 @@ TEST(Shrink, is_the_minimum_of_the_prox_problem) {
         other[static_cast<std::int64_t>(generator() % static_cast<unsigned>(other.size()))] +=
             Complex<double>(step * normal(generator), step * normal(generator));
       else
-        for (auto& value : other) value += Complex<double>(step * normal(generator), step * normal(generator));
+        for (auto& value : other)
+          value += Complex<double>(step * normal(generator), step * normal(generator));
       EXPECT_GE(objective(other), least - 1e-12 * least) << c.name;
     }
   }
