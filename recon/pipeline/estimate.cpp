@@ -268,7 +268,8 @@ void Walk::decide() {
   const std::string tolerance = short_number(method->tolerance), most = std::to_string(method->iterations);
   out_.assumptions.push_back(name_of(decide_solver(*method)) + std::string(" is expected to take ") +
                              std::to_string(out_.iterations) + " iterations to " + tolerance +
-                             " and takes at most " + most + ": the true number depends on the trajectory and the data");
+                             " and takes at most " + most +
+                             ": the true number depends on the trajectory and the data");
 }
 
 void Walk::take_measurements() {
@@ -390,8 +391,7 @@ Work Walk::segmented_model(const LeastSquares& method, const TransformCost& tran
 
 void Walk::iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal) {
   const double image = voxels_ * element_, segments = std::max(1, segments_);
-  // The random start is one thread's.
-  if (needs_largest_eigenvalue(method))
+  if (needs_largest_eigenvalue(method))  // its random start is one thread's
     stage("largest eigenvalue", 10.0 * (normal + vectors(0)) + touched(4 * image), voxels_ * 1e-8);
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior) {
@@ -399,7 +399,7 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
     out_.host.hold("prior image", roughness->prior->image.values.size() * 4 + voxels_ * 4);
     stage("anatomical prior", {}, voxels_ * (8 * 4e-8 / threads_ + 3e-8), true);
   }
-  arrays().hold("image, right-hand side and norms", 2 * image + 2 * sizeof(double));
+  arrays().hold("image, right-hand side, norms and such", 2 * image + 1024);
   const Work adjoint = segments * (transform.adjoint(channels()) +
                                    copied(segments_ > 0 ? 4 * samples_ * channels() * element_ : 0));
   stage("FhD", out_.solves * adjoint +

@@ -173,8 +173,9 @@ double DirectCost::device_scratch_bytes(const VoxelGrid& grid, const DirectWay& 
                                         bool forward) const {
   if (!way.matrices) return 0;
   const auto sizes = matrix_sums::plan_sizes(sizes_.samples.all, coils, *way.matrices, sizes_.device);
-  return static_cast<double>(std::max(matrix_sums::adjoint_plan(grid, sizes).bytes,
-                                      forward ? matrix_sums::forward_plan(grid, sizes).bytes : 0));
+  const double scales = 8 * static_cast<double>(coils);
+  return scales + static_cast<double>(std::max(matrix_sums::adjoint_plan(grid, sizes).bytes,
+                                               forward ? matrix_sums::forward_plan(grid, sizes).bytes : 0));
 }
 
 std::size_t DirectCost::bytes() const {

@@ -18,6 +18,8 @@
 // adds to what a thread adds to: two runs give the same bits.
 // Floor: 2 half-precision multiply-adds of a tensor core per pair of point and sample and product of parts.
 // Source of the form: the factors of a separable sum as a Khatri-Rao product; splitting as in Markidis et al., IPDPSW 2018.
+#include <climits>
+
 #include "recon/transform/direct/matrix_product_cuda.cuh"
 
 namespace fhd::matrix_sums {
@@ -195,71 +197,82 @@ struct BlockOfSums {
   }
 };
 
-/// The four points of this thread's steps, to which the sums of its columns are added, and its places in the inner block.
+/// The columns of a tile in shared memory: {place in the image from the point of the steps on, along x, y, z; along the first
+/// outer axis; along the second}. A column beyond the block lies beyond every limit.
+inline constexpr int column_table_bytes = tile_points * 16;
+__device__ inline void make_column_table(const SeparableGrid& cut, int tile, int4* columns) {
+  if (threadIdx.x >= cut.columns) return;
+  const int place = tile * cut.columns + static_cast<int>(threadIdx.x);
+  const int at[3] = {place % cut.inner[0], place / cut.inner[0] % cut.inner[1],
+                     place / cut.inner[0] / cut.inner[1]};
+  const bool inside = place < cut.inner_points();
+  columns[threadIdx.x] =
+      make_int4((at[2] * cut.grid.extent[1] + at[1]) * cut.grid.extent[0] + at[0],
+                inside ? at[cut.outer_axis[0]] : INT_MAX, inside ? at[cut.outer_axis[1]] : INT_MAX, 0);
+}
+
+/// The four points of this thread's steps, to which the sums of its columns are added.
 template <class T>
 class PointsOfThread {
   using Value = std::conditional_t<std::is_same_v<T, float>, float2, double2>;
 
  public:
-  /// images [coil][z][y][x] of this share of the samples.
+  /// images [coil][z][y][x] of this share of the samples; columns: make_column_table.
   __device__ PointsOfThread(const SeparableGrid& cut, const BlockOfSums& block, int pair_0, int pair_1,
-                            Value* images)
-      : cut_(cut), first_place_(block.tile * cut.columns + (threadIdx.x & 3)) {
-    const int axis_0 = cut.outer_axis[0], axis_1 = cut.outer_axis[1];
-    origin_[0] = cut.upper(axis_0, pair_0) * cut.inner[axis_0],
-    origin_[1] = cut.lower(axis_0, pair_0) * cut.inner[axis_0];
-    origin_[2] = cut.upper(axis_1, pair_1) * cut.inner[axis_1],
-    origin_[3] = cut.lower(axis_1, pair_1) * cut.inner[axis_1];
-    images_ = images + block.coil * cut.points();
+                            Value* images, const int4* columns)
+      : columns_(columns + (threadIdx.x & 3)) {
+    const std::int64_t stride[3] = {1, cut.grid.extent[0],
+                                    std::int64_t{cut.grid.extent[0]} * cut.grid.extent[1]};
+    const int pair[2] = {pair_0, pair_1};
+    std::int64_t origin[2][2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int axis = cut.outer_axis[i];
+      const int step[2] = {cut.upper(axis, pair[i]), cut.lower(axis, pair[i])};
+#pragma unroll
+      for (int sign = 0; sign < 2; ++sign) {
+        const int begin = step[sign] * cut.inner[axis];
+        origin[i][sign] = begin * stride[axis];
+        // The middle step of an odd number is one point, not two.
+        const bool counts = begin >= 0 && (sign == 0 || step[1] != step[0]);
+        limit_[i][sign] = counts ? cut.grid.extent[axis] - begin : 0;
+      }
+    }
+    for (int i = 0; i < 4; ++i)
+      points_[i / 2][i % 2] = images + block.coil * cut.points() + origin[0][i / 2] + origin[1][i % 2];
   }
   /// sums: [P1 P2, P3 P4] as the fragments of an mma hold them; `unscale` gives the units back. Leaves zeros.
   template <int size>
   __device__ inline void add(T (&sums)[2][size], T unscale) const {
 #pragma unroll
     for (int j = 0; j < size / 4; ++j) {
-      T s[8];
+      T s[8];  // re and im of S1, S2, S3, S4
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         s[i] = sums[0][4 * j + i] * unscale, s[4 + i] = sums[1][4 * j + i] * unscale;
         sums[0][4 * j + i] = sums[1][4 * j + i] = 0;
       }
-      add_column(first_place_ + 4 * j, s);
+      const int4 column = columns_[4 * j];
+      add_point(0, 0, column, s[0] - s[2] - (s[5] + s[7]), s[1] - s[3] + (s[4] + s[6]));
+      add_point(0, 1, column, s[0] + s[2] + (s[5] - s[7]), s[1] + s[3] + (s[6] - s[4]));
+      add_point(1, 0, column, s[0] + s[2] - (s[5] - s[7]), s[1] + s[3] + (s[4] - s[6]));
+      add_point(1, 1, column, s[0] - s[2] + (s[5] + s[7]), s[1] - s[3] - (s[4] + s[6]));
     }
   }
 
  private:
-  /// s: re and im of S1, S2, S3, S4.
-  __device__ inline void add_column(int place, const T (&s)[8]) const {
-    if (place >= cut_.inner_points()) return;
-    const int x = place % cut_.inner[0], y = place / cut_.inner[0] % cut_.inner[1],
-              z = place / cut_.inner[0] / cut_.inner[1];
-    add_point(0, 2, x, y, z, s[0] - s[2] - (s[5] + s[7]), s[1] - s[3] + (s[4] + s[6]));
-    add_point(0, 3, x, y, z, s[0] + s[2] + (s[5] - s[7]), s[1] + s[3] + (s[6] - s[4]));
-    add_point(1, 2, x, y, z, s[0] + s[2] - (s[5] - s[7]), s[1] + s[3] + (s[4] - s[6]));
-    add_point(1, 3, x, y, z, s[0] - s[2] + (s[5] + s[7]), s[1] - s[3] - (s[4] + s[6]));
-  }
-  __device__ inline void add_point(int first, int second, int x, int y, int z, T re, T im) const {
-    // The middle step of an odd number is one point, not two.
-    if ((first == 1 && origin_[1] == origin_[0]) || (second == 3 && origin_[3] == origin_[2])) return;
-    int at[3] = {x, y, z};
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-      if (axis == cut_.outer_axis[0]) at[axis] += origin_[first];
-      if (axis == cut_.outer_axis[1]) at[axis] += origin_[second];
-      if (at[axis] < 0 || at[axis] >= cut_.grid.extent[axis]) return;
-    }
-    const std::int64_t point =
-        (std::int64_t{at[2]} * cut_.grid.extent[1] + at[1]) * cut_.grid.extent[0] + at[0];
+  __device__ inline void add_point(int first, int second, int4 column, T re, T im) const {
+    if (column.y >= limit_[0][first] || column.z >= limit_[1][second]) return;
+    Value* const point = points_[first][second] + column.x;
     if constexpr (std::is_same_v<T, float>)
-      device::add_in_memory(images_ + point, re, im);
+      device::add_in_memory(point, re, im);
     else
-      images_[point].x += re, images_[point].y += im;
+      point->x += re, point->y += im;
   }
 
-  const SeparableGrid& cut_;
-  int first_place_;
-  int origin_[4];  // of +-a along the first outer axis, of +-b along the second
-  Value* images_;
+  const int4* columns_;
+  Value* points_[2][2];  ///< of the steps +-a along the first outer axis, +-b along the second
+  int limit_[2][2];      ///< so many places from the step on are of the grid
 };
 
 // --- The product
@@ -320,7 +333,7 @@ struct FactorRows {
 };
 
 // images[split][coil][z][y][x] += the sums over the samples of the matrices. Grid: {tiles x coils, splits}, 256 threads,
-// stages x stage_bytes of shared memory. mma.sync and cp.async: from compute capability 8.0 on.
+// stages x stage_bytes + column_table_bytes of shared memory. mma.sync and cp.async: from compute capability 8.0 on.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(consumer_threads, 1)
     adjoint_matrix_kernel(const __grid_constant__ SeparableGrid cut, std::int64_t blocks, int coils,
@@ -336,10 +349,12 @@ __global__ void __launch_bounds__(consumer_threads, 1)
     device::commit_copies();
   };
   for (int i = 0; i < stages - 1; ++i) fetch(i);
+  auto* columns = reinterpret_cast<int4*>(stage_memory + stages * stage_bytes<parts>);
+  make_column_table(cut, block.tile, columns);
   const FactorRows<parts> rows(warp, g);
   const PointsOfThread<float> points(cut, block, block.group[0] * group_pairs + warp,
                                      block.group[1] * group_pairs + g,
-                                     images + blockIdx.y * coils * cut.points());
+                                     images + blockIdx.y * coils * cut.points(), columns);
   const float unscale = 1 / (factor_scale * factor_scale * scale[block.coil]);
   float sums[2][64] = {};
   for (int i = 0; i < count; ++i) {
@@ -380,7 +395,8 @@ __device__ __forceinline__ void multiply_stages(StageRing<stages>& ring, const F
 #endif
 
 // The same by Hopper's own instructions: a warp copies ahead in bulk, each group of warps multiplies while it makes the next
-// fragments. Grid as above, hopper_threads threads, stages x stage_bytes + barrier_bytes of shared memory.
+// fragments. Grid as above, hopper_threads threads, barrier_bytes
+// of shared memory more.
 template <Parts parts, int stages>
 __global__ void __launch_bounds__(hopper_threads, 1)
     adjoint_matrix_hopper_kernel(const __grid_constant__ SeparableGrid cut, std::int64_t blocks, int coils,
@@ -388,10 +404,12 @@ __global__ void __launch_bounds__(hopper_threads, 1)
                                  const unsigned char* factors_1, const float* scale, float2* images) {
 #ifdef FHD_HOPPER
   extern __shared__ __align__(1024) unsigned char stage_memory[];
-  StageRing<stages> ring(reinterpret_cast<std::uint64_t*>(stage_memory + stages * stage_bytes<parts>));
+  const BlockOfSums block(cut, blocks);
+  auto* columns = reinterpret_cast<int4*>(stage_memory + stages * stage_bytes<parts>);
+  make_column_table(cut, block.tile, columns);
+  StageRing<stages> ring(reinterpret_cast<std::uint64_t*>(columns + tile_points));
   ring.start();
   const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  const BlockOfSums block(cut, blocks);
   const int count = static_cast<int>(block.end - block.begin);
   if (warp >= consumer_threads / 32) {
     device::leave_registers<40>();
@@ -405,7 +423,7 @@ __global__ void __launch_bounds__(hopper_threads, 1)
     const FactorRows<parts> rows(warp, g);
     const PointsOfThread<float> points(cut, block, block.group[0] * group_pairs + warp,
                                        block.group[1] * group_pairs + g,
-                                       images + blockIdx.y * coils * cut.points());
+                                       images + blockIdx.y * coils * cut.points(), columns);
     const float unscale = 1 / (factor_scale * factor_scale * scale[block.coil]);
     // The groups of warps leave the tensor cores in turns, so that these always have work.
     const int turn = warp < 4 ? 0 : flush_blocks<parts> / 2;

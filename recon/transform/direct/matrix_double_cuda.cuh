@@ -136,7 +136,7 @@ __device__ __forceinline__ void multiply_double(double (&sums)[tiles][size], con
 }
 
 // As adjoint_matrix_kernel: images[split][coil][z][y][x] += the sums. Grid {tiles x coils, splits}, 256 threads, stages x
-// double_stage_bytes of shared memory.
+// double_stage_bytes + column_table_bytes of shared memory.
 inline constexpr int double_stage_bytes =
     image_bytes(whole, adjoint_columns(whole)) + 2 * factor_bytes(whole);
 template <int stages>
@@ -155,9 +155,11 @@ __global__ void __launch_bounds__(consumer_threads, 1)
     device::commit_copies();
   };
   for (int i = 0; i < stages - 1; ++i) fetch(i);
+  auto* columns = reinterpret_cast<int4*>(stage_memory + stages * double_stage_bytes);
+  make_column_table(cut, block.tile, columns);
   const PointsOfThread<double> points(cut, block, block.group[0] * group_pairs + warp,
                                       block.group[1] * group_pairs + g,
-                                      images + blockIdx.y * coils * cut.points());
+                                      images + blockIdx.y * coils * cut.points(), columns);
   double sums[2][adjoint_columns(whole)] = {};
   for (int i = 0; i < count; ++i) {
     device::wait_copies<stages - 2>();
@@ -224,26 +226,26 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   make_double_phasors(phases, first_sample, double_steps * blocks, table);
   SampleSum<double> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, first_sample + g + 8 * row);
-  double sums[1][64];
-  for (int i = 0; i < count; ++i) {
-    device::wait_copies<stages - 2>();
-    __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
-    fetch(i + stages - 1);
-    const int block = i % blocks;
-    if (block == 0)
+  for (int i = 0; i < count;) {
+    // Zero where they begin: a condition within one loop becomes one of the products, and ptxas 13.0 then mixes up sums.
+    double sums[1][64] = {};
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block, ++i) {
+      device::wait_copies<stages - 2>();
+      __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
+      fetch(i + stages - 1);
+      const unsigned char* stage = stage_memory + i % stages * image_bytes(whole);
 #pragma unroll
-      for (double& sum : sums[0]) sum = 0;
-    const unsigned char* stage = stage_memory + i % stages * image_bytes(whole);
-#pragma unroll
-    for (int step = 0; step < double_steps; ++step) {
-      const double2* of_step = table + (block * double_steps + step) * 64 + lane;
-      const double2 upper = of_step[0], lower = of_step[32];
-      const double fragment[1][4] = {{upper.x, lower.x, upper.y, lower.y}};
-      multiply_double(sums, fragment, stage, step);
+      for (int step = 0; step < double_steps; ++step) {
+        const double2* of_step = table + (block * double_steps + step) * 64 + lane;
+        const double2 upper = of_step[0], lower = of_step[32];
+        const double fragment[1][4] = {{upper.x, lower.x, upper.y, lower.y}};
+        multiply_double(sums, fragment, stage, step);
+      }
     }
-    if (block + 1 == blocks)
 #pragma unroll
-      for (int row = 0; row < 2; ++row) of_row[row].add(cut, share.begin + i / blocks, sums[0] + 2 * row, t);
+    for (int row = 0; row < 2; ++row)
+      of_row[row].add(cut, share.begin + i / blocks - 1, sums[0] + 2 * row, t);
   }
   for (int row = 0; row < 2; ++row)
     write_sample(of_row[row], first_sample + g + 8 * row, phases, share.coil, 1.0, add, data);

@@ -239,25 +239,24 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   table.make(phases, share.sample, warp, 1);
   SampleSum<float> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, share.sample + warp * 16 + g + 8 * row);
-  float sums[1][64];
-  for (int i = 0; i < count; ++i) {
-    device::wait_copies<stages - 2>();
-    __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
-    fetch(i + stages - 1);
-    const int block = i % blocks;
-    if (block == 0)
+  for (int i = 0; i < count;) {
+    float sums[1][64] = {};
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block, ++i) {
+      device::wait_copies<stages - 2>();
+      __syncthreads();  // stage i is there, and nobody reads stage i - 1 any more
+      fetch(i + stages - 1);
+      const unsigned char* stage = stage_memory + i % stages * image_bytes(parts);
 #pragma unroll
-      for (float& sum : sums[0]) sum = 0;
-    const unsigned char* stage = stage_memory + i % stages * image_bytes(parts);
-#pragma unroll
-    for (int step = 0; step < 4; ++step) {
-      Fragments<1> fragments;
-      table.template load<1>(warp, 0, 4 * block + step, fragments);
-      multiply<parts, 1>(sums, fragments, stage, step);
+      for (int step = 0; step < 4; ++step) {
+        Fragments<1> fragments;
+        table.template load<1>(warp, 0, 4 * block + step, fragments);
+        multiply<parts, 1>(sums, fragments, stage, step);
+      }
     }
-    if (block + 1 == blocks)
 #pragma unroll
-      for (int row = 0; row < 2; ++row) of_row[row].add(cut, share.begin + i / blocks, sums[0] + 2 * row, t);
+    for (int row = 0; row < 2; ++row)
+      of_row[row].add(cut, share.begin + i / blocks - 1, sums[0] + 2 * row, t);
   }
   const float unscale = 1 / (factor_scale * scale[share.coil]);
   for (int row = 0; row < 2; ++row)

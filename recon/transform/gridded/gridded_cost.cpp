@@ -284,7 +284,8 @@ std::int64_t GriddedCost::fft_elements() const {
 
 std::size_t GriddedCost::sweep_bytes(std::int64_t coils) const {
   if (sizes_.device.is_cuda())
-    return whole_bytes(static_cast<double>(row_elements(coils)) * static_cast<double>(element()));
+    return whole_bytes(static_cast<double>(row_elements(coils)) * static_cast<double>(element())) +
+           sizeof(float) * static_cast<std::size_t>(coils);  // their largest values
   return static_cast<std::size_t>(omp_get_max_threads() * (GridTiles(gridding_).tile_elements(coils) +
                                                            GridTiles::chunk_elements(coils))) *
          element();
