@@ -52,6 +52,17 @@ __device__ __forceinline__ void copy_bulk(void* shared, const void* global, int 
       : "memory");
 }
 
+// --- bar: barrier `name` (1 ... 15) of the block, whose phase ends with that many threads
+
+/// Waits for the end of the phase.
+__device__ __forceinline__ void sync_named(int name, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
+}
+/// Does not wait.
+__device__ __forceinline__ void arrive_named(int name, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(name), "r"(threads) : "memory");
+}
+
 // --- wgmma: products by four warps, beside their other work
 
 /// A matrix of numbers of half precision in shared memory, rows of 128 bytes in groups of eight, their sixteenths

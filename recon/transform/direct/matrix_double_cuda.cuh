@@ -226,7 +226,8 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   make_double_phasors(phases, first_sample, double_steps * blocks, table);
   SampleSum<double> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, first_sample + g + 8 * row);
-  for (int i = 0; i < count;) {
+  TilePlace tile(cut, share.begin);
+  for (int i = 0; i < count; tile.next(cut)) {
     // Zero where they begin: a condition within one loop becomes one of the products, and ptxas 13.0 then mixes up sums.
     double sums[1][64] = {};
 #pragma unroll 1
@@ -244,8 +245,7 @@ __global__ void __launch_bounds__(consumer_threads, 1)
       }
     }
 #pragma unroll
-    for (int row = 0; row < 2; ++row)
-      of_row[row].add(cut, share.begin + i / blocks - 1, sums[0] + 2 * row, t);
+    for (int row = 0; row < 2; ++row) of_row[row].add(cut, tile, sums[0] + 2 * row, t);
   }
   for (int row = 0; row < 2; ++row)
     write_sample(of_row[row], first_sample + g + 8 * row, phases, share.coil, 1.0, add, data);

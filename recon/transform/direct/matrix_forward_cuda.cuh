@@ -148,12 +148,26 @@ struct ShareOfRows {
         first_block((coil * tiles.count + begin - tiles.first) * cut.blocks()) {}
 };
 
+/// Where a tile lies; tiles in their order.
+struct TilePlace {
+  int run, y, z;
+  __device__ __forceinline__ TilePlace(const RowGrid& cut, std::int64_t tile)
+      : run(static_cast<int>(tile % cut.runs())),
+        y(static_cast<int>(tile / cut.runs() % cut.tiles_along(0))),
+        z(static_cast<int>(tile / cut.runs() / cut.tiles_along(0))) {}
+  __device__ __forceinline__ void next(const RowGrid& cut) {
+    if (++run < cut.runs()) return;
+    run = 0;
+    if (++y == cut.tiles_along(0)) y = 0, ++z;
+  }
+};
+
 /// One of the samples of a thread: its phases, and the sum of its columns.
 template <class T>
 struct SampleSum {
   Phase<T> half_voxel[3];
-  Complex<T> next_column,
-      next_plane;  ///< from a column of the thread to its next in the plane, or of the next plane
+  /// From a column of the thread to its next; from two of them to the next two in the plane, or of the next plane.
+  Complex<T> next_column, next_two, next_plane;
   Complex<T> sum;
 
   static __device__ __forceinline__ Complex<T> turned_back(Phase<T> phase) {
@@ -162,29 +176,31 @@ struct SampleSum {
   __device__ __forceinline__ void start(const RowGrid& cut, const SamplePhases<T>& phases,
                                         std::int64_t sample) {
     for (int axis = 0; axis < 3; ++axis) half_voxel[axis] = phases.at(axis, sample);
-    const Phase<T> across = 8 * (static_cast<Phase<T>>(cut.tile_rows[0]) / 4 - 1);
+    const Phase<T> across = 8 * (static_cast<Phase<T>>(cut.tile_rows[0]) / 4 - 2);
     next_column = turned_back(8 * half_voxel[1]);
+    next_two = turned_back(16 * half_voxel[1]);
     next_plane = turned_back(2 * half_voxel[2] - across * half_voxel[1]);
     sum = {};
   }
-  /// Adds the columns of a tile: sums[4 j + re, im] of columns 4 j + t.
-  __device__ __forceinline__ void add(const RowGrid& cut, std::int64_t tile, const T* sums, int t) {
-    const int columns = cut.tile_rows[0] / 4;  // of this thread in a plane
-    Complex<T> horner{sums[60], sums[61]};
+  /// Adds the columns of a tile: sums[4 j + re, im] of columns 4 j + t. A plane has 2, 4, 8 or 16 of a thread.
+  __device__ __forceinline__ void add(const RowGrid& cut, const TilePlace& tile, const T* sums, int t) {
+    const int twos = cut.tile_rows[0] / 8;
+    Complex<T> horner{};
 #pragma unroll
-    for (int j = 14; j >= 0; --j) {
-      const Complex<T> step = (j + 1) % columns == 0 ? next_plane : next_column;
-      const Complex<T> before = horner;
-      horner = {sums[4 * j], sums[4 * j + 1]};
-      multiply_add(before, step, horner);
+    for (int two = 7; two >= 0; --two) {
+      Complex<T> here{sums[8 * two], sums[8 * two + 1]};
+      multiply_add(Complex<T>{sums[8 * two + 4], sums[8 * two + 5]}, next_column, here);
+      if (two < 7) multiply_add(horner, (two + 1 & twos - 1) == 0 ? next_plane : next_two, here);
+      horner = here;
     }
-    const int run = static_cast<int>(tile % cut.runs()),
-              tile_y = static_cast<int>(tile / cut.runs() % cut.tiles_along(0)),
-              tile_z = static_cast<int>(tile / cut.runs() / cut.tiles_along(0));
-    const int x = cut.grid.first[0] + 4 * run * cut.half_run + 2 * cut.half_run - 1,
-              y = cut.grid.first[1] + 2 * (tile_y * cut.tile_rows[0] + t),
-              z = cut.grid.first[2] + 2 * tile_z * cut.tile_rows[1];
-    multiply_add(horner, turned_back(phase_at<T>(half_voxel, x, y, z)), sum);
+    const int x = cut.grid.first[0] + 4 * tile.run * cut.half_run + 2 * cut.half_run - 1,
+              y = cut.grid.first[1] + 2 * (tile.y * cut.tile_rows[0] + t),
+              z = cut.grid.first[2] + 2 * tile.z * cut.tile_rows[1];
+    const Phase<T> phase = 0 - phase_at<T>(half_voxel, x, y, z);
+    if constexpr (std::is_same_v<T, float>)
+      multiply_add(horner, unit_phasor_fast(phase), sum);
+    else
+      multiply_add(horner, unit_phasor<T>(half_turns<T>(phase)), sum);
   }
   /// The sum of the four lanes of a sample, in the first of them.
   __device__ __forceinline__ Complex<T> of_four_lanes() const {
@@ -239,7 +255,8 @@ __global__ void __launch_bounds__(consumer_threads, 1)
   table.make(phases, share.sample, warp, 1);
   SampleSum<float> of_row[2];
   for (int row = 0; row < 2; ++row) of_row[row].start(cut, phases, share.sample + warp * 16 + g + 8 * row);
-  for (int i = 0; i < count;) {
+  TilePlace tile(cut, share.begin);
+  for (int i = 0; i < count; tile.next(cut)) {
     float sums[1][64] = {};
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block, ++i) {
@@ -255,8 +272,7 @@ __global__ void __launch_bounds__(consumer_threads, 1)
       }
     }
 #pragma unroll
-    for (int row = 0; row < 2; ++row)
-      of_row[row].add(cut, share.begin + i / blocks - 1, sums[0] + 2 * row, t);
+    for (int row = 0; row < 2; ++row) of_row[row].add(cut, tile, sums[0] + 2 * row, t);
   }
   const float unscale = 1 / (factor_scale * scale[share.coil]);
   for (int row = 0; row < 2; ++row)
@@ -264,11 +280,26 @@ __global__ void __launch_bounds__(consumer_threads, 1)
 }
 
 #ifdef FHD_HOPPER
-/// sums = the products of a tile: all blocks of its moving matrix, as they come.
+/// The two groups of warps multiply in turns, a tile each: one adds up what it has while the tensor cores work for the
+/// other. Of 2 x 128 threads at a barrier, the group whose turn it is waits.
+struct Turns {
+  static constexpr int threads = 256;
+  int group;
+  __device__ __forceinline__ void begin() const {
+    if (group == 1) device::arrive_named(1, threads);  // the first turn is the other group's
+  }
+  __device__ __forceinline__ void take() const { device::sync_named(1 + group, threads); }
+  /// To the other group; its last turn, where it has one, was taken by then.
+  __device__ __forceinline__ void pass(bool last) const {
+    if (group == 0 || !last) device::arrive_named(2 - group, threads);
+  }
+};
+
+/// sums = the products of a tile: all blocks of its moving matrix, as they come. After all are under way the turn passes.
 template <Parts parts, int stages>
 __device__ __forceinline__ void multiply_tile(StageRing<stages>& ring, const PhasorTable<parts>& table,
-                                              int first_tile, const unsigned char* stage_memory,
-                                              float (&sums)[2][64]) {
+                                              int first_tile, const unsigned char* stage_memory, Turns turns,
+                                              bool last_tile, float (&sums)[2][64]) {
   Fragments<2> fragments[2];
 #pragma unroll 1
   for (int begin = 0; begin < table.steps; begin += 4, ring.next()) {
@@ -281,6 +312,7 @@ __device__ __forceinline__ void multiply_tile(StageRing<stages>& ring, const Pha
       if (step == 0 && begin > 0) ring.release_before();  // its products have ended with that
     }
   }
+  turns.pass(last_tile);
   device::wait_products<0>();
   ring.release_before();
 }
@@ -325,11 +357,15 @@ __global__ void __launch_bounds__(hopper_threads, 1)
     SampleSum<float> of_row[4];
 #pragma unroll
     for (int row = 0; row < 4; ++row) of_row[row].start(cut, phases, sample_of(row));
+    const Turns turns{warp / 4};
+    if (share.begin < share.end) turns.begin();
     float sums[2][64];
-    for (std::int64_t tile = share.begin; tile < share.end; ++tile) {
-      multiply_tile<parts>(ring, table, first_tile, stage_memory, sums);
+    TilePlace place(cut, share.begin);
+    for (std::int64_t tile = share.begin; tile < share.end; ++tile, place.next(cut)) {
+      turns.take();
+      multiply_tile<parts>(ring, table, first_tile, stage_memory, turns, tile + 1 == share.end, sums);
 #pragma unroll
-      for (int row = 0; row < 4; ++row) of_row[row].add(cut, tile, sums[row / 2] + 2 * (row % 2), t);
+      for (int row = 0; row < 4; ++row) of_row[row].add(cut, place, sums[row / 2] + 2 * (row % 2), t);
     }
     const float unscale = 1 / (factor_scale * scale[share.coil]);
 #pragma unroll

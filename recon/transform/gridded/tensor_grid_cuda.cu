@@ -19,8 +19,6 @@ using gridded_cuda::small_block;
 
 namespace {
 
-constexpr int sweep_block = warps_of_block * warp_size;
-
 TileGeometry geometry_of(const TensorShape& shape, const std::array<int, 3>& matrix_size) {
   TileGeometry geometry;
   for (int i = 0; i < 3; ++i) {
@@ -133,7 +131,6 @@ static TileEntries entries_of(const Array<float>& distances, const Array<TensorG
           groups.data(),
           runs.data(),
           row_lists.data(),
-          static_cast<std::int32_t>(runs.size()),
           count};
 }
 
@@ -149,7 +146,7 @@ void TensorGridCuda::spread_products(const Complex<float>* values, std::int64_t 
   device::check_launch("scatter_values_kernel");
   Complex<float>* rows = scratch + entries_ * coils.blocks * coils.slots;
   const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
-  spread_tiles_kernel<split><<<dim3(blocks_for(runs_.size(), warps_of_block), coil_blocks), sweep_block>>>(
+  spread_tiles_kernel<split><<<dim3(static_cast<unsigned>(runs_.size()), coil_blocks), warp_size>>>(
       kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils.coils), entries, coils,
       scattered, SpreadOutput{bounds_.data(), rows, grid});
   device::check_launch("spread_tiles_kernel");
@@ -177,7 +174,8 @@ void TensorGridCuda::spread(const Complex<float>* values, std::int64_t value_str
 }
 
 void TensorGridCuda::set_bounds(const float* lines, int line_count, int coils) const {
-  add_line_bounds_kernel<<<static_cast<unsigned>(coils), small_block>>>(lines, line_count, bounds(coils));
+  constexpr int block = 1024;  // one to a coil
+  add_line_bounds_kernel<<<static_cast<unsigned>(coils), block>>>(lines, line_count, bounds(coils));
   device::check_launch("add_line_bounds_kernel");
 }
 
@@ -187,9 +185,9 @@ void TensorGridCuda::interpolate(const Complex<float>* grid, int coils, Complex<
   const TileEntries entries = entries_of(distances_, groups_, runs_, row_lists_);
   const auto sweep = [&]<bool split>() {
     interpolate_tiles_kernel<split>
-        <<<dim3(blocks_for(runs_.size(), warps_of_block), static_cast<unsigned>(blocks.blocks)),
-           sweep_block>>>(kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils),
-                          entries, blocks, grid, bounds_.data(), scratch);
+        <<<dim3(static_cast<unsigned>(runs_.size()), static_cast<unsigned>(blocks.blocks)), warp_size>>>(
+            kernel_of<split>(shape_, gridding_.kernel), layout_of(shape_, gridding_, coils), entries, blocks,
+            grid, bounds_.data(), scratch);
     device::check_launch("interpolate_tiles_kernel");
   };
   if (gridding_.products == Products::split_half)

@@ -191,18 +191,17 @@ __device__ __forceinline__ void write_group(const float (&result)[2][2][2], Tens
   }
 }
 
-// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of
-// coils][entry] [slot]: what the entry's tile gives to its sample. |grid| <= largest[coil].
+// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `values` is [block of coils][entry] [slot]: what the entry's
+// tile gives to its sample. |grid| <= largest[coil]. The weights of the next group are made while this one's products are
+// under way.
 template <bool split>
-__global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
+__global__ void __launch_bounds__(warp_size, split ? 8 : 12)
     interpolate_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel,
                              const GridLayout grid, const TileEntries entries, const CoilBlocks blocks,
                              const Complex<float>* points, const float* largest, Complex<float>* values) {
-  __shared__ InterpolateTable tables[warps_of_block];
+  __shared__ InterpolateTable tables[2];
   const Lane lane;
-  const int warp = threadIdx.x / warp_size, run_index = blockIdx.x * warps_of_block + warp;
-  if (run_index >= entries.run_count) return;
-  const Sweep sweep(grid, entries, blocks, run_index);
+  const Sweep sweep(grid, entries, blocks, blockIdx.x);
   values += blockIdx.y * entries.entry_count * blocks.slots;
   const auto largest_of = [&](int coil) {
     return coil < sweep.coils ? largest[sweep.first_coil + coil] : 1.0f;
@@ -214,6 +213,7 @@ __global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
     unscale[i] = 1 / (scale_of(largest_of(2 * lane.t + i)) * (scale_of_weights * scale_of_weights));
   const Complex<float>* grid_of_coil = points + (sweep.first_coil + lane.g) * grid.stride_coil +
                                        sweep.y * grid.stride_y + sweep.x + 2 * lane.t;
+  const int last = sweep.run.group_count - 1;
   const TensorGroup* groups = entries.groups + sweep.run.first_group;
   const float* along_axis = (lane.index < 16 ? entries.distance[0] : entries.distance[2]) + lane.index % 16;
   const float* along_y = entries.distance[1] + lane.index % 16;
@@ -221,32 +221,37 @@ __global__ void __launch_bounds__(warps_of_block* warp_size, split ? 2 : 3)
   const auto distance = [&](const float* of_entries, TensorGroup group) {
     return lane.index % 16 < group.zone_count % 32 ? of_entries[group.begin] : far;
   };
-  WindowFactor<split> window = {};
-  TensorGroup group = groups[0], next = groups[sweep.run.group_count > 1 ? 1 : 0];
-  int zone = group.zone_count / 32, known = 0;
-  float places[8], along = distance(along_axis, group), of_y = distance(along_y, group);
-  for (int i = 0; i < sweep.run.group_count; ++i) {
-    const TensorGroup after_next = groups[min(i + 2, sweep.run.group_count - 1)];
-    if (i == 0 || group.zone_count / 32 != zone) {
-      if (i > 0) known = grid.window_planes - planes_between(grid, zone, group.zone_count / 32);
-      zone = group.zone_count / 32;
-      const int plane = zone * grid.zone_planes;
-      read_planes<split>(grid_of_coil, plane, known, grid, sweep, scale, lane, window);
-      prefetch_planes(grid_of_coil - 2 * lane.t, plane, grid, sweep, lane);
+  float places[8];
+  const auto enter_zone = [&](int zone) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j)
-        places[j] = static_cast<float>(lane.index < 16 ? j : place_of_slot(j, plane));
+    for (int j = 0; j < 8; ++j)
+      places[j] = static_cast<float>(lane.index < 16 ? j : place_of_slot(j, zone * grid.zone_planes));
+  };
+  TensorGroup group = groups[0], next = groups[min(1, last)], second = groups[min(2, last)];
+  int zone = -1;
+  enter_zone(group.zone_count / 32);
+  evaluate_entries<split>(kernel, distance(along_axis, group), distance(along_y, group), places, lane,
+                          tables[0]);
+  float along = distance(along_axis, next), of_y = distance(along_y, next);
+  WindowFactor<split> window = {};
+  for (int i = 0; i <= last; ++i) {
+    __syncwarp();
+    const int here = group.zone_count / 32;
+    if (here != zone) {
+      const int known = zone < 0 ? 0 : grid.window_planes - planes_between(grid, zone, here);
+      zone = here;
+      read_planes<split>(grid_of_coil, zone * grid.zone_planes, known, grid, sweep, scale, lane, window);
+      prefetch_planes(grid_of_coil - 2 * lane.t, zone * grid.zone_planes, grid, sweep, lane);
     }
-    evaluate_entries<split>(kernel, along, of_y, places, lane, tables[warp]);
-    __syncwarp();
-    along = distance(along_axis, next);
-    of_y = distance(along_y, next);
+    if (next.zone_count / 32 != zone) enter_zone(next.zone_count / 32);
+    const TensorGroup third = groups[min(i + 3, last)];
+    const float later = distance(along_axis, second), later_y = distance(along_y, second);
     float result[2][2][2] = {};
-    interpolate_group<split>(tables[warp], window, lane, result);
+    interpolate_group<split>(tables[i % 2], window, lane, result);
+    evaluate_entries<split>(kernel, along, of_y, places, lane, tables[(i + 1) % 2]);
     write_group(result, group, sweep, blocks.slots, unscale, lane, values);
-    __syncwarp();
-    group = next;
-    next = after_next;
+    along = later, of_y = later_y;
+    group = next, next = second, second = third;
   }
 }
 

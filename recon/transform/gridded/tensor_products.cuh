@@ -68,7 +68,6 @@ struct TileEntries {
   const TensorGroup* groups;
   const TensorRun* runs;
   const std::int32_t* row_lists;
-  std::int32_t run_count;
   std::int64_t entry_count;
 };
 

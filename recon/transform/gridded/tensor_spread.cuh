@@ -11,65 +11,71 @@ struct SpreadTable {
   alignas(16) std::uint32_t words[8][pitch];
 };
 
-/// What a lane reads of a group, a group ahead: of two entries the distances along x or z, and along y; of four
-/// entries the value of its coil.
-template <bool split>
-struct SpreadInput {
+/// What a lane reads of a group: of two entries the distances along x or z, and along y.
+struct SpreadDistances {
   float along[2], y[2];
-  SplitPair values[4];  ///< (re, im)
 };
+/// Of four entries the value of its coil, (re, im).
+using SpreadValues = SplitPair[4];
 
-template <bool split>
-__device__ __forceinline__ SpreadInput<split> read_group(const TileEntries& entries, TensorGroup group,
-                                                         const ScatteredValue<split>* values, int slots,
-                                                         int coils, Lane lane) {
+__device__ __forceinline__ SpreadDistances read_distances(const TileEntries& entries, TensorGroup group,
+                                                          Lane lane) {
   constexpr float far = -1000;  // where no kernel is
-  SpreadInput<split> input;
-  const int count = group.zone_count % 32;
-  const float* along = (lane.index < 16 ? entries.distance[0] : entries.distance[2]);
+  SpreadDistances distances;
+  const float* along = lane.index < 16 ? entries.distance[0] : entries.distance[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int s = lane.index % 8 * 2 + i;
-    input.along[i] = s < count ? along[group.begin + s] : far;
-    input.y[i] = s < count ? entries.distance[1][group.begin + s] : far;
+    const bool there = s < group.zone_count % 32;
+    distances.along[i] = there ? along[group.begin + s] : far;
+    distances.y[i] = there ? entries.distance[1][group.begin + s] : far;
   }
+  return distances;
+}
+
+template <bool split>
+__device__ __forceinline__ void read_values(const ScatteredValue<split>* values, TensorGroup group, int slots,
+                                            int coils, Lane lane, SpreadValues& read) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int s = i / 2 * 8 + 2 * lane.t + i % 2;
-    input.values[i] = s < count && lane.g < coils
-                          ? values[std::int64_t{group.begin + s} * slots + lane.g].pair()
-                          : SplitPair{0u, 0u};
+    read[i] = s < group.zone_count % 32 && lane.g < coils
+                  ? values[std::int64_t{group.begin + s} * slots + lane.g].pair()
+                  : SplitPair{0u, 0u};
   }
-  return input;
 }
 
 /// Quarter q of the warp evaluates of entries 2 p and 2 p + 1 (p = lane % 8): the columns 4 q ... of x (q < 2),
 /// or the slots 4 (q - 2) ... of z, which lie at places[] of the window; and y's column q.
-template <bool split>
-__device__ __forceinline__ void evaluate_pairs(const TileKernel<kernel_terms<split>>& kernel,
-                                               const SpreadInput<split>& input, const float (&places)[4],
-                                               Lane lane, SpreadTable& table) {
-  const int p = lane.index % 8, q = lane.index / 8;
-  const bool of_x = q < 2;
-  const float per_point = of_x ? kernel.per_point[0] : kernel.per_point[2],
-              scale = of_x ? scale_of_weights : 1.0f;
-  std::uint32_t* row = table.words[p];
+struct SpreadWeights {
   std::uint32_t high[4], low[4];
+  SplitPair y;
+
+  template <int terms>
+  __device__ __forceinline__ SpreadWeights(const TileKernel<terms>& kernel, const SpreadDistances& distances,
+                                           const float (&places)[4], Lane lane) {
+    const int q = lane.index / 8;
+    const float per_point = q < 2 ? kernel.per_point[0] : kernel.per_point[2],
+                scale = q < 2 ? scale_of_weights : 1.0f;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const SplitPair pair = split_pair(scale * weight(kernel, per_point, places[i] - input.along[0]),
-                                      scale * weight(kernel, per_point, places[i] - input.along[1]));
-    high[i] = pair.high;
-    low[i] = pair.low;
+    for (int i = 0; i < 4; ++i) {
+      const SplitPair pair = split_pair(scale * weight(kernel, per_point, places[i] - distances.along[0]),
+                                        scale * weight(kernel, per_point, places[i] - distances.along[1]));
+      high[i] = pair.high;
+      low[i] = pair.low;
+    }
+    y = split_pair(scale_of_weights * weight(kernel, kernel.per_point[1], q - distances.y[0]),
+                   scale_of_weights * weight(kernel, kernel.per_point[1], q - distances.y[1]));
   }
-  const int at = (of_x ? 0 : SpreadTable::z) + 4 * (q % 2);
-  store_four(row + at, high);
-  store_four(row + at + 8, low);
-  const SplitPair y = split_pair(scale_of_weights * weight(kernel, kernel.per_point[1], q - input.y[0]),
-                                 scale_of_weights * weight(kernel, kernel.per_point[1], q - input.y[1]));
-  row[SpreadTable::y + q] = y.high;
-  row[SpreadTable::y + 4 + q] = y.low;
-}
+  __device__ __forceinline__ void store(Lane lane, SpreadTable& table) const {
+    const int q = lane.index / 8, at = (q < 2 ? 0 : SpreadTable::z) + 4 * (q % 2);
+    std::uint32_t* row = table.words[lane.index % 8];
+    store_four(row + at, high);
+    store_four(row + at + 8, low);
+    row[SpreadTable::y + q] = y.high;
+    row[SpreadTable::y + 4 + q] = y.low;
+  }
+};
 
 /// (phi_x phi_y)(column, entry): fragments of columns 16 m + g and 16 m + 8 + g, which lie at x = g, y = 2 m
 /// and 2 m + 1.
@@ -111,14 +117,14 @@ __device__ __forceinline__ void add_products(const TileFactor& left, const Split
 
 /// sums += (phi_x phi_y) (phi_z d), for all slots.
 template <bool split>
-__device__ __forceinline__ void add_group(const SpreadTable& table, const SpreadInput<split>& input,
-                                          Lane lane, WindowSums& sums) {
+__device__ __forceinline__ void add_group(const SpreadTable& table, const SpreadValues& of_entries, Lane lane,
+                                          WindowSums& sums) {
   TileFactor factor;
   columns_by_entries<split>(table, lane, factor);
   SplitPair values[2][2];  // [entries 2 t ..., 2 t + 8 ...][re, im], words of two entries
 #pragma unroll
   for (int k = 0; k < 2; ++k) {
-    const SplitPair a = input.values[2 * k], b = input.values[2 * k + 1];
+    const SplitPair a = of_entries[2 * k], b = of_entries[2 * k + 1];
     values[k][0] = {(a.high & 0xffffu) | b.high << 16, (a.low & 0xffffu) | b.low << 16};
     values[k][1] = {a.high >> 16 | (b.high & 0xffff0000u), a.low >> 16 | (b.low & 0xffff0000u)};
   }
@@ -199,52 +205,58 @@ __device__ __forceinline__ void leave_planes(WindowSums& sums, int plane, int pl
   }
 }
 
-// One warp per run (blockIdx.x, warp of the block) and block of coils (blockIdx.y). `values` is [block of
-// coils][entry] [slot].
+// One warp per run (blockIdx.x) and block of coils (blockIdx.y). `values` is [block of coils][entry] [slot]. Where registers
+// allow it the weights of the next group are made while this one's products are under way.
 template <bool split>
-__global__ void __launch_bounds__(warps_of_block* warp_size, 2)
+__global__ void __launch_bounds__(warp_size, 8)
     spread_tiles_kernel(const __grid_constant__ TileKernel<kernel_terms<split>> kernel, const GridLayout grid,
                         const TileEntries entries, const CoilBlocks blocks,
                         const ScatteredValue<split>* values, const SpreadOutput out) {
-  __shared__ SpreadTable tables[warps_of_block];
+  constexpr bool ahead = !split;
+  __shared__ SpreadTable tables[2];
   const Lane lane;
-  const int warp = threadIdx.x / warp_size, run_index = blockIdx.x * warps_of_block + warp;
-  if (run_index >= entries.run_count) return;
-  const Sweep sweep(grid, entries, blocks, run_index);
+  const Sweep sweep(grid, entries, blocks, blockIdx.x);
   values += blockIdx.y * entries.entry_count * blocks.slots;
-  WindowSums sums = {};
+  const int last = sweep.run.group_count - 1;
   const TensorGroup* groups = entries.groups + sweep.run.first_group;
-  TensorGroup group = groups[0], next = groups[sweep.run.group_count > 1 ? 1 : 0];
-  int zone = group.zone_count / 32;
   float places[4];
-  const auto enter_zone = [&] {
+  const auto enter_zone = [&](int zone) {
     const int q = lane.index / 8;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       places[i] =
           static_cast<float>(q < 2 ? 4 * q + i : place_of_slot(4 * (q - 2) + i, zone * grid.zone_planes));
   };
-  enter_zone();
-  auto input = read_group<split>(entries, group, values, blocks.slots, sweep.coils, lane);
+  TensorGroup group = groups[0], next = groups[min(1, last)], second = groups[min(2, last)];
+  enter_zone(group.zone_count / 32);
+  SpreadDistances distances = read_distances(entries, group, lane);
+  if constexpr (ahead) {
+    SpreadWeights(kernel, distances, places, lane).store(lane, tables[0]);
+    distances = read_distances(entries, next, lane);
+  }
+  SpreadValues of_group;
+  read_values<split>(values, group, blocks.slots, sweep.coils, lane, of_group);
+  WindowSums sums = {};
   for (int i = 0;; ++i) {
-    const bool at_end = i == sweep.run.group_count;
-    if (at_end || group.zone_count / 32 != zone) {
+    if constexpr (!ahead) SpreadWeights(kernel, distances, places, lane).store(lane, tables[i % 2]);
+    __syncwarp();
+    const int zone = group.zone_count / 32, next_zone = next.zone_count / 32;
+    const TensorGroup third = groups[min(i + 3, last)];
+    const SpreadDistances later = read_distances(entries, ahead ? second : next, lane);
+    SpreadValues of_next;
+    read_values<split>(values, next, blocks.slots, sweep.coils, lane, of_next);
+    if (next_zone != zone) enter_zone(next_zone);
+    add_group<split>(tables[i % 2], of_group, lane, sums);
+    if constexpr (ahead) SpreadWeights(kernel, distances, places, lane).store(lane, tables[(i + 1) % 2]);
+    if (i == last || next_zone != zone)
       leave_planes(sums, zone * grid.zone_planes,
-                   at_end ? grid.window_planes : planes_between(grid, zone, group.zone_count / 32), grid,
-                   entries, sweep, blocks.coils, lane, out);
-      if (at_end) return;
-      zone = group.zone_count / 32;
-      enter_zone();
-    }
-    const TensorGroup after_next = groups[min(i + 2, sweep.run.group_count - 1)];
-    evaluate_pairs<split>(kernel, input, places, lane, tables[warp]);
-    __syncwarp();
-    const auto input_of_next = read_group<split>(entries, next, values, blocks.slots, sweep.coils, lane);
-    add_group<split>(tables[warp], input, lane, sums);
-    __syncwarp();
-    input = input_of_next;
-    group = next;
-    next = after_next;
+                   i == last ? grid.window_planes : planes_between(grid, zone, next_zone), grid, entries,
+                   sweep, blocks.coils, lane, out);
+    if (i == last) return;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) of_group[j] = of_next[j];
+    distances = later;
+    group = next, next = second, second = third;
   }
 }
 
