@@ -55,7 +55,8 @@ namespace {
 
 std::string tolerance_help() {
   return fmt::format(
-      "stop at this relative residual of the normal equations; {}, of the conditions of optimality, with wavelet, tv, tgv",
+      "stop at this relative residual of the normal equations; {}, of the conditions of optimality, with "
+      "wavelet, tv, tgv",
       sparse_tolerance);
 }
 
@@ -272,10 +273,10 @@ ChosenDevice choose_any(int preferred) {
 }  // namespace
 
 void DeviceOption::add_to(CLI::App& app) {
-  app.add_option(
-         "--device", device_,
-         "auto: a GPU where there is one, else the CPU; cpu; cuda; cuda:N, the GPU of that number; or "
-         "several GPUs, cuda:all or cuda:0,2")
+  app.add_option("--device", device_,
+                 "auto: a GPU where there is one, else the CPU, and the CPU for a small scan; cpu; cuda; "
+                 "cuda:N, the GPU of that number; or "
+                 "several GPUs, cuda:all or cuda:0,2")
       ->check([](const std::string& text) {
         const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
         const bool known =
@@ -337,6 +338,8 @@ ChosenDevice DeviceOption::choose(int preferred) const {
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());
     chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
+  } else if (device_ == "auto" && leaves_gpu_alone_) {
+    chosen.text = "CPU, because it is done before a GPU has started";
   } else if (device_ == "auto") {
     chosen = choose_any(preferred);
   } else if (device_ != "cpu") {

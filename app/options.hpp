@@ -102,11 +102,14 @@ class DeviceOption {
   std::vector<ChosenDevice> choose_all(int preferred = 0) const;
   /// Whether several may be asked for: cuda:all, cuda:0,2.
   bool names_several() const;
+  /// Where the user left the choice it is the CPU: the work is small.
+  void leave_gpu_alone() { leaves_gpu_alone_ = true; }
   const std::string& text() const { return device_; }
 
  private:
   std::string device_ = "auto";
   DeviceMemory memory_;
+  bool leaves_gpu_alone_ = false;
 };
 
 /// Devices that are started, and their FFTs opened, beside other work.

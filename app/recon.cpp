@@ -45,6 +45,7 @@ struct ReconCommand {
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
+  std::unique_ptr<io::ScanFile> open(const MpiTeam* team, std::optional<DevicesInBackground>& starting);
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
@@ -106,6 +107,35 @@ int ReconCommand::run() {
   }
 }
 
+/// A file of fewer bytes may be small work, and is looked into before a GPU starts.
+constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
+
+/// Whether the CPU is done before a GPU has started, which takes about 0.3 s: of its threads each goes through so many pairs
+/// of voxels and samples in 0.15 s (validation/results/2026-11-23-h200.md), and samples along lines cost less.
+bool is_small_work(const io::ScanSummary& summary) {
+  constexpr double pairs_of_thread = 4e9;
+  const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
+                       static_cast<double>(summary.samples_per_scan) *
+                       static_cast<double>(summary.coil_count) *
+                       static_cast<double>(summary.slice_count * summary.repetition_count);
+  return pairs <= pairs_of_thread * omp_get_max_threads();
+}
+
+/// The scan; devices start while it is opened and read, or after a look into a small file, which may not need one.
+std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team,
+                                                 std::optional<DevicesInBackground>& starting) {
+  const auto start = [&] { starting.emplace(device_option, team ? team->local_rank() : 0); };
+  std::error_code unknown;
+  const bool may_be_small = !team && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
+  if (!may_be_small) start();
+  auto file = io::open_scan(scan, read_options);
+  if (may_be_small) {
+    if (is_small_work(file->summary())) device_option.leave_gpu_alone();
+    start();
+  }
+  return file;
+}
+
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
@@ -125,9 +155,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (first) io::check_writable(*output, inputs, phase);
 
   read_options.precision = settings.precision;
-  // A GPU starts, and the checksum is made, while the file is read.
-  const DevicesInBackground starting(device_option, team ? team->local_rank() : 0);
-  const auto file = io::open_scan(scan, read_options);
+  std::optional<DevicesInBackground> starting;
+  const auto file = open(team.get(), starting);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
@@ -137,7 +166,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   // The processes of a team would all have to know which volumes are left.
   if (!team && results.volumes().size() > 1) keep_in_folder(results, checksum, printer);
   const auto is_by_team = [&] {
-    return shares_volumes(settings, summary, results.volumes().size(), starting.get());
+    return shares_volumes(settings, summary, results.volumes().size(), starting->get());
   };
   VolumeReader reader(
       *file, results.volumes(),
@@ -146,7 +175,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
       },
       [&](std::size_t number) { return results.holds(number); });
 
-  const auto& devices = starting.get();
+  const auto& devices = starting->get();
   if (!quiet) fmt::print("device    {}\n", text_of(devices));
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   results.set_devices(devices);

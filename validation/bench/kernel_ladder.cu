@@ -9,6 +9,7 @@
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/pair_arithmetic.hpp"
 #include "validation/bench/kernel_ladder.hpp"
+#include "validation/bench/separable_rung.cuh"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 
@@ -295,6 +296,41 @@ class Climber {
     climb(rung, work, [&] { return error_of(images, problem_.checked_voxels, problem_.adjoint_reference); });
   }
 
+  /// Of one coil; nothing for matrices with an odd extent along y or z.
+  void separable(const std::string& name) {
+    const auto [nx, ny, nz] = problem_.matrix_size;
+    if (ny % 2 != 0 || nz % 2 != 0) return;
+    const std::int64_t samples = problem_.samples();
+    Array<std::uint32_t> half_voxel({3, samples});
+    for (int axis = 0; axis < 3; ++axis)
+      for (std::int64_t m = 0; m < samples; ++m)
+        half_voxel[axis * samples + m] =
+            phase_of_ratio<float>(problem_.trajectory.k[axis * samples + m],
+                                  2.0 * problem_.matrix_size[static_cast<std::size_t>(axis)]);
+    const auto phases = half_voxel.to(Device::cuda());
+    Array<Complex<float>> image({1, nz, ny, nx}, Device::cuda());
+    const auto parts = [](int count, int of) { return static_cast<unsigned>((count + of - 1) / of); };
+    const dim3 blocks(parts(nx, ladder::separable_columns), parts(ny / 2, ladder::separable_pairs),
+                      parts(nz / 2, ladder::separable_pairs));
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, ladder::separable_adjoint_kernel),
+          "reading the properties of a kernel");
+    Rung rung{.name = name,
+              .coils = 1,
+              .block_size = ladder::separable_block,
+              .tile_points = ladder::separable_tile,
+              .registers = attributes.numRegs};
+    climb(
+        rung,
+        [&, nx = nx, ny = ny, nz = nz] {
+          ladder::separable_adjoint_kernel<<<blocks, ladder::separable_block>>>(
+              nx, ny, nz, phases.data(), reinterpret_cast<const float2*>(problem_.data_device.data()),
+              static_cast<int>(samples), reinterpret_cast<float2*>(image.data()));
+          check_launch(name);
+        },
+        [&] { return error_of(image, problem_.checked_voxels, problem_.adjoint_reference); });
+  }
+
   void production(const std::string& name, DirectChoice choice, int coils, bool forward) {
     const auto transform =
         make_direct_transform<float>(problem_.trajectory, problem_.matrix_size, Device::cuda(), choice);
@@ -381,9 +417,11 @@ std::vector<Rung> run_kernel_ladder(const LadderSettings& settings, const Ceilin
   ladder.production("forward (recon, fast)", {GpuSums::fast}, 1, true);
   ladder.production("forward (recon, accurate)", {GpuSums::accurate}, 1, true);
   ladder.production("forward, 8 coils (recon, fast)", {GpuSums::fast}, 8, true);
+  ladder.separable("matrix form on CUDA cores");
   for (const int coils : {1, 8})
     for (const bool forward : {false, true}) {
-      const auto name = std::string(forward ? "forward" : "adjoint") + " on tensor cores" + (coils == 1 ? ", " : ", 8 coils, ");
+      const auto name = std::string(forward ? "forward" : "adjoint") + " on tensor cores" +
+                        (coils == 1 ? ", " : ", 8 coils, ");
       ladder.production(name + "1 part, 1 product", {GpuSums::tensor_cores, 1e-3}, coils, forward);
       ladder.production(name + "2 parts, 3 products", {GpuSums::tensor_cores}, coils, forward);
     }

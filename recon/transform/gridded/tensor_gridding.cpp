@@ -40,10 +40,9 @@ double aliasing_of(const Gridding& gridding) {
 
 /// Nanoseconds of a transform of one coil of eight, the mean of forward and adjoint.
 double predicted_ns(const TransformSizes& sizes, const Gridding& gridding) {
-  // Reasoned, not yet measured: a group and eight coils take 420 instructions of half products, and 96 products of
-  // tensor cores split, at half of an H100's rates; bytes of entries and of grid points 3e12 a second.
-  const double group_ns = gridding.products == Products::half ? 0.09 : 0.14,
-               entry_ns = gridding.products == Products::half ? 0.0045 : 0.006, point_ns = 0.023;
+  // Of an H200, 128^3 and 2.6e6 samples of 8 coils, forward and adjoint (validation/results/2026-11-23-h200.md).
+  const double group_ns = gridding.products == Products::half ? 0.157 : 0.223,
+               entry_ns = gridding.products == Products::half ? 0.0042 : 0.0055, point_ns = 0.012;
   const TensorSizes counts(TensorShape(gridding), sizes.samples.all, 132);
   return counts.groups * group_ns + counts.entries * entry_ns +
          static_cast<double>(gridding.grid_points()) * point_ns;

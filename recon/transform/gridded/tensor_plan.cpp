@@ -91,7 +91,7 @@ struct ExpectedCut {
 
 TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int multiprocessors) {
   // Warps that a multiprocessor holds, and turns that each of them gets: runs end at different times.
-  constexpr int warps = 8, turns = 2, longest = 192, shortest = 8;
+  constexpr int warps = 8, turns = 6, longest = 192, shortest = 8;
   entries = static_cast<double>(samples);
   for (int i = 0; i < 2; ++i)
     entries *= 1 + static_cast<double>(shape.tiles[i]) * (shape.points[i] - 1) / shape.size[i];
