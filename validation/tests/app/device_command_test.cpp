@@ -45,6 +45,21 @@ TEST_F(DeviceCommand, auto_takes_the_cpu_and_says_why) {
   EXPECT_NE(text("out").find("device    CPU, because "), std::string::npos) << text("out");
 }
 
+TEST_F(DeviceCommand, auto_asks_for_a_gpu_only_where_the_scan_is_not_small) {
+  const std::string small = "because it is done before a GPU has started";
+  ASSERT_EQ(run("recon " + path("scan.h5") + " --threads 1 -o " + path("small")), 0) << text("err");
+  EXPECT_NE(text("out").find(small), std::string::npos) << text("out");
+  // More than 4e9 pairs of voxels and samples.
+  ASSERT_EQ(run("simulate --trajectory golden-radial --matrix 128 --coils 8 --readouts 130 --readout-samples "
+                "256 -o " +
+                path("larger")),
+            0)
+      << text("err");
+  ASSERT_EQ(run("recon " + path("larger.h5") + " --threads 1 --no-gridded-image -o " + path("result")), 0)
+      << text("err");
+  EXPECT_EQ(text("out").find(small), std::string::npos) << text("out");
+}
+
 TEST_F(DeviceCommand, a_device_that_no_machine_has_is_wrong_usage) {
   for (const char* device : {"gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "cuda:alll",
                              "cuda:0,", "cuda:,1", "cuda:0,0", "cuda:0,all", "''"})
