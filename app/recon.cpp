@@ -110,15 +110,15 @@ int ReconCommand::run() {
 /// A file of fewer bytes may be small work, and is looked into before a GPU starts.
 constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
 
-/// Whether the CPU is done before a GPU has started, which takes about 0.3 s: of its threads each goes through so many pairs
-/// of voxels and samples in 0.15 s (validation/results/2026-11-23-h200.md), and samples along lines cost less.
+/// Whether the CPU is done before a GPU has started, which takes about 0.3 s (validation/results/2026-11-23-h200.md): its
+/// threads go through so many pairs of voxels and samples in a fraction of that.
 bool is_small_work(const io::ScanSummary& summary) {
-  constexpr double pairs_of_thread = 4e9;
+  constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
   const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
                        static_cast<double>(summary.samples_per_scan) *
                        static_cast<double>(summary.coil_count) *
                        static_cast<double>(summary.slice_count * summary.repetition_count);
-  return pairs <= pairs_of_thread * omp_get_max_threads();
+  return pairs <= std::min(pairs_of_thread * omp_get_max_threads(), most_pairs);
 }
 
 /// The scan; devices start while it is opened and read, or after a look into a small file, which may not need one.

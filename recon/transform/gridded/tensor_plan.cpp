@@ -119,7 +119,7 @@ TensorSizes::TensorSizes(const TensorShape& shape, std::int64_t samples, int mul
 }
 
 // Samples do not lie at random: so much more room for what hangs on where they do.
-constexpr double uneven = 1.15;
+constexpr double uneven = 1.1;
 
 double TensorSizes::bytes(std::int64_t samples) const {
   constexpr double of_entry = 3 * sizeof(float) + sizeof(std::int32_t);  // distances; where it was sorted to

@@ -49,7 +49,7 @@ TEST_F(DeviceCommand, auto_asks_for_a_gpu_only_where_the_scan_is_not_small) {
   const std::string small = "because it is done before a GPU has started";
   ASSERT_EQ(run("recon " + path("scan.h5") + " --threads 1 -o " + path("small")), 0) << text("err");
   EXPECT_NE(text("out").find(small), std::string::npos) << text("out");
-  // More than 4e9 pairs of voxels and samples.
+  // More than 2e9 pairs of voxels and samples.
   ASSERT_EQ(run("simulate --trajectory golden-radial --matrix 128 --coils 8 --readouts 130 --readout-samples "
                 "256 -o " +
                 path("larger")),

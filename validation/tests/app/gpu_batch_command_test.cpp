@@ -92,7 +92,7 @@ TEST_F(GpuBatch, what_does_not_fit_fails_with_the_reason_where_a_gpu_was_asked_f
 TEST_F(GpuBatch, scans_that_fill_the_device_are_done_one_after_the_other) {
   simulate(8,
            "--dimensions 3 --matrix 48 --trajectory radial-3d --coils 8 --readouts 300 --readout-samples 96");
-  ASSERT_EQ(run("batch scans -o results --device cuda:0 --device-memory 160MiB --cache off"), 0)
+  ASSERT_EQ(run("batch scans -o results --device cuda:0 --device-memory 260MiB --cache off"), 0)
       << text("err") << text("out");
   EXPECT_EQ(summary().at("finished"), 8) << text("err");
 }
