@@ -47,6 +47,7 @@ class StageRing {
   }
   /// This warp reads the stage before the present one no more.
   __device__ __forceinline__ void release_before() const {
+    __syncwarp();  // what its other lanes have read is read
     if (threadIdx.x % 32 == 0) device::arrive(empty_ + (stage_ == 0 ? stages : stage_) - 1);
   }
 
