@@ -15,6 +15,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/corrected_scan.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
@@ -127,7 +128,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   read_options.precision = settings.precision;
   // A GPU starts, and the checksum is made, while the file is read.
   const DevicesInBackground starting(device_option, team ? team->local_rank() : 0);
-  const auto file = io::open_scan(scan, read_options);
+  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
+  const auto file = with_trajectory_correction(io::open_scan(scan, read_options), correction);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
