@@ -69,16 +69,23 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
   return centre;
 }
 
-/// r_p of a small matrix over the FOV, wide enough for the radius and a margin.
-std::vector<std::array<double, 3>> small_voxels(const std::array<int, 3>& matrix_size, double radius) {
-  const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(2 * radius)) + margin;
+/// Where objects are looked for, in FOVs, and which samples are looked at, cycles/FOV.
+struct Region {
+  double field, radius;
+};
+
+/// r_p of a small matrix over the field, wide enough for the radius and a margin.
+std::vector<std::array<double, 3>> small_voxels(const std::array<int, 3>& matrix_size, const Region& region) {
+  const double cells = 2 * region.radius * region.field;
+  const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(cells)) + margin;
   std::array<int, 3> n{};
   for (int axis = 0; axis < 3; ++axis) n[axis] = matrix_size[axis] > 1 ? width : 1;
   std::vector<std::array<double, 3>> voxels;
   for (int z = 0; z < n[2]; ++z)
     for (int y = 0; y < n[1]; ++y)
       for (int x = 0; x < n[0]; ++x)
-        voxels.push_back({double(x - n[0] / 2) / n[0], double(y - n[1] / 2) / n[1], double(z - n[2] / 2) / n[2]});
+        voxels.push_back({region.field * (x - n[0] / 2) / n[0], region.field * (y - n[1] / 2) / n[1],
+                          region.field * (z - n[2] / 2) / n[2]});
   return voxels;
 }
 
@@ -169,7 +176,24 @@ std::vector<Element> elements_of(const std::array<int, 3>& matrix_size, bool bet
 struct Step {
   std::vector<double> change, uncertainty;  ///< of each element
   double inconsistency = 0;
+  double disturbance = 0;  ///< the share of it that is no noise
 };
+
+/// Energy of what goes on from sample to sample, which noise does not, [sample][coil]; 0 where too few samples are
+/// neighbours.
+double lasting_energy(const CentralReadings& centre, const Matrix& rest) {
+  constexpr Index fewest = 100;
+  const Index coils = rest.extent(1);
+  double sum = 0;
+  Index pairs = 0;
+  for (Index i = 0; i + 1 < centre.count(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (centre.samples[at + 1] != centre.samples[at] + 1 || centre.readouts[at + 1] != centre.readouts[at]) continue;
+    ++pairs;
+    for (Index j = i * coils; j < (i + 1) * coils; ++j) sum += (conj(rest[j]) * rest[j + coils]).re;
+  }
+  return pairs < fewest ? 0 : std::max(0.0, sum) * static_cast<double>(centre.count()) / static_cast<double>(pairs);
+}
 
 /// The solution of H x = g for a symmetric H, and the roots of the diagonal of its inverse; elements that change
 /// nothing have none. Empty where H is singular.
@@ -260,6 +284,7 @@ std::optional<Step> newton_step(const Search& search, const GradientDelays& dela
   auto step = solved(std::move(h), std::move(g));
   if (!step) return {};
   step->inconsistency = std::sqrt(sum_of_squares(rest) / sum_of_squares(centre.values));
+  step->disturbance = std::sqrt(lasting_energy(centre, rest) / sum_of_squares(centre.values));
   const double sigma = std::sqrt(sum_of_squares(rest) / (2 * excess * static_cast<double>(coils)));
   for (double& value : step->uncertainty) value *= sigma;
   return step;
@@ -270,7 +295,7 @@ constexpr auto too_few_samples = "too few samples lie near the centre of k-space
 
 /// The minimum, from `estimate` on; why there is none, or null.
 const char* minimise(const Search& search, const std::vector<Element>& elements, DelayEstimate& estimate,
-                     std::vector<double>& uncertainty) {
+                     std::vector<double>& uncertainty, double& disturbance) {
   constexpr int most_steps = 12;
   auto& d = estimate.delays.samples;
   for (int i = 0; i < most_steps; ++i) {
@@ -278,6 +303,7 @@ const char* minimise(const Search& search, const std::vector<Element>& elements,
     if (!step) return too_few_samples;
     if (estimate.delays.are_zero()) estimate.inconsistency_before = step->inconsistency;
     estimate.inconsistency = step->inconsistency;
+    disturbance = step->disturbance;
     double longest = 0;
     for (const double change : step->change) longest = std::max(longest, std::abs(change));
     for (std::size_t e = 0; e < elements.size(); ++e) {
@@ -302,25 +328,33 @@ bool is_turned(const GradientDelays& delays, const std::vector<Element>& element
   return false;
 }
 
-/// With the samples inside a radius.
-DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, double radius) {
+/// Whether something else than noise, off-resonance for one, disturbs the centre so much beside these delays that it may
+/// have been taken for them.
+bool are_doubtful(const DelayEstimate& estimate, double disturbance) {
+  double longest = 0;
+  for (const auto& row : estimate.delays.samples)
+    for (const double delay : row) longest = std::max(longest, std::abs(delay));
+  const double explained = std::pow(estimate.inconsistency_before, 2) - std::pow(estimate.inconsistency, 2);
+  constexpr double clear = 3;  // true delays explain ten times the disturbance and more, false ones about as much
+  return longest > 4 * estimate.uncertainty && clear * disturbance * disturbance > explained;
+}
+
+/// From delays of `start` samples along every axis on.
+DelayEstimate estimate_from(double start, const Search& search) {
+  const auto& matrix_size = search.scan.geometry.matrix_size;
   DelayEstimate estimate;
-  const auto centre = central_readings(scan, starts, radius);
-  if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
-    estimate.obstacle = too_few_samples;
-    return estimate;
-  }
-  const auto voxels = small_voxels(scan.geometry.matrix_size, radius);
-  const Search search{scan, starts, centre, voxels};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    estimate.delays.samples[axis][axis] = matrix_size[axis] > 1 ? start : 0;
+  const auto begin = estimate.delays;
   std::vector<double> uncertainty;
-  auto elements = elements_of(scan.geometry.matrix_size, true);
-  const char* obstacle = minimise(search, elements, estimate, uncertainty);
+  double disturbance = 0;
+  auto elements = elements_of(matrix_size, true);
+  const char* obstacle = minimise(search, elements, estimate, uncertainty, disturbance);
   if (obstacle || !is_turned(estimate.delays, elements, uncertainty)) {
     const auto& d = estimate.delays.samples;
-    estimate.delays =
-        obstacle ? GradientDelays{} : GradientDelays::along_axes({d[0][0], d[1][1], d[2][2]});
-    elements = elements_of(scan.geometry.matrix_size, false);
-    obstacle = minimise(search, elements, estimate, uncertainty);
+    estimate.delays = obstacle ? begin : GradientDelays::along_axes({d[0][0], d[1][1], d[2][2]});
+    elements = elements_of(matrix_size, false);
+    obstacle = minimise(search, elements, estimate, uncertainty, disturbance);
   }
   if (obstacle) {
     estimate.obstacle = obstacle;
@@ -329,10 +363,37 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, dou
   estimate.uncertainty = *std::max_element(uncertainty.begin(), uncertainty.end());
   if (estimate.inconsistency > largest_inconsistency)
     estimate.obstacle = "the samples near the centre of k-space contradict each other by " +
-                        short_number(100 * estimate.inconsistency) + " % with any delays (contrast or motion between readouts?)";
+                        short_number(100 * estimate.inconsistency) +
+                        " % with any delays (contrast or motion between readouts?)";
   else if (!(estimate.uncertainty <= useful_uncertainty))
     estimate.obstacle = "the samples near the centre of k-space do not tell them: uncertain by " +
                         short_number(estimate.uncertainty) + " samples";
+  else if (start == 0 && are_doubtful(estimate, disturbance))
+    estimate.obstacle = "something else, such as off-resonance, disturbs the centre of k-space: it contradicts itself by " +
+                        short_number(100 * estimate.inconsistency_before) + " %, and by " +
+                        short_number(100 * estimate.inconsistency) + " % with the best delays, " +
+                        in_words(estimate.delays, search.scan.geometry);
+  return estimate;
+}
+
+/// With the samples inside a radius.
+DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, const Region& region) {
+  const auto centre = central_readings(scan, starts, region.radius);
+  if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
+    DelayEstimate none;
+    none.obstacle = too_few_samples;
+    return none;
+  }
+  const auto voxels = small_voxels(scan.geometry.matrix_size, region);
+  const Search search{scan, starts, centre, voxels};
+  auto estimate = estimate_from(0, search);
+  if (estimate.found() || estimate.obstacle == too_few_samples || estimate.inconsistency < largest_inconsistency)
+    return estimate;
+  for (const double start : {1.5, -1.5}) {  // long delays of large objects lie behind other minima
+    auto other = estimate_from(start, search);
+    other.inconsistency_before = estimate.inconsistency_before;
+    if (other.found()) return other;
+  }
   return estimate;
 }
 
@@ -344,13 +405,18 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
     estimate.obstacle = "the scan is Cartesian: its readouts do not cross";
     return estimate;
   }
-  const auto& n = scan.geometry.matrix_size;
-  const double most = n[2] > 1 ? 3 : 6, least = 2;
-  for (double radius = most; radius >= least; --radius) {
-    estimate = estimate_inside(scan, starts, radius);
-    if (estimate.obstacle != too_few_samples) return estimate;
+  const bool is_3d = scan.geometry.matrix_size[2] > 1;
+  constexpr double least_radius = 2;
+  for (double radius = is_3d ? 3 : 6; radius >= least_radius; --radius) {
+    estimate = estimate_inside(scan, starts, {1, radius});
+    if (estimate.obstacle != too_few_samples) break;
   }
-  return estimate;
+  // What does not fit into the field of view may fit into a larger one.
+  constexpr double fits = 0.05, larger_field = 1.5;
+  if (estimate.obstacle == too_few_samples || (estimate.found() && estimate.inconsistency <= fits)) return estimate;
+  auto larger = estimate_inside(scan, starts, {larger_field, is_3d ? 2.0 : 4.0});
+  const bool is_better = larger.found() && (!estimate.found() || larger.inconsistency < 0.5 * estimate.inconsistency);
+  return is_better ? larger : estimate;
 }
 
 }  // namespace fhd

@@ -67,12 +67,19 @@ class PlayedPositions {
     return vector;
   }
 
+  /// From one sample to the next ahead of a readout: 0 where it sets out from rest, as spirals do, which steps tell that
+  /// would turn round.
+  static double step_ahead(const double* k, std::int64_t count) {
+    const double step = k[1] - k[0];
+    return count > 2 && step * (2 * step - (k[2] - k[1])) <= 0 ? 0 : step;
+  }
+
   /// Lagrange's cubic through the four samples around.
   double nominal(int axis, std::int64_t first, std::int64_t last, double m) const {
     const double* k = k_ + axis * count_;
     const auto at = [&](std::int64_t i) {
       if (last - first < 2) return k[first];
-      if (i < first) return k[first] + static_cast<double>(i - first) * (k[first + 1] - k[first]);
+      if (i < first) return k[first] + static_cast<double>(i - first) * step_ahead(k + first, last - first);
       if (i >= last) return k[last - 1] + static_cast<double>(i - last + 1) * (k[last - 1] - k[last - 2]);
       return k[i];
     };

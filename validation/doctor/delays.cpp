@@ -14,7 +14,7 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
   const auto starts = validation::readout_starts(scan.trajectory, readout_length);
   const auto found = estimate_delays(scan, starts);
   if (!found.found()) {
-    findings.add(Severity::ok, "delays", "Gradient delays were not looked for: " + found.obstacle + ".");
+    findings.add(Severity::ok, "delays", "Gradient delays were not found: " + found.obstacle + ".");
     return;
   }
   const auto uncertainty = GradientDelays::along_axes({found.uncertainty, 0, 0});

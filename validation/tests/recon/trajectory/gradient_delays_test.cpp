@@ -132,6 +132,12 @@ TEST(GradientDelays, of_spirals_are_found) {
   expect_found(settings);
 }
 
+TEST(GradientDelays, of_an_object_beyond_the_field_of_view_are_found) {
+  auto settings = settings_of(TrajectoryKind::golden_radial, {-1, 0.7, 0});
+  settings.object_scale = 1.3;
+  expect_found(settings);
+}
+
 TEST(GradientDelays, of_turned_gradients_are_found_with_their_element_between_axes) {
   auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
   Scan& scan = simulation.scan;
