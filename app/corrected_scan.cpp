@@ -45,7 +45,8 @@ class CorrectedScan final : public io::ScanFile {
     }
     delays_ = found.delays;
     remark_ = fmt::format(
-        "the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which the centre of "
+        "the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which the centre "
+        "of "
         "k-space contradicts itself by {:.2g} % and not {:.2g} %",
         in_words(delays_, geometry), found.uncertainty, 100 * found.inconsistency,
         100 * found.inconsistency_before);

@@ -32,7 +32,8 @@ std::array<double, 3> parse_delays(const std::string& text, const std::string& o
   const bool are_short =
       std::all_of(numbers.begin(), numbers.end(), [](double d) { return std::abs(d) <= longest; });
   if ((numbers.size() != 2 && numbers.size() != 3) || !are_short)
-    throw Error(option, "delays along x, y (and z) in samples, from -100 to 100, such as 0.5,0.2", "'" + text + "'");
+    throw Error(option, "delays along x, y (and z) in samples, from -100 to 100, such as 0.5,0.2",
+                "'" + text + "'");
   return {numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
 }
 
@@ -41,14 +42,16 @@ std::vector<double> parse_echo_times(const std::string& text) {
   for (double& time : times) time *= 1e-3;
   const bool ascend = std::adjacent_find(times.begin(), times.end(), std::greater_equal<>()) == times.end();
   if (times.empty() || !(times.front() > 0) || !(times.back() <= 10) || !ascend)
-    throw Error("--echo-times", "times in ms, each later than the one before, such as 2.3,6.9", "'" + text + "'");
+    throw Error("--echo-times", "times in ms, each later than the one before, such as 2.3,6.9",
+                "'" + text + "'");
   return times;
 }
 
 void ReconOptions::add_trajectory_correction(CLI::App& app) {
-  app.add_option("--trajectory-correction", trajectory_correction_,
-                 "gradients that play later than the trajectory says: auto: by as much as the centre of k-space "
-                 "shows; or delays in samples along x, y and z; or off")
+  app.add_option(
+         "--trajectory-correction", trajectory_correction_,
+         "gradients that play later than the trajectory says: auto: by as much as the centre of k-space "
+         "shows; or delays in samples along x, y and z; or off")
       ->type_name("auto|off|X,Y[,Z]")
       ->capture_default_str()
       ->group("Reconstruction");

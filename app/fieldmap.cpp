@@ -73,8 +73,8 @@ std::vector<std::int64_t> echoes_of(const io::ScanSummary& summary) {
 /// What the header states of one of its volumes.
 std::optional<double> stated_time(const io::ScanSummary& summary, std::int64_t repetition) {
   const auto& counters = summary.repetition_counters;
-  const auto contrast =
-      static_cast<std::size_t>(counters.empty() ? 0 : counters[static_cast<std::size_t>(repetition)].contrast);
+  const auto contrast = static_cast<std::size_t>(
+      counters.empty() ? 0 : counters[static_cast<std::size_t>(repetition)].contrast);
   if (contrast < summary.echo_times_s.size()) return summary.echo_times_s[contrast];
   return {};
 }
@@ -95,14 +95,15 @@ std::vector<Echo> find_echoes(const std::vector<std::unique_ptr<io::ScanFile>>& 
     const auto& summary = echoes[e].file->summary();
     const auto time = given ? (*given)[e] : stated_time(summary, echoes[e].repetition);
     if (!time)
-      throw Error(summary.path, fmt::format("an echo time (TE) of each of the {} echoes", echoes.size()), "none",
-                  "give them with --echo-times MS,MS...");
+      throw Error(summary.path, fmt::format("an echo time (TE) of each of the {} echoes", echoes.size()),
+                  "none", "give them with --echo-times MS,MS...");
     echoes[e].time_s = *time;
-    if (summary.geometry.matrix_size != first.geometry.matrix_size || summary.slice_count != first.slice_count ||
-        summary.coil_count != first.coil_count)
+    if (summary.geometry.matrix_size != first.geometry.matrix_size ||
+        summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");
   }
-  std::stable_sort(echoes.begin(), echoes.end(), [](const Echo& a, const Echo& b) { return a.time_s < b.time_s; });
+  std::stable_sort(echoes.begin(), echoes.end(),
+                   [](const Echo& a, const Echo& b) { return a.time_s < b.time_s; });
   for (std::size_t e = 1; e < echoes.size(); ++e)
     if (!(echoes[e].time_s - echoes[e - 1].time_s > 1e-6))
       throw Error(echoes[e].file->summary().path, "echoes at different times",
@@ -112,7 +113,8 @@ std::vector<Echo> find_echoes(const std::vector<std::unique_ptr<io::ScanFile>>& 
 }
 
 /// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
-std::vector<Image> images_of(const std::vector<Echo>& echoes, std::int64_t slice, Reconstructor& reconstructor) {
+std::vector<Image> images_of(const std::vector<Echo>& echoes, std::int64_t slice,
+                             Reconstructor& reconstructor) {
   std::vector<Scan> scans;
   for (const auto& echo : echoes) {
     Scan& scan = scans.emplace_back(echo.file->read(slice, echo.repetition));
@@ -125,12 +127,13 @@ std::vector<Image> images_of(const std::vector<Echo>& echoes, std::int64_t slice
                   "only echoes whose readouts are alike can be compared");
   }
   const auto preparation = reconstructor.prepare_series(scans.front());
-  const auto at_once = static_cast<std::size_t>(
-      std::max<std::int64_t>(1, reconstructor.volumes_at_once(*preparation)));
+  const auto at_once =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, reconstructor.volumes_at_once(*preparation)));
   std::vector<Image> images;
   for (std::size_t first = 0; first < scans.size(); first += at_once) {
     std::vector<const Scan*> volumes;
-    for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e) volumes.push_back(&scans[e]);
+    for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e)
+      volumes.push_back(&scans[e]);
     for (auto& result : reconstructor.reconstruct_series(preparation, volumes))
       images.push_back(std::move(result.image));
   }
@@ -140,9 +143,8 @@ std::vector<Image> images_of(const std::vector<Echo>& echoes, std::int64_t slice
 int FieldMapCommand::run() {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
-  const auto given = of_options([&] {
-    return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt;
-  });
+  const auto given =
+      of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
   if (!output.ends_with(".h5")) output += ".h5";
   check_output();
   read_options.precision = settings.precision;
@@ -157,8 +159,11 @@ int FieldMapCommand::run() {
   execution.device = device.device;
   fmt::print("device    {}\n", device.text);
   if (!takes_series(settings, execution, echoes.front().file->read(0, echoes.front().repetition)))
-    throw Error("fhd fieldmap", "images that keep their phase: --method cg, and maps or one coil",
-                "other settings");
+    throw Error(
+        "fhd fieldmap",
+        "images that keep their phase: --method cg with maps or one coil, without --lambda auto, wavelet, tv "
+        "or tgv",
+        "other settings");
   std::vector<double> times;
   double shortest = INFINITY;
   for (const auto& echo : echoes) {
@@ -196,13 +201,15 @@ int FieldMapCommand::run() {
 
 Run add_fieldmap(CLI::App& app) {
   const auto command = std::make_shared<FieldMapCommand>();
-  app.add_option("SCAN", command->scans, "a scan with several echoes (ISMRMRD: contrasts), or scans of one each")
+  app.add_option("SCAN", command->scans,
+                 "a scan with several echoes (ISMRMRD: contrasts), or scans of one each")
       ->required();
   app.add_option("-o,--output", command->output, "the field map, HDF5 with /field_map in rad/s")->required();
   app.add_option("--echo-times", command->echo_times,
                  "of the echoes in their order, in ms from the excitation [as the header says]")
       ->type_name("MS,MS...");
-  app.add_option("--smoothing", command->smoothing, "length in voxels below which the map is smooth, 0 ... 100")
+  app.add_option("--smoothing", command->smoothing,
+                 "length in voxels below which the map is smooth, 0 ... 100")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   app.add_flag("--force", command->force, "overwrite what is there under this name");

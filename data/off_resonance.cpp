@@ -13,7 +13,9 @@ using std::numbers::pi;
 constexpr std::int64_t block = 256;
 
 /// Orders beyond which J_n(x) is below 1e-8, the rounding of samples.
-int order_count(double x) { return static_cast<int>(std::ceil(std::abs(x) + 5 * std::cbrt(std::abs(x)) + 5)); }
+int order_count(double x) {
+  return static_cast<int>(std::ceil(std::abs(x) + 5 * std::cbrt(std::abs(x)) + 5));
+}
 
 }  // namespace
 
@@ -24,9 +26,11 @@ Array<float> map_of(const WaveField& field, const std::array<int, 3>& matrix_siz
   for (int z = 0; z < nz; ++z)
     for (int y = 0; y < ny; ++y)
       for (int x = 0; x < nx; ++x) {
-        const double theta = 2 * pi * (field.frequency[0] * (x - nx / 2) / nx + field.frequency[1] * (y - ny / 2) / ny +
-                                       field.frequency[2] * (z - nz / 2) / nz) +
-                             field.phase_rad;
+        const double theta =
+            2 * pi *
+                (field.frequency[0] * (x - nx / 2) / nx + field.frequency[1] * (y - ny / 2) / ny +
+                 field.frequency[2] * (z - nz / 2) / nz) +
+            field.phase_rad;
         omega[i++] = static_cast<float>(2 * pi * field.largest_hz * std::cos(theta));
       }
   return omega;
@@ -74,7 +78,8 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
       const auto count = std::min(block, samples - first);
       std::fill(sum.begin(), sum.end(), Complex<double>());
       for (std::int64_t m = 0; m < count; ++m)
-        bessel_functions(omega * time_s[first + m], std::span(weights).subspan(m * bessel.size(), bessel.size()));
+        bessel_functions(omega * time_s[first + m],
+                         std::span(weights).subspan(m * bessel.size(), bessel.size()));
       for (int n = -orders; n <= orders; ++n) {
         const auto order = static_cast<std::size_t>(std::abs(n));
         for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -82,7 +87,8 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
           k[axis].assign(nominal, nominal + count);
           for (double& value : k[axis]) value -= n * field.frequency[axis];
         }
-        kspace.values({std::span<const double>(k[0]), k[1], k[2]}, std::span(shifted).first(coil_count * count));
+        kspace.values({std::span<const double>(k[0]), k[1], k[2]},
+                      std::span(shifted).first(coil_count * count));
         // (-i)^n J_n = (-i)^|n| J_|n|, since J_-n = (-1)^n J_n.
         const double angle = -pi / 2 * static_cast<double>(order) + n * field.phase_rad;
         const Complex<double> turn{std::cos(angle), std::sin(angle)};

@@ -6,7 +6,8 @@
 namespace fhd::io {
 
 void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
-                     const std::vector<const Array<float>*>& slices, const std::vector<Geometry>& geometries) {
+                     const std::vector<const Array<float>*>& slices,
+                     const std::vector<Geometry>& geometries) {
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto& shape = slices.front()->shape();

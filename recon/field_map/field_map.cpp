@@ -90,9 +90,11 @@ Array<Complex<double>> made_fine(const Array<double>& coarse, const Shape& shape
   for (int axis = 0; axis < 3; ++axis)
     for (std::int64_t i = 0; i < shape[axis]; ++i) {
       const std::int64_t last = coarse.extent(axis) - 1;
-      const double at = shape[axis] == last + 1 ? double(i) : std::clamp((double(i) - 0.5) / 2, 0.0, double(last));
+      const double at =
+          shape[axis] == last + 1 ? double(i) : std::clamp((double(i) - 0.5) / 2, 0.0, double(last));
       const auto below = static_cast<std::int64_t>(at);
-      places[static_cast<std::size_t>(axis)].push_back({below, std::min(below + 1, last), at - double(below)});
+      places[static_cast<std::size_t>(axis)].push_back(
+          {below, std::min(below + 1, last), at - double(below)});
     }
   Array<Complex<double>> fine(shape);
   std::int64_t p = 0;
@@ -148,17 +150,21 @@ PhaseStep phase_step(const Array<Complex<float>>& a, const Array<Complex<float>>
 }
 
 /// `phase` brought within half a turn of `expected`.
-double nearest_turn(double phase, double expected) { return phase + turn * std::round((expected - phase) / turn); }
+double nearest_turn(double phase, double expected) {
+  return phase + turn * std::round((expected - phase) / turn);
+}
 
 void require_echoes(const Images& images, const std::vector<double>& times) {
   const auto text = [](double s) { return std::to_string(s * 1e3) + " ms"; };
   if (times.size() != images.size())
     throw Error("echo times", "one for each of the " + std::to_string(images.size()) + " echoes",
                 std::to_string(times.size()));
-  if (images.size() < 2) throw Error("echoes", "two or more, at different times", std::to_string(images.size()));
+  if (images.size() < 2)
+    throw Error("echoes", "two or more, at different times", std::to_string(images.size()));
   for (std::size_t e = 0; e < times.size(); ++e) {
     if (e > 0 && !(times[e] - times[e - 1] > 1e-6))
-      throw Error("echo times", "each later than the one before", text(times[e - 1]) + ", then " + text(times[e]));
+      throw Error("echo times", "each later than the one before",
+                  text(times[e - 1]) + ", then " + text(times[e]));
     require_shape(*images[e], images[0]->shape(), "image of an echo");
   }
 }
@@ -196,7 +202,8 @@ PhaseStep fitted(const Images& images, const std::vector<double>& times, const A
 void unwrap(Array<double>& phase, const Array<double>& weight) {
   const Shape& shape = phase.shape();
   std::vector<bool> is_done(static_cast<std::size_t>(phase.size()));
-  std::priority_queue<std::pair<double, std::pair<std::int64_t, std::int64_t>>> front;  // weight, voxel, from where
+  std::priority_queue<std::pair<double, std::pair<std::int64_t, std::int64_t>>>
+      front;  // weight, voxel, from where
   const auto seed = std::max_element(weight.begin(), weight.end()) - weight.begin();
   front.push({weight[seed], {seed, seed}});
   while (!front.empty()) {

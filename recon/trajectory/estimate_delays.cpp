@@ -16,9 +16,10 @@ namespace {
 using Index = std::int64_t;
 using Matrix = Array<Complex<double>>;
 
-constexpr double damping = 1e-6;            ///< of x_c, relative to the mean eigenvalue of E^H E
-constexpr double longest_delay = 8;         ///< samples
-constexpr double useful_uncertainty = 0.05; ///< samples: a twentieth of a sample moves k by less than noise does
+constexpr double damping = 1e-6;     ///< of x_c, relative to the mean eigenvalue of E^H E
+constexpr double longest_delay = 8;  ///< samples
+constexpr double useful_uncertainty =
+    0.05;  ///< samples: a twentieth of a sample moves k by less than noise does
 constexpr double largest_inconsistency = 0.25;
 
 bool is_cartesian(const Trajectory& trajectory) {
@@ -52,7 +53,7 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
       if (scan.geometry.matrix_size[axis] > 1) square += std::pow(scan.trajectory.k[axis * all + m], 2);
     if (square <= radius * radius) centre.samples.push_back(m);
   }
-  thin_out(centre.samples, 5000);
+  thin_out(centre.samples, scan.geometry.matrix_size[2] > 1 ? 3000 : 4000);
   double largest = 0;
   centre.values = Matrix({centre.count(), coils});
   for (Index i = 0; i < centre.count(); ++i) {
@@ -188,11 +189,14 @@ double lasting_energy(const CentralReadings& centre, const Matrix& rest) {
   Index pairs = 0;
   for (Index i = 0; i + 1 < centre.count(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (centre.samples[at + 1] != centre.samples[at] + 1 || centre.readouts[at + 1] != centre.readouts[at]) continue;
+    if (centre.samples[at + 1] != centre.samples[at] + 1 || centre.readouts[at + 1] != centre.readouts[at])
+      continue;
     ++pairs;
     for (Index j = i * coils; j < (i + 1) * coils; ++j) sum += (conj(rest[j]) * rest[j + coils]).re;
   }
-  return pairs < fewest ? 0 : std::max(0.0, sum) * static_cast<double>(centre.count()) / static_cast<double>(pairs);
+  return pairs < fewest
+             ? 0
+             : std::max(0.0, sum) * static_cast<double>(centre.count()) / static_cast<double>(pairs);
 }
 
 /// The solution of H x = g for a symmetric H, and the roots of the diagonal of its inverse; elements that change
@@ -203,7 +207,8 @@ std::optional<Step> solved(std::vector<double> h, std::vector<double> g) {
   double largest = 0;
   for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, h[i * n + i]);
   std::vector<double> scale(n);
-  for (std::size_t i = 0; i < n; ++i) scale[i] = h[i * n + i] > 1e-12 * largest ? 1 / std::sqrt(h[i * n + i]) : 0;
+  for (std::size_t i = 0; i < n; ++i)
+    scale[i] = h[i * n + i] > 1e-12 * largest ? 1 / std::sqrt(h[i * n + i]) : 0;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
       scaled[static_cast<Index>(i * n + j)] = {i == j ? 1.0 : scale[i] * scale[j] * h[i * n + j], 0};
@@ -229,14 +234,15 @@ struct Search {
 };
 
 /// d (samples of the model) / d D, side by side for every element: [sample][element and coil].
-Matrix jacobian(const Search& search, const SmallObject& object, const std::vector<std::array<double, 3>>& steps,
-                const std::vector<Element>& elements) {
+Matrix jacobian(const Search& search, const SmallObject& object,
+                const std::vector<std::array<double, 3>>& steps, const std::vector<Element>& elements) {
   const Index samples = search.centre.count(), coils = search.centre.values.extent(1),
               columns = coils * static_cast<Index>(elements.size());
   const auto x = object.object(search.centre.values);
   const auto length = lengths_of_axes(search.scan.geometry);
   Matrix result({samples, columns});
-  const auto add = [&](std::size_t along, std::size_t of, Index first) {  // k_along falls with D times step_of
+  const auto add = [&](std::size_t along, std::size_t of,
+                       Index first) {  // k_along falls with D times step_of
     const auto slope = object.derivative(x, along);
     for (Index m = 0; m < samples; ++m)
       for (Index coil = 0; coil < coils; ++coil)
@@ -290,7 +296,8 @@ std::optional<Step> newton_step(const Search& search, const GradientDelays& dela
   return step;
 }
 
-constexpr auto too_few_samples = "too few samples lie near the centre of k-space, or pass the same places there",
+constexpr auto too_few_samples =
+                   "too few samples lie near the centre of k-space, or pass the same places there",
                no_minimum = "no delays make the samples near the centre of k-space agree";
 
 /// The minimum, from `estimate` on; why there is none, or null.
@@ -335,7 +342,8 @@ bool are_doubtful(const DelayEstimate& estimate, double disturbance) {
   for (const auto& row : estimate.delays.samples)
     for (const double delay : row) longest = std::max(longest, std::abs(delay));
   const double explained = std::pow(estimate.inconsistency_before, 2) - std::pow(estimate.inconsistency, 2);
-  constexpr double clear = 3;  // true delays explain ten times the disturbance and more, false ones about as much
+  constexpr double clear =
+      3;  // true delays explain ten times the disturbance and more, false ones about as much
   return longest > 4 * estimate.uncertainty && clear * disturbance * disturbance > explained;
 }
 
@@ -369,10 +377,12 @@ DelayEstimate estimate_from(double start, const Search& search) {
     estimate.obstacle = "the samples near the centre of k-space do not tell them: uncertain by " +
                         short_number(estimate.uncertainty) + " samples";
   else if (start == 0 && are_doubtful(estimate, disturbance))
-    estimate.obstacle = "something else, such as off-resonance, disturbs the centre of k-space: it contradicts itself by " +
-                        short_number(100 * estimate.inconsistency_before) + " %, and by " +
-                        short_number(100 * estimate.inconsistency) + " % with the best delays, " +
-                        in_words(estimate.delays, search.scan.geometry);
+    estimate.obstacle =
+        "something else, such as off-resonance, disturbs the centre of k-space: it contradicts itself "
+        "by " +
+        short_number(100 * estimate.inconsistency_before) + " %, and by " +
+        short_number(100 * estimate.inconsistency) + " % with the best delays, " +
+        in_words(estimate.delays, search.scan.geometry);
   return estimate;
 }
 
@@ -387,7 +397,8 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
   const auto voxels = small_voxels(scan.geometry.matrix_size, region);
   const Search search{scan, starts, centre, voxels};
   auto estimate = estimate_from(0, search);
-  if (estimate.found() || estimate.obstacle == too_few_samples || estimate.inconsistency < largest_inconsistency)
+  if (estimate.found() || estimate.obstacle == too_few_samples ||
+      estimate.inconsistency < largest_inconsistency)
     return estimate;
   for (const double start : {1.5, -1.5}) {  // long delays of large objects lie behind other minima
     auto other = estimate_from(start, search);
@@ -413,9 +424,11 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   }
   // What does not fit into the field of view may fit into a larger one.
   constexpr double fits = 0.05, larger_field = 1.5;
-  if (estimate.obstacle == too_few_samples || (estimate.found() && estimate.inconsistency <= fits)) return estimate;
+  if (estimate.obstacle == too_few_samples || (estimate.found() && estimate.inconsistency <= fits))
+    return estimate;
   auto larger = estimate_inside(scan, starts, {larger_field, is_3d ? 2.0 : 4.0});
-  const bool is_better = larger.found() && (!estimate.found() || larger.inconsistency < 0.5 * estimate.inconsistency);
+  const bool is_better =
+      larger.found() && (!estimate.found() || larger.inconsistency < 0.5 * estimate.inconsistency);
   return is_better ? larger : estimate;
 }
 

@@ -75,7 +75,8 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
   for (std::int64_t m = 0; m < scan.trajectory.sample_count(); ++m)
     if (lies_within(scan.trajectory, scan.geometry.matrix_size, m)) kept.push_back(m);
   if (kept.empty())
-    throw Error("gradient delays", "ones that leave samples inside the matrix", "none is left", "give smaller ones");
+    throw Error("gradient delays", "ones that leave samples inside the matrix", "none is left",
+                "give smaller ones");
   const auto all = scan.trajectory.sample_count(), left = all - static_cast<std::int64_t>(kept.size());
   if (left == 0) return scan;
   scan.trajectory.k = columns_of(scan.trajectory.k, kept);
@@ -107,8 +108,7 @@ std::string in_words(const GradientDelays& delays, const Geometry& geometry) {
     text += (text.empty() ? "" : ", ") + three_digits(value) + (text.empty() ? " samples " : " ") + where;
   };
   for (int axis = 0; axis < 3; ++axis)
-    if (geometry.matrix_size[axis] > 1)
-      add(delays.samples[axis][axis], std::string("along ") + "xyz"[axis]);
+    if (geometry.matrix_size[axis] > 1) add(delays.samples[axis][axis], std::string("along ") + "xyz"[axis]);
   for (int a = 0; a < 3; ++a)
     for (int b = a + 1; b < 3; ++b)
       if (delays.samples[a][b] != 0)

@@ -50,12 +50,15 @@ struct DelayEstimate {
 ///
 ///   min over D of sum_c min over x_c of |d_c - E(D) x_c|^2,   E_mp = exp(-i 2 pi k_m(D) . r_p)
 ///
-/// p are voxels of a small matrix over the FOV, or over 1.5 FOVs where the object does not fit into one. x_c is eliminated (variable projection: Golub and Pereyra, Inverse
-/// Problems 19:R1 (2003)), and D found by Gauss-Newton. Spokes that cross, and turns of a spiral that pass the same
-/// places, thus correct each other. Off-diagonal elements that are not above their uncertainty are zero.
-/// Nothing is found, which `obstacle` says, where the trajectory is Cartesian, where too few samples lie near the centre,
-/// where they contradict each other with any delays, or do not tell them to 0.05 samples, and where what the delays do not
-/// explain, noise aside, is more than a third of what they do: off-resonance of a spiral looks a little like a delay.
+/// p are voxels of a small matrix over the FOV, or over 1.5 FOVs where the object does not fit into one. x_c is
+/// eliminated (variable projection: Golub and Pereyra, Inverse Problems 19:R1 (2003)), and D found by Gauss-Newton.
+/// Spokes that cross, and turns of a spiral that pass the same places, thus correct each other. Off-diagonal elements
+/// that are not above their uncertainty are zero.
+///
+/// Nothing is found, which `obstacle` says, where the trajectory is Cartesian, where too few samples lie near the
+/// centre, where they contradict each other with any delays, or do not tell them to 0.05 samples, and where what the
+/// delays do not explain, noise aside, is more than a third of what they do: off-resonance of a spiral looks a little
+/// like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
 
 /// How far delays move a sample: the largest over the axes of |row of D| times the root mean square step from sample to

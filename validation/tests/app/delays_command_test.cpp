@@ -35,7 +35,8 @@ TEST_F(DelaysCommand, recon_finds_and_corrects_them_before_calibration) {
   const Image undelayed = recon("");
   simulate("--no-maps --delay 0.6,-0.3");
   const Image delayed = recon(""), corrected = recon("--trajectory-correction auto");
-  EXPECT_NE(text("out").find("note      the trajectory was corrected for gradient delays of 0.6"), std::string::npos)
+  EXPECT_NE(text("out").find("note      the trajectory was corrected for gradient delays of 0.6"),
+            std::string::npos)
       << text("out");
   EXPECT_NE(text("out.json").find("corrected for gradient delays"), std::string::npos);
   // Noise is the same, its place in k-space is not; the maps are found anew.
@@ -46,7 +47,8 @@ TEST_F(DelaysCommand, recon_finds_and_corrects_them_before_calibration) {
 
 TEST_F(DelaysCommand, of_zero_leave_the_image_as_it_is) {
   simulate("--delay 0.6,-0.3");
-  const Image untouched = recon(""), zero = recon("--trajectory-correction 0,0"), off = recon("--trajectory-correction off");
+  const Image untouched = recon(""), zero = recon("--trajectory-correction 0,0"),
+              off = recon("--trajectory-correction off");
   EXPECT_TRUE(std::equal(zero.values.begin(), zero.values.end(), untouched.values.begin()));
   EXPECT_TRUE(std::equal(off.values.begin(), off.values.end(), untouched.values.begin()));
 }
@@ -64,7 +66,8 @@ TEST_F(DelaysCommand, check_warns_where_they_matter) {
 TEST_F(DelaysCommand, what_cannot_be_corrected_is_said_in_one_line) {
   simulate("--trajectory cartesian");
   recon("--trajectory-correction auto");
-  EXPECT_NE(text("out").find("note      the trajectory was not corrected for gradient delays: the scan is Cartesian"),
+  EXPECT_NE(text("out").find(
+                "note      the trajectory was not corrected for gradient delays: the scan is Cartesian"),
             std::string::npos)
       << text("out");
 }

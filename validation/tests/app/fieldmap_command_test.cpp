@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 class FieldMapCommand : public tests::ProgramTest {
  protected:
   void simulate(const std::string& name, const std::string& more) const {
-    ASSERT_EQ(run("simulate -o " + name + " --matrix 48 --coils 4 --snr 30 --trajectory spiral " + more), 0) << text("err");
+    ASSERT_EQ(run("simulate -o " + name + " --matrix 48 --coils 4 --snr 30 --trajectory spiral " + more), 0)
+        << text("err");
   }
   Array<double> map(const std::string& name) const {
     return io::hdf5::File::open(path(name)).dataset("/field_map").read<double>({1, 48, 48});
@@ -49,11 +50,13 @@ TEST_F(FieldMapCommand, finds_the_field_that_recon_then_corrects) {
   const Image ideal = io::read_image(path("echoes.truth.h5"), "/image_ideal").images.front();
   double sum = 0, count = 0;
   for (std::int64_t p = 0; p < found.size(); ++p)
-    if (abs(ideal.values[p]) > 0.05) sum += std::pow((found[p] - true_map[p]) / (2 * std::numbers::pi), 2), ++count;
+    if (abs(ideal.values[p]) > 0.05)
+      sum += std::pow((found[p] - true_map[p]) / (2 * std::numbers::pi), 2), ++count;
   EXPECT_LE(std::sqrt(sum / count), 1.5);  // Hz
 
   const auto recon = [&](const std::string& scan, const std::string& options) {
-    EXPECT_EQ(run("recon " + scan + ".h5 -o out --force --device cpu --repetitions 0 " + options), 0) << text("err");
+    EXPECT_EQ(run("recon " + scan + ".h5 -o out --force --device cpu --repetitions 0 " + options), 0)
+        << text("err");
     return io::read_image(path("out.h5")).images.front();
   };
   const Image truth = io::read_image(path("echoes.truth.h5")).images.front();
@@ -77,7 +80,8 @@ TEST_F(FieldMapCommand, refuses_echoes_that_tell_no_field) {
   simulate("same", "--echo-times 2.3 --seed 2");
   expect_refused("single.h5 same.h5", 1, "two at 2.3 ms");
   simulate("untold", "");
-  expect_refused("single.h5 untold.h5", 1, "an echo time (TE) of each of the 2 echoes, found none; give them with --echo-times");
+  expect_refused("single.h5 untold.h5", 1,
+                 "an echo time (TE) of each of the 2 echoes, found none; give them with --echo-times");
   expect_refused("single.h5 untold.h5 --echo-times 2.3", 1, "2 times, one for each echo, found 1");
   for (const std::string times : {"6,2", "2,2", "0,2", "2,nan", "a", "2,", "-1,3", "1,1e9"})
     expect_refused("single.h5 untold.h5 --echo-times=" + times, 2, "--echo-times: expected times in ms");

@@ -82,7 +82,8 @@ TEST(FieldMap, goes_on_smoothly_where_there_is_no_signal) {
   const auto map = field_map_of_echoes(echoes.pointers(), times);
   double lowest = INFINITY, highest = -INFINITY, step = 0;
   for (std::int64_t p = 0; p < n * n; ++p) {
-    if (echoes.magnitude[p] > 0) lowest = std::min(lowest, double(map[p])), highest = std::max(highest, double(map[p]));
+    if (echoes.magnitude[p] > 0)
+      lowest = std::min(lowest, double(map[p])), highest = std::max(highest, double(map[p]));
     if (p % n > 0) step = std::max(step, std::abs(double(map[p]) - map[p - 1]) / hz);
   }
   for (const float value : map) {

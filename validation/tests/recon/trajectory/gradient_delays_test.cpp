@@ -44,7 +44,9 @@ TEST(GradientDelays, of_zero_leave_every_bit_as_it_is) {
   const auto starts = starts_of(simulation.scan, simulation.readout_length);
   const Scan same = with_delays(simulation.scan, starts, {});
   const auto& k = simulation.scan.trajectory.k;
-  EXPECT_EQ(std::memcmp(same.trajectory.k.data(), k.data(), sizeof(double) * static_cast<std::size_t>(k.size())), 0);
+  EXPECT_EQ(
+      std::memcmp(same.trajectory.k.data(), k.data(), sizeof(double) * static_cast<std::size_t>(k.size())),
+      0);
   EXPECT_EQ(same.kspace.sample_count(), simulation.scan.kspace.sample_count());
   EXPECT_TRUE(same.remarks.empty());
 }
@@ -77,13 +79,15 @@ TEST(GradientDelays, along_other_axes_than_the_image_turn_its_shift) {
   scan.geometry.fov_mm = settings.fov_mm;
   const auto count = nominal.trajectory.sample_count();
   scan.kspace.values = Array<Complex<float>>({1, count});
-  const auto found = delayed(nominal.trajectory, scan.geometry, starts_of(scan, nominal.readout_length), delays);
+  const auto found =
+      delayed(nominal.trajectory, scan.geometry, starts_of(scan, nominal.readout_length), delays);
   double error = 0;
   const auto& k = nominal.trajectory.k;
   for (std::int64_t m = 1; m < count; ++m) {
     if (m % nominal.readout_length == 0) continue;
     const double x = (k[m] - k[m - 1]) / 240, y = (k[count + m] - k[count + m - 1]) / 220;  // cycles/mm
-    error = std::max(error, std::abs(found.k[m] - k[m] + 240 * (delays.samples[0][0] * x + delays.samples[0][1] * y)));
+    error = std::max(
+        error, std::abs(found.k[m] - k[m] + 240 * (delays.samples[0][0] * x + delays.samples[0][1] * y)));
     error = std::max(error, std::abs(found.k[count + m] - k[count + m] +
                                      220 * (delays.samples[1][0] * x + delays.samples[1][1] * y)));
   }
