@@ -55,6 +55,7 @@ void FieldMapCommand::check_output() const {
   if (fs::is_directory(output, status)) throw Error(output, "the name of a file", "a directory");
   if (!force && fs::exists(output, status))
     throw Error(output, "a new file", "an existing one", "replace it with --force");
+  const io::AtomicFile can_be_made(output);  // before the work, which takes a while
 }
 
 /// Contrasts of the first repetition, phase and set; where a file does not count, each volume is one.
@@ -160,7 +161,7 @@ int FieldMapCommand::run() {
   fmt::print("device    {}\n", device.text);
   if (!takes_series(settings, execution, echoes.front().file->read(0, echoes.front().repetition)))
     throw Error(
-        "fhd fieldmap",
+        "echoes",
         "images that keep their phase: --method cg with maps or one coil, without --lambda auto, wavelet, tv "
         "or tgv",
         "other settings");

@@ -88,6 +88,9 @@ TEST_F(FieldMapCommand, refuses_echoes_that_tell_no_field) {
   simulate("other", "--echo-times 6.9 --interleaves 7");
   expect_refused("single.h5 other.h5", 1, "expected echoes at the same k-space positions");
   expect_refused("single.h5 absent.h5", 1, "absent.h5");
+  expect_refused("single.h5 untold.h5 --echo-times 2.3,6.9 --method gridded", 1, "images that keep their phase");
+  EXPECT_EQ(run("fieldmap single.h5 untold.h5 --echo-times 2.3,6.9 -o absent/b0.h5"), 1);
+  EXPECT_NE(text("err").find("absent"), std::string::npos) << text("err");
   ASSERT_EQ(run("fieldmap single.h5 untold.h5 --echo-times 2.3,6.9 -o single.h5 --force"), 1);
   EXPECT_NE(text("err").find("another file than the input"), std::string::npos) << text("err");
 }
