@@ -44,5 +44,6 @@ Run add_plan(CLI::App& app);
 Run add_report(CLI::App& app);
 Run add_check(CLI::App& app);
 Run add_forward(CLI::App& app);
+Run add_fieldmap(CLI::App& app);
 
 }  // namespace fhd::app

@@ -10,6 +10,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/corrected_scan.hpp"
 #include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
@@ -123,7 +124,8 @@ int CompareCommand::run() {
   io::check_writable(output, {scan});
 
   read_options.precision = Precision::double_precision;
-  const auto file = io::open_scan(scan, read_options);
+  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
+  const auto file = with_trajectory_correction(io::open_scan(scan, read_options), correction);
   const auto& summary = file->summary();
   print_scan(summary);
   parse_selection(std::to_string(slice), summary.slice_count, "--slice");

@@ -45,6 +45,7 @@ void print_json(const io::ScanSummary& summary) {
                                     {"repetition_counters", counters},
                                     {"slice_counters", summary.slice_counters},
                                     {"repetition_time_s", summary.repetition_time_s},
+                                    {"echo_times_s", summary.echo_times_s},
                                     {"cartesian", summary.cartesian},
                                     {"has_sensitivity_maps", summary.has_sensitivity_maps},
                                     {"has_field_map", summary.has_field_map},
@@ -100,6 +101,12 @@ void print_text(const io::ScanSummary& summary) {
                       : fmt::format("{} per image", summary.samples_per_scan));
   line("images", fmt::format("{} slices x {} repetitions", summary.slice_count, summary.repetition_count));
   print_names(summary);
+  if (!summary.echo_times_s.empty()) {
+    std::string times;
+    for (const double time : summary.echo_times_s)
+      times += fmt::format("{}{:g}", times.empty() ? "" : ", ", time * 1e3);
+    line("echo times", times + " ms");
+  }
   line("k-space", summary.cartesian ? "Cartesian" : "non-Cartesian");
   line("sensitivity maps", summary.has_sensitivity_maps ? "yes" : "no");
   line("field map", summary.has_field_map ? "yes" : "no");

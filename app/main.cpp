@@ -160,6 +160,7 @@ int main(int argc, char** argv) {
   add("simulate", "make a scan of a phantom, with its true image", fhd::app::add_simulate);
   add("convert", "convert a scan between file formats", fhd::app::add_convert);
   add("forward", "compute the samples of an image by exact sums", fhd::app::add_forward);
+  add("fieldmap", "find off-resonance from the echoes of a scan", fhd::app::add_fieldmap);
   add("plan", "tell how long a reconstruction will take and how much memory", fhd::app::add_plan);
   add("report", "show results on one page for a browser", fhd::app::add_report);
   add("info", "tell what a scan file holds", fhd::app::add_info);

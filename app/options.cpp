@@ -112,6 +112,7 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--surroundings", surroundings_, {"auto", "off"},
          "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs a larger "
          "matrix and crops it");
+  add_trajectory_correction(app);
   number("--threads", threads_, "processor threads; 0: all, or as many as a container's quota allots");
   app.add_option("--cache", cache_,
                  "folder in which Q and density compensation of a trajectory are kept for other scans; auto: "
@@ -202,6 +203,7 @@ static void tell_bound(int threads) {
 }
 
 Settings ReconOptions::settings() const {
+  static_cast<void>(trajectory_correction());  // refuses what is none
   LeastSquares solved = least_squares_;
   solved.transform.kind = chosen<TransformKind>(transform_, {{"auto", TransformKind::automatic},
                                                              {"direct", TransformKind::direct},

@@ -25,6 +25,12 @@ namespace fhd::app {
 
 struct RegularizerOption;
 
+/// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): left alone, found in it, or given.
+struct TrajectoryCorrection {
+  enum class Kind { off, automatic, given } kind = Kind::off;
+  std::array<double, 3> delay_samples{};  ///< where given
+};
+
 /// How to reconstruct.
 class ReconOptions {
  public:
@@ -39,8 +45,11 @@ class ReconOptions {
   Settings settings() const;
   /// Null: off.
   std::shared_ptr<TrajectoryCache> trajectory_cache() const;
+  /// What --trajectory-correction asks for.
+  TrajectoryCorrection trajectory_correction() const;
 
  private:
+  void add_trajectory_correction(CLI::App& app);
   bool given(const char* flag) const;
   void refuse(const char* flag, const std::string& without) const;
   void refuse_contradictions(const Settings& settings) const;
@@ -55,7 +64,7 @@ class ReconOptions {
               regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
               compress_ = "auto";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
-  std::string surroundings_ = "auto";
+  std::string surroundings_ = "auto", trajectory_correction_ = "off";
   bool allow_folding_ = false;
   int threads_ = 0;
 };
@@ -140,6 +149,10 @@ void add_read_options(CLI::App& app, io::ReadOptions& options);
 std::array<int, 3> parse_matrix_size(const std::string& text);
 /// "220" -> {220, 220, 0}; "220,180,5" or "220x180x5", in mm; 0 where not given. Throws Error naming --fov-mm.
 std::array<double, 3> parse_fov_mm(const std::string& text);
+/// "0.5,0.2" -> {0.5, 0.2, 0}, delays of the gradients in samples. Throws Error naming `option`.
+std::array<double, 3> parse_delays(const std::string& text, const std::string& option);
+/// "2.3,6.9" in ms -> s. Throws Error naming --echo-times.
+std::vector<double> parse_echo_times(const std::string& text);
 /// The whole text as a number; false when it is none.
 bool parse_number(const std::string& text, double& number);
 

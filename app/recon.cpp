@@ -15,6 +15,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/corrected_scan.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
@@ -155,8 +156,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (first) io::check_writable(*output, inputs, phase);
 
   read_options.precision = settings.precision;
+  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
-  const auto file = open(team.get(), starting);
+  const auto file = with_trajectory_correction(open(team.get(), starting), correction);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);

@@ -18,6 +18,7 @@
 #include "io/result/atomic_file.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
+#include "io/result/field_map_file.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 
@@ -26,10 +27,10 @@ namespace {
 
 struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
-  std::optional<std::string> matrix, fov_mm;
+  std::optional<std::string> matrix, fov_mm, delay, echo_times;
   int dimensions = 0;  ///< 0: not given
   std::int64_t readouts = 0, readout_samples = 0, repetitions = 1;
-  double undersampling = 1, object_scale = 1;
+  double undersampling = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
   bool without_maps = false, prior = false;
@@ -71,6 +72,9 @@ data::SimulationSettings resolved(const Options& options) {
   settings.seed = options.seed;
   settings.with_maps = !options.without_maps;
   settings.repetition_count = options.repetitions;
+  settings.field_hz = options.field_hz;
+  if (options.echo_times) settings.echo_times_s = parse_echo_times(*options.echo_times);
+  if (options.delay) settings.trajectory.delay_samples = parse_delays(*options.delay, "--delay");
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -129,6 +133,13 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
   if (options.repetitions > 1)
     row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
+  if (options.delay)
+    row("delays", fmt::format("{} samples along x, y, z, of which the scan says nothing",
+                              fmt::join(settings.trajectory.delay_samples, ", ")));
+  if (!settings.echo_times_s.empty())
+    row("echoes", fmt::format("{}, contrasts at {} ms", settings.echo_times_s.size(), *options.echo_times));
+  if (options.field_hz > 0)
+    row("off-resonance", fmt::format("up to {:g} Hz: {}.field.h5", options.field_hz, options.output));
   row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
   row("coils", fmt::format("{}, sensitivity maps {}", settings.coil_count,
                            options.without_maps ? "left out" : "stored"));
@@ -159,9 +170,10 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   return prior;
 }
 
-/// All repetitions, moved out of `simulation`.
-io::ScanSeries series_of(data::Simulation& simulation) {
+/// All repetitions or echoes, moved out of `simulation`.
+io::ScanSeries series_of(data::Simulation& simulation, const std::vector<double>& echo_times_s) {
   io::ScanSeries series;
+  series.echo_times_s = echo_times_s;
   series.readout_length = simulation.readout_length;
   series.repetition_count = static_cast<std::int64_t>(simulation.further_repetitions.size()) + 1;
   series.scans.push_back(std::move(simulation.scan));
@@ -169,6 +181,8 @@ io::ScanSeries series_of(data::Simulation& simulation) {
     series.scans.push_back(series.scans.front());
     series.scans.back().kspace.values = std::move(values);
   }
+  for (std::size_t i = 0; i < simulation.echo_shifts_s.size(); ++i)
+    for (double& t : *series.scans[i].sample_time_s) t += simulation.echo_shifts_s[i];
   return series;
 }
 
@@ -198,7 +212,7 @@ int run(const Options& options) {
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
 
   const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
-  io::ScanSeries series = series_of(simulation);
+  io::ScanSeries series = series_of(simulation, settings.echo_times_s);
 
   std::vector<io::AtomicFile> files;  // all three or none
   io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
@@ -206,6 +220,9 @@ int run(const Options& options) {
                        {{"/image", &band_limited}, {"/image_ideal", &ideal}});
   files.emplace_back(options.output + ".truth.png");
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
+  if (!simulation.field_map.empty())
+    io::write_field_map(files, options.output + ".field.h5", {&simulation.field_map},
+                        {series.scans.front().geometry});
   if (options.prior) {
     const auto path = options.output + ".prior.nii.gz";
     const io::ImageSeries prior{1, 1, {prior_of(settings, series.scans.front().geometry)}};
@@ -220,6 +237,21 @@ int run(const Options& options) {
 }
 
 }  // namespace
+
+/// What the scan does not tell of itself.
+static void add_imperfections(CLI::App& app, Options& options) {
+  app.add_option("--delay", options.delay,
+                 "gradients play so many samples later than the scan says, along x, y and z [0]")
+      ->type_name("X,Y[,Z]");
+  app.add_option("--field-hz", options.field_hz,
+                 "off-resonance, one smooth wave over the field of view, up to so many Hz; also writes "
+                 "NAME.field.h5, the true map [0]")
+      ->type_name("HZ");
+  app.add_option("--echo-times", options.echo_times,
+                 "echoes of one scan, contrasts in one file: times from the excitation to the centre of "
+                 "k-space, in ms [one echo]")
+      ->type_name("MS,MS...");
+}
 
 Run add_simulate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
@@ -268,6 +300,7 @@ Run add_simulate(CLI::App& app) {
                  "of the same object and trajectory, each with noise of its own, in one file [1]")
       ->type_name("N")
       ->check(CLI::Range(1, 65535));
+  add_imperfections(app, *options);
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");

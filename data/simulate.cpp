@@ -116,6 +116,54 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
   return samples;
 }
 
+void check(const SimulationSettings& settings) {
+  if (settings.snr && !(*settings.snr > 0 && std::isfinite(*settings.snr)))
+    throw Error("SNR", "a number > 0", std::to_string(*settings.snr), "leave the noise out with --snr none");
+  if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
+    throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
+  if (!(settings.field_hz >= 0 && settings.field_hz <= 1000))
+    throw Error("off-resonance", "0 ... 1000 Hz", std::to_string(settings.field_hz));
+  if (!settings.echo_times_s.empty() && settings.repetition_count > 1)
+    throw Error("simulated scan", "several repetitions or several echoes", "both", "leave one of them out");
+}
+
+/// From the start of a readout to its sample nearest the centre of k-space, of the first readout.
+double time_to_centre(const DesignedTrajectory& design) {
+  const std::int64_t samples = design.trajectory.sample_count();
+  const auto distance = [&](std::int64_t m) {
+    double square = 0;
+    for (int axis = 0; axis < 3; ++axis) square += std::pow(design.trajectory.k[axis * samples + m], 2);
+    return square;
+  };
+  std::int64_t nearest = 0;
+  for (std::int64_t m = 1; m < design.readout_length; ++m)
+    if (distance(m) < distance(nearest)) nearest = m;
+  return design.sample_time_s[nearest];
+}
+
+/// How much later than designed the samples of each echo are; 0 of one without a time.
+std::vector<double> echo_shifts(const SimulationSettings& settings, const DesignedTrajectory& design) {
+  if (settings.echo_times_s.empty()) return {0};
+  const double centre = time_to_centre(design);
+  std::vector<double> shifts;
+  for (const double time : settings.echo_times_s) {
+    if (!(time >= centre && time <= 10))
+      throw Error("echo times", "at least " + std::to_string(centre * 1e3) + " ms, when readouts reach the centre",
+                  std::to_string(time * 1e3) + " ms");
+    shifts.push_back(time - centre);
+  }
+  return shifts;
+}
+
+/// The k-space of an echo, of the positions as played.
+Array<Complex<float>> echo_of(const CoilKSpace& kspace, const SimulationSettings& settings,
+                              const Trajectory& played, Array<double> time_s, double shift_s,
+                              std::int64_t coil_count, double factor) {
+  if (settings.field_hz == 0) return sampled(kspace, played, coil_count, factor);
+  for (double& t : time_s) t += shift_s;
+  return sampled_in_field(kspace, {settings.field_hz}, played, time_s, coil_count, factor);
+}
+
 }  // namespace
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
@@ -131,14 +179,15 @@ void add_noise(Array<Complex<float>>& values, double standard_deviation, std::ui
 }
 
 Simulation simulate(const SimulationSettings& settings) {
-  if (settings.snr && !(*settings.snr > 0 && std::isfinite(*settings.snr)))
-    throw Error("SNR", "a number > 0", std::to_string(*settings.snr), "leave the noise out with --snr none");
+  check(settings);
   const auto& matrix_size = settings.trajectory.matrix_size;
   const int dimensions = matrix_size[2] > 1 ? 3 : 2;
   const CoilArray coils(dimensions, settings.coil_count);
-  auto design = design_trajectory(settings.trajectory);
-  if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
-    throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
+  const auto played = design_trajectory(settings.trajectory).trajectory;
+  auto nominal = settings.trajectory;
+  nominal.delay_samples = {};
+  auto design = design_trajectory(nominal);
+  const auto shifts = echo_shifts(settings, design);
   const Phantom phantom = (settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
                                                                         : Phantom::resolution(dimensions))
                               .scaled(settings.object_scale);
@@ -157,7 +206,13 @@ Simulation simulate(const SimulationSettings& settings) {
 
   const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  scan.kspace.values = sampled(CoilKSpace(phantom, coils), scan.trajectory, coil_count, voxel_count);
+  const CoilKSpace kspace(phantom, coils);
+  const auto echo = [&](double shift_s) {
+    return echo_of(kspace, settings, played, *scan.sample_time_s, shift_s, coil_count, voxel_count);
+  };
+  scan.kspace.values = echo(shifts.front());
+  simulation.echo_shifts_s = shifts;
+  if (settings.field_hz > 0) simulation.field_map = map_of({settings.field_hz}, matrix_size);
   const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
                                                       : band_limited_image(phantom, matrix_size);
   simulation.band_limited = as_image(band_limited, scan.geometry);
@@ -170,6 +225,7 @@ Simulation simulate(const SimulationSettings& settings) {
   // The noise of a repetition follows that of the one before in the stream of its seed.
   simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
                                         scan.kspace.values);
+  for (std::size_t i = 1; i < shifts.size(); ++i) simulation.further_repetitions.push_back(echo(shifts[i]));
   if (settings.snr) {
     std::int64_t first = 0;
     const auto add = [&](Array<Complex<float>>& values) {

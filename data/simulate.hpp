@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/coils.hpp"
+#include "data/off_resonance.hpp"
 #include "data/phantom.hpp"
 #include "data/trajectory.hpp"
 #include "recon/domain/scan.hpp"
@@ -27,12 +28,18 @@ struct SimulationSettings {
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
+  double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
+  /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
+  std::vector<double> echo_times_s{};
 };
 
 struct Simulation {
   Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
-  std::vector<Array<Complex<float>>>
-      further_repetitions;  ///< k-space values like those of `scan`, without the first
+  /// K-space values like those of `scan`, without the first: of further repetitions, or echoes.
+  std::vector<Array<Complex<float>>> further_repetitions;
+  /// Of each echo: how much later than those of `scan` the times of its samples are; {0} of one without a time.
+  std::vector<double> echo_shifts_s{};
+  Array<float> field_map;      ///< rad/s, [z][y][x]; empty where the field is even
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out
@@ -42,7 +49,8 @@ struct Simulation {
 };
 
 /// d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise: the model of types.hpp for
-/// voxels so small that the sum is the integral. Throws Error when the settings contradict each other.
+/// voxels so small that the sum is the integral. The scan states the positions as designed, where gradients are
+/// delayed. Throws Error when the settings contradict each other.
 Simulation simulate(const SimulationSettings& settings);
 
 /// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the values `first`,

@@ -78,6 +78,8 @@ void check(const TrajectorySettings& settings) {
     throw Error("largest gradient", "T/m > 0", text(settings.largest_gradient_t_per_m));
   if (!(settings.largest_slew_t_per_m_s > 0 && settings.largest_slew_t_per_m_s < 1e6))
     throw Error("largest slew rate", "T/m/s > 0", text(settings.largest_slew_t_per_m_s));
+  for (double delay : settings.delay_samples)
+    if (!(std::abs(delay) <= 100)) throw Error("gradient delay", "-100 ... 100 samples", text(delay));
   if (settings.readout_count < 0 || settings.readout_count > largest_sample_count)
     throw Error("readouts", "1 ... 2^31", std::to_string(settings.readout_count));
   if (settings.readout_length < 0 || settings.readout_length == 1 ||
@@ -85,11 +87,12 @@ void check(const TrajectorySettings& settings) {
     throw Error("samples per readout", "2 ... 2^31", std::to_string(settings.readout_length));
 }
 
-/// Where a readout is in k-space, given its number and a sample's.
-using Position = std::function<std::array<double, 3>(std::int64_t readout, std::int64_t sample)>;
+/// Where a readout is in k-space, given its number and a sample's, or a time between samples.
+using Position = std::function<std::array<double, 3>(std::int64_t readout, double sample)>;
 
 DesignedTrajectory sampled(std::int64_t readout_count, std::int64_t readout_length, double dwell_s,
-                           double undersampling, const Position& position) {
+                           double undersampling, const Position& position,
+                           const std::array<double, 3>& delay_samples = {}) {
   if (readout_count > largest_sample_count / readout_length)
     throw Error(
         "trajectory", "at most 2^31 samples",
@@ -100,9 +103,10 @@ DesignedTrajectory sampled(std::int64_t readout_count, std::int64_t readout_leng
   design.sample_time_s = Array<double>({sample_count});
   for (std::int64_t readout = 0; readout < readout_count; ++readout)
     for (std::int64_t sample = 0; sample < readout_length; ++sample) {
-      const auto k = position(readout, sample);
       const std::int64_t m = readout * readout_length + sample;
-      for (int axis = 0; axis < 3; ++axis) design.trajectory.k[axis * sample_count + m] = k[axis];
+      for (int axis = 0; axis < 3; ++axis)
+        design.trajectory.k[axis * sample_count + m] =
+            position(readout, static_cast<double>(sample) - delay_samples[axis])[axis];
       design.sample_time_s[m] = static_cast<double>(sample) * dwell_s;
     }
   return design;
@@ -114,8 +118,9 @@ DesignedTrajectory stacked(const DesignedTrajectory& plane, int plane_count) {
   const auto& k = plane.trajectory.k;
   return sampled(
       plane.readout_count * plane_count, plane.readout_length, plane.dwell_s, plane.undersampling,
-      [&](std::int64_t readout, std::int64_t sample) -> std::array<double, 3> {
-        const std::int64_t m = readout % plane.readout_count * plane.readout_length + sample;
+      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+        const std::int64_t m =
+            readout % plane.readout_count * plane.readout_length + static_cast<std::int64_t>(sample);
         return {k[m], k[samples + m], static_cast<double>(readout / plane.readout_count - plane_count / 2)};
       });
 }
@@ -137,17 +142,20 @@ DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {
   const auto line_count = static_cast<std::int64_t>(lines.size());
   const double dwell_s = std::max(settings.dwell_s, 1 / gradient_limits(settings).speed);
   return sampled(line_count * nz, nx, dwell_s, ny / static_cast<double>(line_count),
-                 [&](std::int64_t readout, std::int64_t sample) -> std::array<double, 3> {
-                   return {static_cast<double>(sample - settings.matrix_size[0] / 2),
-                           lines[readout % line_count],
+                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+                   return {sample - settings.matrix_size[0] / 2, lines[readout % line_count],
                            static_cast<double>(readout / line_count - settings.matrix_size[2] / 2)};
-                 });
+                 },
+                 settings.delay_samples);
 }
+
+/// Of diameter `readout` of `count`.
+using Direction = std::function<std::array<double, 3>(std::int64_t readout, std::int64_t count)>;
 
 /// Diameters through the centre, `direction` of readout and count: k = N u direction with u = (sample - floor(L/2)) / L per axis.
 /// `nyquist_count` diameters leave at most 1 cycle/FOV between neighbours at the edge.
 DesignedTrajectory design_diameters(const TrajectorySettings& settings, double nyquist_count,
-                                    const Position& direction) {
+                                    const Direction& direction) {
   const int largest_n = *std::max_element(settings.matrix_size.begin(), settings.matrix_size.end());
   if (settings.readout_count != 0 && settings.undersampling != 1)
     throw Error(std::string(name_of(settings.kind)) + " trajectory",
@@ -162,12 +170,13 @@ DesignedTrajectory design_diameters(const TrajectorySettings& settings, double n
   const double step = static_cast<double>(largest_n) / static_cast<double>(length);
   const double dwell_s = std::max(settings.dwell_s, step / gradient_limits(settings).speed);
   return sampled(count, length, dwell_s, nyquist_count / static_cast<double>(count),
-                 [&](std::int64_t readout, std::int64_t sample) -> std::array<double, 3> {
+                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
                    const auto d = direction(readout, count);
-                   const double u = static_cast<double>(sample - length / 2) / static_cast<double>(length);
+                   const double u = (sample - static_cast<double>(length / 2)) / static_cast<double>(length);
                    return {settings.matrix_size[0] * u * d[0], settings.matrix_size[1] * u * d[1],
                            settings.matrix_size[2] * u * d[2]};
-                 });
+                 },
+                 settings.delay_samples);
 }
 
 DesignedTrajectory design_radial(const TrajectorySettings& settings) {
@@ -274,9 +283,9 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
         std::to_string(length), "raise --readout-samples, or leave it out");
 
   return sampled(interleaves, length, dwell_s, settings.undersampling,
-                 [&](std::int64_t readout, std::int64_t sample) -> std::array<double, 3> {
-                   const double at = std::min(static_cast<double>(sample) * dwell_s / curve.time_step_s,
-                                              static_cast<double>(last));
+                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+                   const double at =
+                       std::clamp(sample * dwell_s / curve.time_step_s, 0.0, static_cast<double>(last));
                    const auto before = static_cast<std::int64_t>(at);
                    const std::int64_t after = std::min(before + 1, last);
                    const double fraction = at - static_cast<double>(before);
@@ -288,7 +297,8 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
                                                                    static_cast<double>(interleaves);
                    return {settings.matrix_size[0] * r * std::cos(angle),
                            settings.matrix_size[1] * r * std::sin(angle), 0};
-                 });
+                 },
+                 settings.delay_samples);
 }
 
 }  // namespace

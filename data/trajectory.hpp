@@ -58,6 +58,9 @@ struct TrajectorySettings {
   double dwell_s = 2.5e-6;  ///< between samples; radial and Cartesian readouts slow down if the gradient asks
   double largest_gradient_t_per_m = 0.04;
   double largest_slew_t_per_m_s = 150;
+  /// Gradients play so many samples later than designed, along x, y and z: sample m lies where sample m - delay was
+  /// designed to lie. Ahead of a spiral it rests at the centre; other readouts move on at their speed.
+  std::array<double, 3> delay_samples{};
 };
 
 struct DesignedTrajectory {

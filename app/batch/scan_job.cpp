@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/batch/summary.hpp"
+#include "app/corrected_scan.hpp"
 #include "app/scan_cost.hpp"
 #include "io/result/results.hpp"
 
@@ -38,7 +39,8 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
     : settings(std::move(of)),
-      file_(io::open_scan(path, settings->options.read_options)),
+      file_(with_trajectory_correction(io::open_scan(path, settings->options.read_options),
+                                       settings->options.recon.trajectory_correction())),
       results_(path, file_->summary(), settings->options.selection, command_line) {
   results_.set_checksum(input_checksum);
 }

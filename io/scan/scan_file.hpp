@@ -79,6 +79,8 @@ struct ScanSummary {
   std::int64_t slice_count = 1, repetition_count = 1;
   std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
   std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
+  /// From the excitation to the centre of k-space, of each contrast that the counters count; empty where not stated.
+  std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
@@ -133,6 +135,7 @@ struct ScanSeries {
       0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
   std::vector<Scan> scans;
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
+  std::vector<double> echo_times_s{};  ///< not empty: what counts as repetitions are echoes (ISMRMRD: contrasts)
 };
 
 /// Every volume of an open file.

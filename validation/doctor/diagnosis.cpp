@@ -84,6 +84,12 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
         const auto scan = file.read(slice, repetition);
         if (repetition == 0) slices.push_back(scan.geometry);
         found = diagnose(scan, summary.readout_length);
+        // Delays are those of the machine: one volume tells them.
+        if (repetition == 0 && slice == summary.slice_count / 2) {
+          Findings delays;
+          check_delays(scan, summary.readout_length, delays);
+          found.insert(found.end(), delays.list.begin(), delays.list.end());
+        }
       } catch (const Error& error) {
         found.push_back(finding_of(Severity::problem, "values", error.what()));
       }

@@ -110,7 +110,9 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
                     "their direction: the trajectory is delayed against the data.",
                     std::abs(*shift), *shift > 0 ? "behind" : "before"),
-        fmt::format("shift the trajectory by {:.2g} cycles/FOV along its readouts", -*shift));
+        fmt::format("correct it with --trajectory-correction auto, or shift the trajectory by {:.2g} cycles/FOV along "
+                    "its readouts",
+                    -*shift));
 }
 
 namespace {

@@ -26,6 +26,14 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory) {
   return starts;
 }
 
+std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int64_t stated_length) {
+  const std::int64_t count = trajectory.sample_count();
+  if (stated_length < 1 || count % stated_length != 0) return readout_starts(trajectory);
+  std::vector<std::int64_t> starts;
+  for (std::int64_t m = 0; m <= count; m += stated_length) starts.push_back(m);
+  return starts;
+}
+
 std::int64_t readout_length(const std::vector<std::int64_t>& starts) {
   const std::int64_t length = starts.size() < 2 ? 0 : starts[1] - starts[0];
   for (std::size_t j = 1; j + 1 < starts.size(); ++j)

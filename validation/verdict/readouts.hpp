@@ -11,6 +11,9 @@ namespace fhd::validation {
 /// four times the median one. Steps that nowhere differ make one readout.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
 
+/// The same where a source states that readouts are so long; 0: it does not.
+std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int64_t stated_length);
+
 /// Samples of each readout; 0 where they are not all of one length.
 std::int64_t readout_length(const std::vector<std::int64_t>& starts);
 

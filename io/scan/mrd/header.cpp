@@ -139,6 +139,14 @@ Header parse_header(const std::string& xml, const std::string& subject) {
     const double ms = tr.text().as_double(0);
     if (ms > 0 && ms < 1e7) header.excitation_time_s = ms * 1e-3;
   }
+  for (const auto te : sequence.children("TE")) {
+    const double ms = te.text().as_double(0);
+    if (!(ms > 0 && ms < 1e5) || header.echo_times_s.size() > 65535) {
+      header.echo_times_s.clear();
+      break;
+    }
+    header.echo_times_s.push_back(ms * 1e-3);
+  }
   return header;
 }
 

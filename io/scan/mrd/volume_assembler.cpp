@@ -53,6 +53,7 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   space_ = encoded_space(header_, options_, subjects_.header, summary_.inferred);
   summary_.geometry = space_.geometry;
   summary_.unit_geometry = space_.unit_reference.encoded;
+  summary_.echo_times_s = header_.echo_times_s;
 }
 
 void VolumeAssembler::add(const Readout& readout) {
@@ -123,8 +124,7 @@ void VolumeAssembler::require_agreement() {
   extent_.axis_count = first.trajectory_dimensions;
   for (const auto& [number, count, head] : image_readouts_) {
     if (head->active_channels != first.active_channels)
-      throw Error(subjects_.readout(number),
-                  fmt::format("{} channels as in the first", first.active_channels),
+      throw Error(subjects_.readout(number), fmt::format("{} channels as in the first", first.active_channels),
                   std::to_string(head->active_channels));
     if (head->trajectory_dimensions != first.trajectory_dimensions)
       throw Error(subjects_.readout(number),

@@ -48,8 +48,16 @@ std::string header_of(const ScanSeries& series) {
     }
   encoding.reconSpace = space_of(recon_matrix, recon_fov);
   encoding.encodingLimits.slice = ISMRMRD::Limit(0, static_cast<unsigned short>(series.slice_count - 1), 0);
-  encoding.encodingLimits.repetition =
-      ISMRMRD::Limit(0, static_cast<unsigned short>(series.repetition_count - 1), 0);
+  const ISMRMRD::Limit volumes(0, static_cast<unsigned short>(series.repetition_count - 1), 0);
+  if (series.echo_times_s.empty()) {
+    encoding.encodingLimits.repetition = volumes;
+  } else {
+    encoding.encodingLimits.contrast = volumes;
+    std::vector<float> ms;
+    for (const double time : series.echo_times_s) ms.push_back(static_cast<float>(time * 1e3));
+    header.sequenceParameters = ISMRMRD::SequenceParameters{};
+    header.sequenceParameters->TE = ms;
+  }
   encoding.trajectory =
       lies_on_grid(scan.trajectory) ? ISMRMRD::TrajectoryType::CARTESIAN : ISMRMRD::TrajectoryType::OTHER;
   header.encoding.push_back(encoding);
@@ -144,7 +152,8 @@ Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
       head.scan_counter = static_cast<std::uint32_t>(written);
       head.idx.kspace_encode_step_1 = static_cast<std::uint16_t>(std::min(first / length, most));
       head.idx.slice = static_cast<std::uint16_t>(index % series.slice_count);
-      head.idx.repetition = static_cast<std::uint16_t>(index / series.slice_count);
+      (series.echo_times_s.empty() ? head.idx.repetition : head.idx.contrast) =
+          static_cast<std::uint16_t>(index / series.slice_count);
       if (first == 0) head.set_flag(ISMRMRD::ISMRMRD_ACQ_FIRST_IN_SLICE);
       if (first + count == samples) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE);
       if (written + 1 == readout_count) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_MEASUREMENT);

@@ -1,0 +1,70 @@
+// Options whose values are lists of delays or times.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "app/nearest_word.hpp"
+#include "app/options.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// Numbers between commas; empty where one is none.
+std::vector<double> parse_list(const std::string& text) {
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const auto end = std::min(text.find(',', at), text.size());
+    double number = 0;
+    if (!parse_number(text.substr(at, end - at), number) || !std::isfinite(number)) return {};
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::array<double, 3> parse_delays(const std::string& text, const std::string& option) {
+  constexpr double longest = 100;
+  const auto numbers = parse_list(text);
+  const bool are_short =
+      std::all_of(numbers.begin(), numbers.end(), [](double d) { return std::abs(d) <= longest; });
+  if ((numbers.size() != 2 && numbers.size() != 3) || !are_short)
+    throw Error(option, "delays along x, y (and z) in samples, from -100 to 100, such as 0.5,0.2",
+                "'" + text + "'");
+  return {numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+}
+
+std::vector<double> parse_echo_times(const std::string& text) {
+  auto times = parse_list(text);
+  for (double& time : times) time *= 1e-3;
+  const bool ascend = std::adjacent_find(times.begin(), times.end(), std::greater_equal<>()) == times.end();
+  if (times.empty() || !(times.front() > 0) || !(times.back() <= 10) || !ascend)
+    throw Error("--echo-times", "times in ms, each later than the one before, such as 2.3,6.9",
+                "'" + text + "'");
+  return times;
+}
+
+void ReconOptions::add_trajectory_correction(CLI::App& app) {
+  app.add_option(
+         "--trajectory-correction", trajectory_correction_,
+         "gradients that play later than the trajectory says: auto: by as much as the centre of k-space "
+         "shows; or delays in samples along x, y and z; or off")
+      ->type_name("auto|off|X,Y[,Z]")
+      ->capture_default_str()
+      ->group("Reconstruction");
+}
+
+TrajectoryCorrection ReconOptions::trajectory_correction() const {
+  using Kind = TrajectoryCorrection::Kind;
+  if (trajectory_correction_ == "off") return {};
+  if (trajectory_correction_ == "auto") return {Kind::automatic, {}};
+  if (trajectory_correction_.find(',') == std::string::npos)
+    throw Error("--trajectory-correction", "auto, off, or delays in samples such as 0.5,0.2",
+                "'" + trajectory_correction_ + "'", did_you_mean(trajectory_correction_, {"auto", "off"}));
+  return {Kind::given, parse_delays(trajectory_correction_, "--trajectory-correction")};
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,16 @@
+#pragma once
+// A field map by itself: /field_map [z][y][x], or [slice][z][y][x], off-resonance in rad/s, with the attributes of
+// hdf5_geometry.hpp on the root. What ReadOptions::outside takes.
+#include <string>
+#include <vector>
+
+#include "io/result/atomic_file.hpp"
+#include "recon/domain/scan.hpp"
+
+namespace fhd::io {
+
+/// Of every slice; adds the file to `files`, for the caller to commit. Throws Error.
+void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
+                     const std::vector<const Array<float>*>& slices, const std::vector<Geometry>& geometries);
+
+}  // namespace fhd::io
