@@ -28,7 +28,7 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0;
   double undersampling = 1, object_scale = 1;
   int coils = 8;
   std::uint64_t seed = 1;
@@ -71,6 +71,10 @@ data::SimulationSettings resolved(const Options& options) {
   settings.seed = options.seed;
   settings.with_maps = !options.without_maps;
   settings.repetition_count = options.repetitions;
+  settings.noise_samples = options.noise_samples;
+  if (settings.noise_samples > 0 && !settings.snr)
+    throw Error("--noise-readouts with --snr none", "", "these options contradict each other",
+                "leave out --noise-readouts");
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -268,6 +272,10 @@ Run add_simulate(CLI::App& app) {
                  "of the same object and trajectory, each with noise of its own, in one file [1]")
       ->type_name("N")
       ->check(CLI::Range(1, 65535));
+  app.add_option("--noise-readouts", options->noise_samples,
+                 "also noise without signal in the scan file, N samples of every coil, by which 'fhd recon' whitens [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");

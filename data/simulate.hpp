@@ -26,11 +26,12 @@ struct SimulationSettings {
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
+  std::int64_t noise_samples = 0;     ///< of noise readouts, per coil
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
 };
 
 struct Simulation {
-  Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
+  Scan scan;  ///< with sample times, and sensitivity maps and noise readouts where they were asked for
   std::vector<Array<Complex<float>>>
       further_repetitions;  ///< k-space values like those of `scan`, without the first
   std::int64_t readout_count = 0, readout_length = 0;
