@@ -50,8 +50,8 @@ Json noise_to_json(const NoiseSummary& n) {
                {"snr", n.snr},
                {"g_factor", n.g_factor > 0 ? Json(n.g_factor) : Json(nullptr)},
                {"largest_g_factor", n.largest_g_factor > 0 ? Json(n.largest_g_factor) : Json(nullptr)}});
-  for (const auto& [voxel, width_mm] : n.widths)
-    json["point_widths"].push_back({{"voxel", voxel}, {"width_mm", width_mm}});
+  for (const auto& [voxel, width, width_mm] : n.widths)
+    json["point_widths"].push_back({{"voxel", voxel}, {"width_voxels", width}, {"width_mm", width_mm}});
   json["seconds"] = n.seconds;
   return json;
 }

@@ -129,7 +129,8 @@ struct UsedTerm {
 /// Full width at half maximum of the image of a point.
 struct PointWidth {
   std::array<int, 3> voxel{};         ///< where the point is, x, y, z
-  std::array<double, 3> width_mm{};  ///< along each axis; 0 on axes of one voxel, or where nothing is seen there
+  std::array<double, 3> width{};     ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen there
+  std::array<double, 3> width_mm{};  ///< the same in mm; 0 where the field of view is not known
 };
 
 /// What noise maps say in numbers. The object: voxels above a tenth of the largest magnitude.

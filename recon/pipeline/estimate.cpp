@@ -451,7 +451,7 @@ void Walk::run_admm(const LeastSquares& method, const Work& normal) {
   out_.iteration =
       inner * (normal + (1 + terms.auxiliary) * vectors(0)) + normal + copied(passes * image) + regions(60);
   const double solutions = searches_strength(method) ? 12 : 0;  // six strengths, with the data and with more noise
-  arrays().hold_briefly("images of the search of strength", solutions > 0 ? 8 * image : 0);
+  arrays().hold_briefly("search of strength", solutions > 0 ? 8 * image + samples_ * channels() * element_ : 0);
   if (solutions > 0) stage("search of strength", out_.solves * solutions * out_.iterations * out_.iteration);
   stage(name_of(SolverKind::admm),
         out_.solves * (out_.iterations * out_.iteration + touched((3 * terms.planes + 6) * image)));

@@ -160,7 +160,7 @@ double width_of(const std::vector<Complex<double>>& line, int peak) {
 
 PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
   const auto& n = image.geometry.matrix_size;
-  PointWidth result{voxel, {}};
+  PointWidth result{voxel, {}, {}};
   for (int axis = 0; axis < 3; ++axis) {
     if (n[axis] == 1) continue;
     std::vector<Complex<double>> line;
@@ -169,7 +169,8 @@ PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
       at[axis] = i;
       line.emplace_back(image.values[(std::int64_t{at[2]} * n[1] + at[1]) * n[0] + at[0]]);
     }
-    result.width_mm[axis] = width_of(line, voxel[axis]) * image.geometry.fov_mm[axis] / n[axis];
+    result.width[axis] = width_of(line, voxel[axis]);
+    result.width_mm[axis] = result.width[axis] * image.geometry.fov_mm[axis] / n[axis];
   }
   return result;
 }
@@ -360,11 +361,16 @@ void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseM
                     : "") +
       ", medians over the object");
   if (summary.widths.empty()) return;
-  std::string text;
-  for (const double width : summary.widths.front().width_mm)
-    if (width > 0) text += (text.empty() ? "" : " x ") + short_number(width);
-  if (!text.empty())
-    result.notes.push_back("a point at the centre is " + text + " mm wide (full width at half maximum, x, y, z)");
+  const auto in_words = [](const std::array<double, 3>& widths) {
+    std::string text;
+    for (const double width : widths)
+      if (width > 0) text += (text.empty() ? "" : " x ") + short_number(width);
+    return text;
+  };
+  const auto voxels = in_words(summary.widths.front().width), mm = in_words(summary.widths.front().width_mm);
+  if (!voxels.empty())
+    result.notes.push_back("a point at the centre is " + voxels + " voxels " + (mm.empty() ? "" : "(" + mm + " mm) ") +
+                           "wide (full width at half maximum, x, y, z)");
 }
 
 }  // namespace

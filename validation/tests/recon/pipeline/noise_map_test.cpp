@@ -170,9 +170,10 @@ TEST(NoiseMap, a_fully_sampled_point_is_as_wide_as_its_kernel) {
   // sin(pi x) / (N tan(pi x / N)) is 1/2 at x = 0.6034 for N = 24 and 0.6034 ... for larger even N, the sinc's half width.
   const auto result = maps_of(cartesian(1), least_squares_with(0), 0);
   ASSERT_EQ(result.summary.widths.size(), 5u);
-  for (const auto& [voxel, width_mm] : result.summary.widths) {
-    for (const int axis : {0, 1}) EXPECT_NEAR(width_mm[axis] / 10, 1.2067, 5e-3);  // voxels of 10 mm
-    EXPECT_EQ(width_mm[2], 0);
+  for (const auto& [voxel, width, width_mm] : result.summary.widths) {
+    for (const int axis : {0, 1}) EXPECT_NEAR(width[axis], 1.2067, 5e-3);
+    for (const int axis : {0, 1}) EXPECT_NEAR(width_mm[axis], 10 * width[axis], 1e-9);  // voxels of 10 mm
+    EXPECT_EQ(width[2], 0);
   }
 }
 
