@@ -450,7 +450,7 @@ void Walk::run_admm(const LeastSquares& method, const Work& normal) {
   const double passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
   out_.iteration =
       inner * (normal + (1 + terms.auxiliary) * vectors(0)) + normal + copied(passes * image) + regions(60);
-  const double solutions = searches_strength(method) ? 12 : 0;  // six strengths, with the data and with more noise
+  const double solutions = searches_strength(method) ? 7 : 0;  // some five strengths, each twice, to twice the tolerance
   arrays().hold_briefly("search of strength", solutions > 0 ? 8 * image + samples_ * channels() * element_ : 0);
   if (solutions > 0) stage("search of strength", out_.solves * solutions * out_.iterations * out_.iteration);
   stage(name_of(SolverKind::admm),

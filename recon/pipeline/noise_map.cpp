@@ -266,7 +266,8 @@ Array<Complex<double>> covariance_of(const KnownNoise& noise, const Scan& scan, 
   for (std::int64_t coil = 0; coil < coils; ++coil)
     level += covariance[coil * coils + coil].re / static_cast<double>(coils);
   if (!(level > 0))
-    throw Error(subject, "a noise level", "no noise readouts, and zeros at the edge of k-space",
+    throw Error(subject, "a noise level",
+                noise.is_measured ? "noise readouts of zeros" : "no noise readouts, and zeros at the edge of k-space",
                 "supply noise readouts");
   if (noise.is_measured || !report.verdict || !(report.verdict->noise_variance > 0)) return covariance;
   const double unit = unit_of(scan.kspace), left = report.verdict->noise_variance * unit * unit;

@@ -138,8 +138,8 @@ class Curve {
  public:
   explicit Curve(std::function<double(double)> risk_at) : risk_at_(std::move(risk_at)) {}
 
-  /// Steps downhill from the first strength until the risk rises again on both sides; then the lowest point of the parabola
-  /// through the three lowest, twice. The last one is the strength.
+  /// Steps downhill from the first strength until the risk rises again on both sides; then where the parabola through the
+  /// lowest and its neighbours is lowest. The lowest of all.
   double minimum() {
     take(first_strength);
     take(first_strength * step);
@@ -147,8 +147,7 @@ class Curve {
     }
     for (auto best = lowest(); std::next(best) == points_.end() && take(best->first * step); best = lowest()) {
     }
-    for (int refinement = 0; refinement < 2; ++refinement)
-      if (!is_at_end(lowest())) take(of_parabola());
+    if (!is_at_end(lowest())) take(of_parabola());
     return lowest()->first;
   }
   bool ends_at_limit() { return is_at_end(lowest()); }
@@ -211,7 +210,7 @@ double search_strength(const StrengthSearch<T>& search, const Model<T>& model, c
   Curve curve([&](double strength) {
     points.push_back(risk.at(strength));
     if (const auto& progress = journal.progress())
-      progress({"search of strength", static_cast<std::int64_t>(points.size()), 6, points.back().risk});
+      progress({"search of strength", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
     return points.back().risk;
   });
   const double strength = curve.minimum();

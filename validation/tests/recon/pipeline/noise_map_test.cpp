@@ -248,7 +248,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   EXPECT_CONTAINS(message(-3), "found -3");
   EXPECT_CONTAINS(message(100001), "found 100001");
   scan.noise->fill_zero();
-  EXPECT_CONTAINS(message(4), "noise map: expected a noise level");
+  EXPECT_CONTAINS(message(4), "noise map: expected a noise level, found noise readouts of zeros");
   scan.noise.reset();
   scan.kspace.values.fill_zero();
   EXPECT_CONTAINS(message(4), "zeros at the edge of k-space");
