@@ -16,6 +16,7 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
+#include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
@@ -43,6 +44,7 @@ struct ReconCommand {
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
+  NoiseMapOption noise_map;
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
@@ -53,6 +55,7 @@ struct ReconCommand {
                            const std::vector<ChosenDevice>& devices, bool by_team,
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
+  std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
                       SeriesPrinter& printer) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
@@ -153,7 +156,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   output = output ? io::without_result_ending(*output) : default_output(scan);
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
-  if (first) io::check_writable(*output, inputs, phase);
+  const auto noise_request = of_options([&] { return noise_map.request(); });
+  if (first) io::check_writable(*output, inputs, phase, noise_map.given());
 
   read_options.precision = settings.precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
@@ -162,8 +166,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
-  if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
+  if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
   ScanResults results(scan, summary, selection, command_line());
+  noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
   SeriesPrinter printer(results.volumes().size());
   // The processes of a team would all have to know which volumes are left.
   if (!team && results.volumes().size() > 1) keep_in_folder(results, checksum, printer);
@@ -173,7 +178,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   VolumeReader reader(
       *file, results.volumes(),
       [&](const Scan& volume) {
-        return takes_series(settings, execution, volume) && !(device_option.names_several() && is_by_team());
+        return takes_series(settings, execution, volume) && !noise_map.given() &&
+               !(device_option.names_several() && is_by_team());
       },
       [&](std::size_t number) { return results.holds(number); });
 
@@ -185,12 +191,22 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const auto make_engine = [&](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
-    return std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
-                                         first && !no_gridded_image, !quiet, of_gpus);
+    auto engine = std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
+                                                first && !no_gridded_image, !quiet, of_gpus);
+    engine->map_noise(noise_request);
+    return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
   if (first) finish(checksum, results);
   return 0;
+}
+
+/// " OUT_phase.nii.gz OUT_noise.nii.gz", those that were asked for.
+std::string ReconCommand::further_files(const ScanResults& results) const {
+  std::string names;
+  if (phase) names += " " + *output + io::phase_ending;
+  for (std::size_t i = 0; i < results.noise_map_count(); ++i) names += " " + *output + io::noise_endings[i];
+  return names;
 }
 
 /// Writes, and says what was written.
@@ -200,13 +216,16 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   results.set_checksum(checksum.get());
   results.write(*output, phase, compression);
   if (!quiet)
-    fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output,
-               phase ? " " + *output + io::phase_ending : "");
-  const auto older = *output + io::phase_ending;
-  std::error_code status;
-  const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
-  if (!phase && is_own && std::filesystem::exists(older, status) && !quiet)
-    fmt::print("note      {} is of an earlier run; --phase makes it anew\n", older);
+    fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output, further_files(results));
+  const auto note_older = [&](const std::string& older, const char* option) {
+    std::error_code status;
+    const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
+    if (is_own && std::filesystem::exists(older, status) && !quiet)
+      fmt::print("note      {} is of an earlier run; {} makes it anew\n", older, option);
+  };
+  if (!phase) note_older(*output + io::phase_ending, "--phase");
+  if (!noise_map.given())
+    for (const char* ending : io::noise_endings) note_older(*output + ending, "--noise-map");
 }
 
 void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -350,6 +369,7 @@ Run add_recon(CLI::App& app) {
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
+  command->noise_map.add_to(app);
   add_read_options(app, command->read_options);
   return with_timeline(app, [command] { return command->run(); });
 }

@@ -153,6 +153,7 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   if (companion_settings_)
     result.gridded = result.reconstruction.gridded ? std::move(*result.reconstruction.gridded)
                                                    : companion_image(used, progress, report);
+  if (noise_map_) add_noise_maps(scan, progress, on_fallback, result);
   prepared.reset();
   say_in_words_of_options(report);
   return result;
@@ -239,6 +240,19 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
                                                       ? "; unit, trajectory, maps, calibration or motion?"
                                                       : "; likeliest cause: " + verdict.cause));
+}
+
+void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,
+                                 const std::function<void(const std::string&)>& on_fallback, ReconResult& result) {
+  auto made = with_fallback(on_fallback, [&] {
+    return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_, services_.trajectory_cache,
+                      progress);
+  });
+  result.noise = std::move(made.maps);
+  Report& report = result.reconstruction.report;
+  add_stage(report, "noise map", made.summary.seconds);
+  for (auto& note : made.notes) report.notes.push_back(std::move(note));
+  report.noise_summary = std::move(made.summary);
 }
 
 /// The gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a team.
@@ -351,6 +365,7 @@ void ScanResults::add(std::size_t number, ReconResult made) {
     series_.images[number].geometry = result.image.geometry;
     return;
   }
+  companions_.noise = std::move(made.noise);
   if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
   if (made.gridded) {
     gridded_.images.resize(volumes_.size());

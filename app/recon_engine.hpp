@@ -17,6 +17,7 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device_team.hpp"
 #include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/noise_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
 namespace fhd::app {
@@ -25,6 +26,7 @@ namespace fhd::app {
 struct ReconResult {
   Reconstruction reconstruction;
   std::optional<Image> gridded;  ///< the conventional image of the same scan
+  std::optional<NoiseMaps> noise{};  ///< where they are asked for
   /// On the matrix on which it was reconstructed; of a series, of its first volume. Where it is asked, or the
   /// stages can be predicted.
   std::optional<ScanSizes> sizes;
@@ -41,6 +43,8 @@ class ReconEngine {
   ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
               std::shared_ptr<TrajectoryCache> cache, bool gridded_image, bool tells_sizes,
               std::shared_ptr<const DeviceTeam> team = nullptr);
+  /// Volumes by themselves get maps of their noise from now on.
+  void map_noise(std::optional<NoiseMapRequest> request) { noise_map_ = request; }
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
@@ -68,6 +72,8 @@ class ReconEngine {
                                           const ProgressCallback& progress,
                                           const std::function<void(const std::string&)>& on_fallback);
   Image companion_image(const Scan& scan, const ProgressCallback& progress, Report& report);
+  void add_noise_maps(const Scan& scan, const ProgressCallback& progress,
+                      const std::function<void(const std::string&)>& on_fallback, ReconResult& result);
   std::vector<std::string> warnings_of(const Scan& scan) const;
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
@@ -78,6 +84,7 @@ class ReconEngine {
   void read_rates();
 
   Settings settings_;
+  std::optional<NoiseMapRequest> noise_map_;
   std::optional<Settings> companion_settings_;
   Execution execution_;
   Services services_;
@@ -114,6 +121,10 @@ class ScanResults {
   const std::string& path() const { return provenance_.input_path; }
   /// The scan, and the files that pieces of it came from.
   std::vector<std::string> inputs() const;
+  /// How many maps of noise are written: those of io::noise_endings that are defined.
+  std::size_t noise_map_count() const {
+    return !companions_.noise ? 0 : companions_.noise->g_factor.empty() ? 2 : 3;
+  }
   /// Of all volumes, where they are in memory.
   const std::vector<Report>& reports() const { return provenance_.reports; }
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is

@@ -42,8 +42,12 @@ Part parse_part(const std::string& text) {
   if (colon == std::string::npos) return part;
   double strength = 0;
   const std::string number = text.substr(colon + 1);
+  const bool is_sparse = std::any_of(std::begin(sparse_kinds), std::end(sparse_kinds),
+                                     [&](SparseKind kind) { return part.name == name_of(kind); });
+  if (is_sparse && number == "auto") return part;
   if (!parse_number(number, strength) || !(strength > 0 && std::isfinite(strength)))
-    throw Error(option, "a strength above 0 behind " + part.name + ", such as " + part.name + ":0.01",
+    throw Error(option, "a strength above 0 behind " + part.name + ", such as " + part.name + ":0.01" +
+                            (is_sparse ? ", or auto" : ""),
                 "'" + number + "'");
   part.strength = strength;
   return part;
@@ -60,12 +64,10 @@ void take(const Part& part, RegularizerOption& taken) {
   }
   const auto kind = *std::find_if(std::begin(sparse_kinds), std::end(sparse_kinds),
                                   [&](SparseKind each) { return part.name == name_of(each); });
-  if (!part.strength)
-    throw Error(option, "a strength behind " + part.name + ", such as " + part.name + ":0.01", "none");
   if (std::any_of(taken.sparse.begin(), taken.sparse.end(),
                   [&](const auto& each) { return each.kind == kind; }))
     throw Error(option, part.name + " once", part.name + " twice");
-  taken.sparse.push_back({kind, *part.strength});
+  taken.sparse.push_back({kind, part.strength});
 }
 
 }  // namespace

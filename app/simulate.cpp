@@ -29,7 +29,7 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm, delay, echo_times;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0;
   double undersampling = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
@@ -75,6 +75,10 @@ data::SimulationSettings resolved(const Options& options) {
   settings.field_hz = options.field_hz;
   if (options.echo_times) settings.echo_times_s = parse_echo_times(*options.echo_times);
   if (options.delay) settings.trajectory.delay_samples = parse_delays(*options.delay, "--delay");
+  settings.noise_samples = options.noise_samples;
+  if (settings.noise_samples > 0 && !settings.snr)
+    throw Error("--noise-readouts with --snr none", "", "these options contradict each other",
+                "leave out --noise-readouts");
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -301,6 +305,10 @@ Run add_simulate(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 65535));
   add_imperfections(app, *options);
+  app.add_option("--noise-readouts", options->noise_samples,
+                 "also noise without signal in the scan file, N samples of every coil, by which 'fhd recon' whitens [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");

@@ -234,6 +234,7 @@ Simulation simulate(const SimulationSettings& settings) {
     };
     add(scan.kspace.values);
     for (auto& values : simulation.further_repetitions) add(values);
+    if (settings.noise_samples > 0) add(scan.noise.emplace(Shape{coil_count, settings.noise_samples}));
   }
   scan.validate("simulated scan");
   return simulation;

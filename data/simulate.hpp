@@ -27,6 +27,7 @@ struct SimulationSettings {
   std::optional<double> snr = 30;
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
+  std::int64_t noise_samples = 0;     ///< of noise readouts, per coil
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
   double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
@@ -34,7 +35,7 @@ struct SimulationSettings {
 };
 
 struct Simulation {
-  Scan scan;  ///< with sample times, and sensitivity maps where they were asked for
+  Scan scan;  ///< with sample times, and sensitivity maps and noise readouts where they were asked for
   /// K-space values like those of `scan`, without the first: of further repetitions, or echoes.
   std::vector<Array<Complex<float>>> further_repetitions;
   /// Of each echo: how much later than those of `scan` the times of its samples are; {0} of one without a time.

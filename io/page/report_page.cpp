@@ -344,6 +344,11 @@ void add_report(Json& result, const Json& report) {
     result["noise_residual"] = field("noise_residual");
     result["lambda_relative"] = field("lambda").get<double>() / field("largest_eigenvalue").get<double>();
   }
+  if (field("strength_curve").is_array()) {
+    result["strength_curve"] = field("strength_curve");
+    result["noise_residual"] = field("noise_residual");
+  }
+  if (field("noise").is_object()) result["noise"] = field("noise");
 }
 
 Json provenance_json(const Json& report, const std::string& path) {

@@ -59,10 +59,10 @@ constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it"
 /// `checksum()` is that of the scan.
 template <class Checksum>
 void require_replaceable_by(const std::string& prefix, const std::string& scan, const Checksum& checksum,
-                            bool with_phase) {
+                            bool with_phase, bool with_noise) {
   bool of_this_scan = false;
   std::string silent;  // a file that can only be told by the others
-  for (const auto& path : files_of_results(prefix, with_phase)) {
+  for (const auto& path : files_of_results(prefix, with_phase, with_noise)) {
     std::error_code status;
     if (!fs::exists(path, status)) continue;
     const bool json = path.ends_with(".json"), hdf5 = path.ends_with(".h5");
@@ -83,25 +83,30 @@ void require_replaceable_by(const std::string& prefix, const std::string& scan, 
   if (!silent.empty() && !of_this_scan)
     throw Error(silent, expected, "a file that does not say of which scan it is", remedy);
   // OUT_phase.nii.gz may also be the image of a result that is called OUT_phase.
-  const auto phase = prefix + phase_ending, namesake = without_result_ending(phase);
-  std::error_code status;
-  if (with_phase && fs::exists(phase, status) &&
-      (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
-    throw Error(phase, expected, "one of the result " + namesake, remedy);
+  const auto require_no_namesake = [&](const std::string& path) {
+    const auto namesake = without_result_ending(path);
+    std::error_code status;
+    if (fs::exists(path, status) &&
+        (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
+      throw Error(path, expected, "one of the result " + namesake, remedy);
+  };
+  if (with_phase) require_no_namesake(prefix + phase_ending);
+  if (with_noise)
+    for (const char* ending : noise_endings) require_no_namesake(prefix + ending);
 }
 
 }  // namespace
 
 void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
-                         bool with_phase) {
+                         bool with_phase, bool with_noise) {
   require_replaceable_by(
-      prefix, scan, [&]() -> const std::string& { return checksum; }, with_phase);
+      prefix, scan, [&]() -> const std::string& { return checksum; }, with_phase, with_noise);
 }
 
 void require_replaceable(const std::string& prefix, const std::string& scan,
-                         const ChecksumInBackground& checksum, bool with_phase) {
+                         const ChecksumInBackground& checksum, bool with_phase, bool with_noise) {
   require_replaceable_by(
-      prefix, scan, [&]() -> const std::string& { return checksum.get(); }, with_phase);
+      prefix, scan, [&]() -> const std::string& { return checksum.get(); }, with_phase, with_noise);
 }
 
 }  // namespace fhd::io

@@ -42,6 +42,20 @@ Json certificate_to_json(const Certificate& c) {
           {"seconds", c.seconds}};
 }
 
+Json noise_to_json(const NoiseSummary& n) {
+  Json json{{"method", n.method}, {"noise_is_measured", n.noise_is_measured}};
+  if (n.replicas > 0) json["replicas"] = n.replicas;
+  json.update({{"deviation", n.deviation},
+               {"deviation_unit", "that of the image, of the real part"},
+               {"snr", n.snr},
+               {"g_factor", n.g_factor > 0 ? Json(n.g_factor) : Json(nullptr)},
+               {"largest_g_factor", n.largest_g_factor > 0 ? Json(n.largest_g_factor) : Json(nullptr)}});
+  for (const auto& [voxel, width, width_mm] : n.widths)
+    json["point_widths"].push_back({{"voxel", voxel}, {"width_voxels", width}, {"width_mm", width_mm}});
+  json["seconds"] = n.seconds;
+  return json;
+}
+
 Json input_to_json(const Provenance& provenance) {
   Json input{{"path", provenance.input_path}, {"checksum", provenance.input_checksum}};
   for (const auto& [what, path, checksum] : provenance.pieces)
@@ -157,6 +171,10 @@ Json report_to_json(const Report& report) {
     json["lambda_curve"] = curve;
     json["noise_residual"] = report.noise_residual;
   }
+  for (const auto& [strength, residual, risk] : report.strength_curve)
+    json["strength_curve"].push_back({{"strength", strength}, {"data_residual", residual}, {"risk", risk}});
+  if (!report.strength_curve.empty()) json["noise_residual"] = report.noise_residual;
+  if (report.noise_summary) json["noise"] = noise_to_json(*report.noise_summary);
   return json;
 }
 

@@ -7,6 +7,8 @@
 //                                repetition_counters, contrast_counters, phase_counters, set_counters (one number
 //                                per repetition) and slice_counters: how the scan file counts them, where it does
 //   /gridded                     the gridded image of the same scan, where it was made, as /image
+//   /noise/standard_deviation    [z][y][x], of the real part, in the unit of the image, with attributes unit and method
+//   /noise/snr, /noise/g_factor  likewise, without unit; where maps of the noise were asked for (recon/pipeline/noise_map)
 //   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
@@ -122,6 +124,34 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnosti
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
 }
 
+/// The maps of noise_endings, in their order; without those that are not defined.
+std::vector<const Array<float>*> maps_of(const NoiseMaps& noise) {
+  std::vector<const Array<float>*> maps{&noise.deviation, &noise.snr};
+  if (!noise.g_factor.empty()) maps.push_back(&noise.g_factor);
+  return maps;
+}
+
+void write_noise(hdf5::File& file, const NoiseMaps& noise, const ImageSeries& series) {
+  constexpr const char* names[] = {"/noise/standard_deviation", "/noise/snr", "/noise/g_factor"};
+  constexpr const char* units[] = {"signal of the scan file, of the real part", "1", "1"};
+  file.create_group("/noise");
+  const auto maps = maps_of(noise);
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const auto shape = series.images.front().geometry.image_shape();
+    require_shape(*maps[i], shape, file.subject(names[i]));
+    file.write(names[i], maps[i]->data(), {shape[0], shape[1], shape[2]});
+    file.write_attribute(names[i], "axes", "z, y, x");
+    file.write_attribute(names[i], "units", units[i]);
+  }
+}
+
+/// A map as the magnitude of an image at the place of the one of the series.
+ImageSeries as_series(const Array<float>& map, const ImageSeries& series) {
+  Image image{Array<Complex<float>>(map.shape()), series.images.front().geometry};
+  std::copy(map.begin(), map.end(), image.values.begin());
+  return {1, 1, {std::move(image)}};
+}
+
 /// relative_residuals of every image.
 using Residuals = std::vector<std::vector<double>>;
 
@@ -189,18 +219,21 @@ std::string without_result_ending(std::string name) {
   return name;
 }
 
-std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase) {
+std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase, bool with_noise) {
   std::vector<std::string> files;
   for (const char* ending : result_endings) files.push_back(prefix + ending);
   if (with_phase) files.push_back(prefix + phase_ending);
+  if (with_noise)
+    for (const char* ending : noise_endings) files.push_back(prefix + ending);
   return files;
 }
 
-void check_writable(const std::string& prefix, const std::vector<std::string>& inputs, bool with_phase) {
+void check_writable(const std::string& prefix, const std::vector<std::string>& inputs, bool with_phase,
+                    bool with_noise) {
   if (const auto name = fs::path(prefix).filename(); name.empty() || name == "." || name == "..")
     throw Error("-o " + prefix, "the common beginning of the names of the results, such as results/brain",
                 prefix.empty() ? "nothing" : "a folder", "add a name");
-  const auto paths = files_of_results(prefix, with_phase);
+  const auto paths = files_of_results(prefix, with_phase, with_noise);
   // One folder has them all, if it has the longest name.
   require_writable_folder(*std::max_element(
       paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); }));
@@ -232,6 +265,7 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
   write_volumes(file, "/image", series, provenance);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
+  if (companions.noise) write_noise(file, *companions.noise, series);
   write_diagnostic_images(file, companions.diagnostic_images);
   write_report(file, json_path, provenance, residuals);
   file.close();
@@ -268,6 +302,9 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   compression.threads = threads_or_all(compression.threads);
   std::vector<AtomicFile> files;
   for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
+  const std::size_t first_of_noise = files.size();
+  const auto noise_maps = companions.noise ? maps_of(*companions.noise) : std::vector<const Array<float>*>{};
+  for (std::size_t i = 0; i < noise_maps.size(); ++i) files.emplace_back(prefix + noise_endings[i]);
   AtomicFile &h5 = files[0], &json = files[3];
   const auto nifti = [&](AtomicFile& to, NiftiPart part) {
     const trace::Span span("write NIfTI", "write");
@@ -288,6 +325,14 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
         compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred, work));
   };
   beside([&] { nifti(files[1], NiftiPart::magnitude); });
+  for (std::size_t i = 0; i < noise_maps.size(); ++i)
+    beside([&, i] {
+      constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit", ": g-factor, no unit"};
+      AtomicFile& to = files[first_of_noise + i];
+      write_nifti(to.temporary(), as_series(*noise_maps[i], series), to.path(), {label.description + of_what[i]},
+                  NiftiPart::magnitude, compression);
+      to.flush();
+    });
   beside([&] { picture(files[2]); });
   if (companions.with_phase) beside([&] { nifti(files[4], NiftiPart::phase); });
   const auto residuals = write_json(json, series, provenance);

@@ -60,30 +60,33 @@ struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
+  std::optional<NoiseMaps> noise{};    ///< of a series of one volume: /noise, and files of noise_endings
   Compression
       compression{};  ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well
 };
 
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
 inline constexpr auto phase_ending = "_phase.nii.gz";
+inline constexpr std::array noise_endings{"_noise.nii.gz", "_snr.nii.gz", "_gfactor.nii.gz"};
 /// "x.nii.gz" -> "x": a user may name the result by one of its files.
 std::string without_result_ending(std::string name);
 
-/// OUT.h5, OUT.nii.gz, OUT.png, OUT.json and, where asked for, OUT_phase.nii.gz.
-std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase = false);
+/// OUT.h5, OUT.nii.gz, OUT.png, OUT.json and, where asked for, OUT_phase.nii.gz and those of noise_endings.
+std::vector<std::string> files_of_results(const std::string& prefix, bool with_phase = false,
+                                          bool with_noise = false);
 
 /// Throws Error when results named `prefix` cannot be written: no name, no folder, no permission, a directory
 /// in the way, or one of them is one of the files `inputs`. Called before the work starts.
 void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {},
-                    bool with_phase = false);
+                    bool with_phase = false, bool with_noise = false);
 /// Throws Error where a file named like the results `prefix` is there already and is not of the scan `scan`: the
 /// checksum that results record must be that of `scan`, `checksum`. A file that records none is of this scan where
-/// another of the results says so. `with_phase`: OUT_phase.nii.gz is one of them.
+/// another of the results says so. `with_phase`, `with_noise`: the files of these are some of them.
 void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
-                         bool with_phase);
+                         bool with_phase, bool with_noise = false);
 /// The same; waits for the checksum only where a file is there.
 void require_replaceable(const std::string& prefix, const std::string& scan,
-                         const ChecksumInBackground& checksum, bool with_phase);
+                         const ChecksumInBackground& checksum, bool with_phase, bool with_noise = false);
 /// Makes the files side by side, with companions.compression.threads. Throws Error; on failure no file of this call is
 /// left behind and existing files are untouched.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,

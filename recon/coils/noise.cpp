@@ -111,6 +111,90 @@ NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<i
   return noise_covariance(noise);
 }
 
+KnownNoise known_noise(const Scan& scan) {
+  if (scan.noise) return {noise_covariance(*scan.noise), true};
+  return {edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values), false};
+}
+
+Array<Complex<double>> covariance_to_draw(const KnownNoise& noise) {
+  auto covariance = noise.covariance.values;
+  const std::int64_t coils = covariance.extent(0);
+  for (std::int64_t i = 0; i < covariance.size() && !noise.is_measured; ++i)
+    if (i / coils != i % coils) covariance[i] = 0;
+  return covariance;
+}
+
+namespace {
+
+/// SplitMix64's output function.
+std::uint64_t scrambled(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+
+/// Draw `counter` of a stream, in (0, 1).
+double uniform(std::uint64_t stream, std::uint64_t counter) {
+  const std::uint64_t bits = scrambled(stream + (counter + 1) * golden);
+  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+/// Of a real part, and of an imaginary part: 1.
+Complex<double> normal_pair(std::uint64_t stream, std::uint64_t number) {
+  const double radius = std::sqrt(-2 * std::log(uniform(stream, 2 * number))),
+               angle = 2 * std::numbers::pi * uniform(stream, 2 * number + 1);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+/// L of L L^H, lower triangular; a row that depends on those above it has 0 on its diagonal.
+Array<Complex<double>> cholesky_factor(const Array<Complex<double>>& matrix) {
+  const std::int64_t n = matrix.extent(0);
+  Array<Complex<double>> factor({n, n});
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t column = 0; column <= row; ++column) {
+      Complex<double> rest = matrix[row * n + column];
+      for (std::int64_t i = 0; i < column; ++i) rest -= factor[row * n + i] * conj(factor[column * n + i]);
+      const double pivot = factor[column * n + column].re;
+      const bool is_new = rest.re > 1e-12 * matrix[row * n + row].re;
+      if (row == column)
+        factor[row * n + row] = is_new ? std::sqrt(rest.re) : 0.0;
+      else if (pivot > 0)
+        factor[row * n + column] = (1 / pivot) * rest;
+    }
+  return factor;
+}
+
+}  // namespace
+
+Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::int64_t samples,
+                                 std::uint64_t replica) {
+  if (covariance.shape().rank() != 2 || covariance.extent(0) != covariance.extent(1))
+    throw Error("noise covariance", "[coil][coil]", covariance.shape().text());
+  const std::int64_t coils = covariance.extent(0);
+  auto factor = cholesky_factor(covariance);
+  for (auto& value : factor) value *= std::sqrt(0.5);  // half of the variance is that of the real part
+  const std::uint64_t stream = scrambled((replica + 1) * golden);
+  Array<Complex<float>> noise({coils, samples});
+#pragma omp parallel
+  {
+    std::vector<Complex<double>> white(static_cast<std::size_t>(coils));
+#pragma omp for schedule(static)
+    for (std::int64_t m = 0; m < samples; ++m) {
+      for (std::int64_t coil = 0; coil < coils; ++coil)
+        white[static_cast<std::size_t>(coil)] = normal_pair(stream, static_cast<std::uint64_t>(m * coils + coil));
+      for (std::int64_t coil = 0; coil < coils; ++coil) {
+        Complex<double> sum = 0;
+        for (std::int64_t i = 0; i <= coil; ++i)
+          sum += factor.data()[coil * coils + i] * white[static_cast<std::size_t>(i)];
+        noise.data()[coil * samples + m] = Complex<float>(sum);
+      }
+    }
+  }
+  return noise;
+}
+
 Whitening whitening(const NoiseCovariance& covariance) {
   if (covariance.values.shape().rank() != 2 || covariance.values.extent(0) != covariance.values.extent(1))
     throw Error("noise covariance", "[coil][coil]", covariance.values.shape().text());

@@ -38,6 +38,21 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace);
 
+/// What is known of the noise of a scan: its noise readouts, else the edge of its k-space.
+struct KnownNoise {
+  NoiseCovariance covariance;
+  bool is_measured = false;  ///< by noise readouts
+};
+KnownNoise known_noise(const Scan& scan);
+/// The covariance to draw noise with: at the edge of k-space coils share signal, so that only its diagonal is of use.
+Array<Complex<double>> covariance_to_draw(const KnownNoise& noise);
+
+/// Complex Gaussian noise [coil][sample] with this covariance [coil][coil] of a sample, positive semidefinite: the same
+/// numbers for the same `replica`, whatever the threads are, and unrelated ones for another. Numbers are drawn by a
+/// counter (SplitMix64: Steele et al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::int64_t samples,
+                                 std::uint64_t replica);
+
 struct Whitening {
   /// [coil][coil]: standard_deviation L^-1 with the covariance L L^H. The mixed noise is uncorrelated and of
   /// the same variance in every coil, and that variance is the mean of the coils' own: data keep their size.

@@ -1,6 +1,7 @@
 #pragma once
 // What was done and how well: filled by the reconstruction, printed by app/, stored by io/.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,14 @@ struct LambdaPoint {
   double lambda = 0;         ///< relative to the largest eigenvalue of E^H E
   double data_residual = 0;  ///< |F rho - d| / |d|
   double penalty = 0;        ///< |W rho| / |W rho| at the smallest lambda tried
+};
+
+/// One solution of a search for the strength of a sparse term.
+struct StrengthPoint {
+  double strength = 0;
+  double data_residual = 0;  ///< |E rho - d| / |d|
+  /// Stein's unbiased estimate of |E rho - E rho_0|^2, of the image without noise rho_0, over the expected |noise|^2.
+  double risk = 0;
 };
 
 /// How exact a result is, measured on it: the operators that made it, beside double-precision direct sums at
@@ -117,6 +126,24 @@ struct UsedTerm {
   double weight = 0;    ///< of its values, in the unit of |d|^2 over that of the image
 };
 
+/// Full width at half maximum of the image of a point.
+struct PointWidth {
+  std::array<int, 3> voxel{};         ///< where the point is, x, y, z
+  std::array<double, 3> width{};     ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen there
+  std::array<double, 3> width_mm{};  ///< the same in mm; 0 where the field of view is not known
+};
+
+/// What noise maps say in numbers. The object: voxels above a tenth of the largest magnitude.
+struct NoiseSummary {
+  std::string method;             ///< "pseudo-replicas", or "exact"
+  std::int64_t replicas = 0;      ///< 0: exact
+  bool noise_is_measured = false;  ///< by noise readouts
+  double deviation = 0, snr = 0;  ///< medians over the object
+  double g_factor = 0, largest_g_factor = 0;  ///< median and 99th percentile over the object; 0 where not defined
+  std::vector<PointWidth> widths;             ///< of linear methods
+  double seconds = 0;
+};
+
 struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
@@ -143,7 +170,9 @@ struct Report {
   double lambda = 0;                       ///< as used, absolute
   double data_residual = 0;                ///< |F rho - d| / |d|, from an explicit forward transform
   std::vector<LambdaPoint> lambda_curve;   ///< of a search for lambda, smallest first
-  double noise_residual = 0;               ///< |noise| / |d| that the search aimed at; 0 without a search
+  double noise_residual = 0;               ///< |noise| / |d| that a search went by; 0 without a search
+  std::vector<StrengthPoint> strength_curve;     ///< of a search for a strength, smallest first
+  std::optional<NoiseSummary> noise_summary;  ///< of maps of the noise, where they were made
   std::optional<Certificate> certificate;  ///< empty when nobody asked for one
   std::optional<Verdict> verdict;          ///< likewise; of least squares alone
 };
@@ -153,6 +182,13 @@ struct DiagnosticImages {
   Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
   /// |q| / max |q| in the plane of no difference along z, [y][x], centred; empty when Q was not needed.
   Array<float> point_spread;
+};
+
+/// Noise of an image, [z][y][x] each: noise_map.hpp.
+struct NoiseMaps {
+  Array<float> deviation;  ///< standard deviation of the real part (and of the imaginary part), unit of the image
+  Array<float> snr;        ///< |image| / deviation; 0 where the deviation is 0
+  Array<float> g_factor;   ///< empty where not defined
 };
 
 /// What a long stage tells while it runs. `done` of `total` steps; `residual` < 0 where there is none.

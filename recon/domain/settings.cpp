@@ -1,5 +1,6 @@
 #include "recon/domain/settings.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -31,12 +32,17 @@ void validate(const CoilSettings& coils) {
 
 void validate_sparse(const LeastSquares& method) {
   std::set<SparseKind> kinds;
+  const auto open = std::count_if(method.sparse.begin(), method.sparse.end(),
+                                  [](const SparsePenalty& each) { return !each.strength; });
+  if (open > 1)
+    throw Error("settings.regularizer", "one strength from the noise (auto) at most", std::to_string(open),
+                "the noise decides one number: give the others theirs, such as tv:0.005");
   for (const auto& [kind, strength] : method.sparse) {
     const std::string name = name_of(kind);
     // Beyond, single precision and the limit of iterations decide the image.
-    if (!(strength >= 1e-6 && strength <= 10))
+    if (strength && !(*strength >= 1e-6 && *strength <= 10))
       throw Error("settings.regularizer", "a strength of " + name + " in [1e-6, 10], such as 0.01",
-                  short_number(strength));
+                  short_number(*strength));
     if (!kinds.insert(kind).second) throw Error("settings.regularizer", name + " once", name + " twice");
   }
   if (!kinds.empty() && std::holds_alternative<FromNoise>(method.lambda))

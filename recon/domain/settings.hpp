@@ -78,7 +78,8 @@ constexpr const char* name_of(SparseKind kind) {
 /// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
 struct SparsePenalty {
   SparseKind kind = SparseKind::wavelet;
-  double strength = 0;  ///< > 0; 0.001 ... 0.05 is usual
+  /// > 0; 0.001 ... 0.05 is usual. Empty, of one term at most: from the noise of the scan (pipeline/strength.cpp).
+  std::optional<double> strength{};
 };
 
 // --- Methods ---

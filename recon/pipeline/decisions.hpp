@@ -102,6 +102,11 @@ inline SolverKind decide_solver(const LeastSquares& method) {
 constexpr const char* name_of(SolverKind kind) {
   return kind == SolverKind::conjugate_gradient ? "conjugate gradient" : "ADMM";
 }
+/// Whether the strength of a sparse term is left to the noise.
+inline bool searches_strength(const LeastSquares& method) {
+  return std::any_of(method.sparse.begin(), method.sparse.end(),
+                     [](const SparsePenalty& each) { return !each.strength; });
+}
 /// Of conjugate gradient within an iteration of ADMM, at most.
 inline int inner_iterations(bool preconditioned) { return preconditioned ? 10 : 50; }
 /// Of conjugate gradient for the image that ADMM starts from, at most; it converges to a per cent long before.

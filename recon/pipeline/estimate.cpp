@@ -30,8 +30,8 @@ Work regions(double count) { return {WorkUnit::region, count}; }
 /// Iterations that bring the residual of a spectrum between lambda and `largest` + lambda down to the
 /// tolerance: half of sqrt(condition) ln(2 / tolerance). Source: Shewchuk (1994), 9.
 int chebyshev_iterations(double largest_over_lambda, double tolerance) {
-  const double condition = 1 + largest_over_lambda;
-  return static_cast<int>(std::min(1e9, std::ceil(0.5 * std::sqrt(condition) * std::log(2 / tolerance))));
+  const double most = std::sqrt(1 + largest_over_lambda) * std::log(2 / tolerance) / 2;
+  return static_cast<int>(std::min(1e9, std::ceil(most)));
 }
 
 /// Of the solver, without a limit.
@@ -73,8 +73,7 @@ class Walk {
           "finding maps, and looking beyond the field of view, take up to " + mebibytes(helped_bytes_) +
           " of GPU memory before all other arrays; the CPU does it where less is free");
     const double arrays = out_.host.peak_bytes() - program_bytes;
-    // Smaller arrays go back to the C library, which keeps them between others that are still in use: 2 ... 12
-    // % of the arrays of 2D scans, and no more of larger ones.
+    // Smaller arrays stay with the C library between others in use: 2 ... 12 % of those of 2D scans, at most.
     if (!is_companion_) out_.host.hold_beside_peak("further images", further_images(arrays));
     if (!gpu_ && !is_companion_)
       out_.host.hold_beside_peak("freed, and kept by the C library", std::min(0.1 * arrays, 8 * mebibyte));
@@ -109,16 +108,14 @@ class Walk {
   /// Of further images: those that are made side by side, each with arrays of its own, and volumes that are read
   /// before their turn. What is finished lies in a folder.
   double further_images(double arrays) const {
-    // Themselves, twice the file that is made of them in memory, and (measured on 64 images) as much again between what
-    // was freed. The first is part of the walk.
+    // Themselves (the first is part of the walk), twice their file, and, measured on 64, as much again, freed.
     const double held = how_.settings.precision == Precision::double_precision ? 24 : 8;
     if (how_.images_wait_in_memory)
       return (how_.images - 1) * scan_.image_voxels() * held * (how_.companion != nullptr ? 2 : 1) * 4;
     const double volume = samples_ * (scan_.coils * held_bytes(scan_.in_double) + 24);
     const auto side_by_side = volumes_side_by_side(device_, how_.images, static_cast<std::int64_t>(voxels_),
                                                    static_cast<std::int64_t>(threads_));
-    // The picture of them: at most 64 slices, their magnitudes (twice while the white is sought), and 256 x 256 pixels,
-    // which are then encoded.
+    // The picture: at most 64 slices, magnitudes (twice while the white is sought), 256 x 256 pixels, encoded.
     const double panels = std::min(64.0, static_cast<double>(how_.images) * scan_.matrix_size[2]),
                  magnitudes = 4.0 * scan_.matrix_size[0] * scan_.matrix_size[1],
                  panel = std::max(2 * magnitudes, magnitudes + 2 * 65536.0);
@@ -449,11 +446,13 @@ void Walk::run_admm(const LeastSquares& method, const Work& normal) {
   constexpr double start_iterations = 8;  // to a per cent
   stage("first image", out_.solves * (start_iterations * (normal + vectors(0)) + touched(4 * image)),
         voxels_ * 1e-7);
-  // A and A^H of the terms, one and two, and in every inner iteration; sums and differences of planes.
-  const double inner = inner_iterations(preconditioned);
+  const double inner = inner_iterations(preconditioned);  // with A and A^H of the terms in each; sums of planes
   const double passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;
   out_.iteration =
       inner * (normal + (1 + terms.auxiliary) * vectors(0)) + normal + copied(passes * image) + regions(60);
+  const double solutions = searches_strength(method) ? 7 : 0;  // some five strengths, each twice, to twice the tolerance
+  arrays().hold_briefly("search of strength", solutions > 0 ? 8 * image + samples_ * channels() * element_ : 0);
+  if (solutions > 0) stage("search of strength", out_.solves * solutions * out_.iterations * out_.iteration);
   stage(name_of(SolverKind::admm),
         out_.solves * (out_.iterations * out_.iteration + touched((3 * terms.planes + 6) * image)));
 }

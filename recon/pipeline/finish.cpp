@@ -29,7 +29,8 @@ std::string names_of_terms(const LeastSquares& method) {
   if (method.sparse.empty() || !of_largest || of_largest->share > 0)
     text = std::holds_alternative<IdentityPenalty>(method.regularizer) ? "identity" : "roughness";
   for (const auto& [kind, strength] : method.sparse)
-    text += (text.empty() ? "" : ",") + std::string(name_of(kind)) + ":" + exact_number(strength);
+    text += (text.empty() ? "" : ",") + std::string(name_of(kind)) + ":" +
+            (strength ? exact_number(*strength) : "auto");
   return text;
 }
 

@@ -15,9 +15,7 @@ namespace {
 template <class T>
 double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& journal) {
   const Scan& scan = data.scan;
-  const auto covariance =
-      scan.noise ? noise_covariance(*scan.noise)
-                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
     journal.note(
         "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of "

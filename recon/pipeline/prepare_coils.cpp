@@ -69,10 +69,7 @@ void hold_in_double(Scan& scan) {
 }
 
 void whiten(Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
-  const bool from_noise = scan.noise.has_value();
-  const auto covariance =
-      from_noise ? noise_covariance(*scan.noise)
-                 : edge_noise_covariance(scan.trajectory, scan.geometry.matrix_size, scan.kspace.values);
+  const auto [covariance, from_noise] = known_noise(scan);
   const Whitening result = whitening(covariance);
   mix(result.matrix, scan, mixing);
   journal.setting("whitening", from_noise ? "noise readouts" : "edge of k-space");

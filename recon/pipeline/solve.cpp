@@ -94,7 +94,7 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
-    solve_sparse(model, solution, samples, is_first, context);
+    solve_sparse(model, solution, data, samples, is_first, context);
   else
     run_solver(model, solution, context);
   predict_samples(model, operators, solution, samples.shape(), context);

@@ -51,23 +51,15 @@ double magnitude_of(const Array<Complex<T>>& image) {
   return 0;
 }
 
-template <class T>
-void choose_strengths(Model<T>& model, const Array<Complex<T>>& first_image, const Context& context) {
-  const double unit = model.mean_eigenvalue * magnitude_of(first_image);
-  const auto& penalties = least_squares(context.settings)->sparse;
-  for (std::size_t j = 0; j < penalties.size(); ++j) {
-    const double weight = model.problem.sparse[j].weight = penalties[j].strength * unit;
-    context.journal.report.terms.push_back({name_of(penalties[j].kind), penalties[j].strength, weight});
-  }
-}
-
+/// `strength`: that of the first term. `slack`: times the tolerance of the settings.
 template <class T>
 SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                           double strength, double slack, const ProgressCallback& progress,
                            const Context& context) {
   const LeastSquares& method = *least_squares(context.settings);
-  AdmmSettings settings{{method.iterations, method.tolerance}};
+  AdmmSettings settings{{method.iterations, std::min(0.5, slack * method.tolerance)}};
   // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
-  settings.penalty = 0.7 * std::sqrt(method.sparse.front().strength) * model.mean_eigenvalue;
+  settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
   settings.inner_iterations = inner_iterations(!model.circulant.empty());
   settings.check_every = residual_interval(context.device());
   const auto preconditioner = [&](double penalty) {
@@ -75,25 +67,52 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
     return model.preconditioner =
                preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
   };
-  return admm<T>(model.problem, fhd, image, settings, preconditioner, context.journal.progress());
+  return admm<T>(model.problem, fhd, image, settings, preconditioner, progress);
+}
+
+/// The weights of the terms, and the report of them. Where the noise decides, `image` becomes that of the strength found.
+template <class T>
+void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                      const Array<Complex<T>>& fhd, Array<Complex<T>>& image, const Context& context) {
+  const double unit = model.mean_eigenvalue * magnitude_of(image);
+  const auto& penalties = least_squares(context.settings)->sparse;
+  const auto weigh = [&](double open) {
+    for (std::size_t j = 0; j < penalties.size(); ++j)
+      model.problem.sparse[j].weight = penalties[j].strength.value_or(open) * unit;
+  };
+  double open = 0;
+  if (searches_strength(*least_squares(context.settings)))
+    context.journal.stage("search of strength", [&] {
+      const StrengthSearch<T> search{
+          [&](const auto& of, auto& found) { find_first_image(model, of, found, context); },
+          [&](const auto& of, double strength, auto& found) {
+            weigh(strength);
+            constexpr double slack = 2;  // finds the same strengths to some per cent, in two thirds of the time
+            run_admm(model, of, found, penalties.front().strength.value_or(strength), slack, {}, context);
+          }};
+      open = search_strength(search, model, data, samples, fhd, image, context);
+    });
+  weigh(open);
+  for (std::size_t j = 0; j < penalties.size(); ++j)
+    context.journal.report.terms.push_back({name_of(penalties[j].kind), penalties[j].strength.value_or(open),
+                                            model.problem.sparse[j].weight});
 }
 
 }  // namespace
 
 template <class T>
-void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>>& samples, bool is_first,
-                  const Context& context) {
+void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& measured,
+                  const Array<Complex<T>>& samples, bool is_first, const Context& context) {
   const Shape shape = model.encoding->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   auto image = one_of(solution.images, shape, 0);
-  context.journal.stage("first image", [&] {
-    find_first_image(model, fhd, image, context);
-    if (is_first) choose_strengths(model, image, context);
-  });
+  context.journal.stage("first image", [&] { find_first_image(model, fhd, image, context); });
+  if (is_first) choose_strengths(model, measured, samples, fhd, image, context);
   const double data = norm_of_all(samples, context.processes());
   SparseSolution<T> found;
   context.journal.stage(name_of(SolverKind::admm), [&] {
-    found = run_admm(model, fhd, image, context);
+    found = run_admm(model, fhd, image, context.journal.report.terms.front().strength, 1,
+                     context.journal.progress(), context);
     find_largest_eigenvalue(model, fhd);
   });
   for (double& objective : found.objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
@@ -106,9 +125,9 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>
   volume.largest_eigenvalue = model.largest_eigenvalue;
 }
 
-template void solve_sparse<float>(Model<float>&, Solution<float>&, const Array<Complex<float>>&, bool,
-                                  const Context&);
-template void solve_sparse<double>(Model<double>&, Solution<double>&, const Array<Complex<double>>&, bool,
-                                   const Context&);
+template void solve_sparse<float>(Model<float>&, Solution<float>&, const Measurements<float>&,
+                                  const Array<Complex<float>>&, bool, const Context&);
+template void solve_sparse<double>(Model<double>&, Solution<double>&, const Measurements<double>&,
+                                   const Array<Complex<double>>&, bool, const Context&);
 
 }  // namespace fhd

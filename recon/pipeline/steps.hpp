@@ -1,6 +1,7 @@
 #pragma once
 // The steps of a reconstruction in their order: reconstruct.cpp calls them, and each is a file of this folder. What
 // they do is told to the journal of the context.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -186,8 +187,23 @@ double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
 /// The image of sparse terms, by the solver that they ask for, into the first image of `solution` and its volumes.
 /// `samples` are those of the right-hand side; of the first of several coils the strengths become weights. sparse.cpp.
 template <class T>
-void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>>& samples, bool is_first,
-                  const Context& context);
+void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& data,
+                  const Array<Complex<T>>& samples, bool is_first, const Context& context);
+
+/// The strength of the one sparse term that leaves it to the noise: the minimum of Stein's unbiased risk estimate over
+/// strengths, or `default_strength` where there is no noise to go by. `image` is the first image, and becomes one near that
+/// of the strength. The curve goes to the report. strength.cpp.
+inline constexpr double default_strength = 0.005;
+template <class T>
+struct StrengthSearch {
+  /// By least squares, and with the term, from `image` on.
+  std::function<void(const Array<Complex<T>>& fhd, Array<Complex<T>>& image)> first_image;
+  std::function<void(const Array<Complex<T>>& fhd, double strength, Array<Complex<T>>& image)> solve;
+};
+template <class T>
+double search_strength(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
+                       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                       const Context& context);
 
 /// |samples| of all processes.
 template <class T>

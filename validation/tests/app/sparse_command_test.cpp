@@ -32,15 +32,18 @@ class SparseCommand : public ProgramTest {
 
 TEST_F(SparseCommand, terms_that_make_no_sense_are_refused) {
   const std::string strength =
-      "--regularizer: expected a strength above 0 behind wavelet, such as wavelet:0.01, found ";
+      "--regularizer: expected a strength above 0 behind wavelet, such as wavelet:0.01, or auto, found ";
   for (const char* wrong : {"0", "-1", "nan", "inf", "abc", "1e999", "", "0.1:2"})
     expect_refused(std::string("--regularizer wavelet:") + wrong, strength + "'" + wrong + "'");
   for (const char* wrong : {"1e-7", "11", "1e300"})
     EXPECT_EQ(recon(std::string("--regularizer tv:") + wrong), 2) << wrong;
   expect_refused("--regularizer tv:11",
                  "--regularizer: expected a strength of tv in [1e-6, 10], such as 0.01, found 11");
-  expect_refused("--regularizer tv",
-                 "--regularizer: expected a strength behind tv, such as tv:0.01, found none");
+  expect_refused("--regularizer identity:auto,tv:0.1",
+                 "--regularizer: expected a strength above 0 behind identity, such as identity:0.01, found 'auto'");
+  expect_refused("--regularizer tv,wavelet:auto",
+                 "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise decides one "
+                 "number: give the others theirs, such as tv:0.005");
   expect_refused(
       "--regularizer wavlet:0.1",
       "--regularizer: expected identity, roughness, wavelet, tv or tgv, found 'wavlet'; did you mean "
@@ -87,6 +90,22 @@ TEST_F(SparseCommand, the_report_tells_terms_solver_and_objective) {
   ASSERT_EQ(run("report out.h5"), 0) << text("err");
   EXPECT_NE(text("out.html").find("[\"solver\",\"ADMM\"]"), std::string::npos);
   EXPECT_NE(text("out.html").find("[\"objective, of that of an image of zeros\",\"0."), std::string::npos);
+}
+
+TEST_F(SparseCommand, a_strength_is_found_and_its_search_told_and_drawn) {
+  for (const char* term : {"tv", "tv:auto"}) {
+    ASSERT_EQ(recon(std::string("--regularizer wavelet:0.001,") + term), 0) << text("err");
+    const auto made = report();
+    EXPECT_EQ(made["settings"]["regularizer"], "wavelet:0.001,tv:auto");
+    EXPECT_EQ(made["terms"][0]["strength"], 0.001);
+    EXPECT_GT(made["terms"][1]["strength"].get<double>(), 0);
+    EXPECT_GE(made["strength_curve"].size(), 4u);
+    EXPECT_GT(made["noise_residual"].get<double>(), 0);
+    EXPECT_NE(text("out").find("strength "), std::string::npos);
+  }
+  ASSERT_EQ(run("report out.h5"), 0) << text("err");
+  EXPECT_NE(text("out.html").find("strength_curve\":[{"), std::string::npos);
+  EXPECT_NE(text("out.html").find("Choice of the strength"), std::string::npos);
 }
 
 TEST_F(SparseCommand, a_quadratic_term_alone_goes_by_conjugate_gradient_as_ever) {

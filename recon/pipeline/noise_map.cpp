@@ -1,0 +1,413 @@
+#include "recon/pipeline/noise_map.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recon/array/thread_limit.hpp"
+#include "recon/coils/noise.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/pipeline/sense_noise.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr const char* subject = "noise map";
+constexpr std::int64_t most_replicas = 100000;
+
+/// Settings that do with the prepared scan what was done for the image: what was searched is found.
+Settings settings_of_image(Settings settings, const Scan& prepared, const Report& report) {
+  settings.coils = CoilSettings::as_they_are();
+  settings.coils.maps = prepared.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
+  settings.surroundings = Surroundings::off;
+  if (auto* method = std::get_if<LeastSquares>(&settings.method)) {
+    if (std::holds_alternative<FromNoise>(method->lambda) && report.largest_eigenvalue > 0)
+      method->lambda = OfLargestEigenvalue{report.lambda / report.largest_eigenvalue};
+    for (std::size_t j = 0; j < method->sparse.size() && j < report.terms.size(); ++j)
+      method->sparse[j].strength = report.terms[j].strength;
+  }
+  return settings;
+}
+
+bool combines_with_maps(const Scan& scan) { return scan.sensitivity_maps || scan.kspace.coil_count() == 1; }
+
+bool is_linear(const Settings& settings, const Scan& scan) {
+  const auto* method = least_squares(settings);
+  return combines_with_maps(scan) && !(method && !method->sparse.empty());
+}
+
+/// Images of samples of the same trajectory, coils and maps: as a series where that is possible.
+class Repeater {
+ public:
+  Repeater(const Settings& settings, const Execution& execution, const std::shared_ptr<TrajectoryCache>& cache,
+           const Scan& scan)
+      : scan_(scan), reconstructor_(settings, execution, Services{cache, {}, {}}) {
+    if (takes_series(settings, execution, scan)) preparation_ = reconstructor_.prepare_series(scan);
+  }
+  std::int64_t at_once() const { return preparation_ ? reconstructor_.volumes_at_once(*preparation_) : 1; }
+  /// At most so many.
+  std::vector<Image> operator()(std::vector<KSpace> samples) {
+    std::vector<Image> images;
+    if (!preparation_) {
+      Scan scan(scan_);
+      for (auto& each : samples) {
+        scan.kspace = std::move(each);
+        images.push_back(reconstructor_(scan).image);
+      }
+      return images;
+    }
+    std::vector<Scan> scans(samples.size());
+    std::vector<const Scan*> each;
+    for (std::size_t i = 0; i < scans.size(); ++i) {
+      scans[i].geometry = scan_.geometry;
+      scans[i].trajectory = scan_.trajectory;
+      scans[i].kspace = std::move(samples[i]);
+      each.push_back(&scans[i]);
+    }
+    for (auto& made : reconstructor_.reconstruct_series(preparation_, each))
+      images.push_back(std::move(made.image));
+    return images;
+  }
+
+ private:
+  const Scan& scan_;
+  Reconstructor reconstructor_;
+  std::shared_ptr<const Preparation> preparation_;
+};
+
+KSpace with_noise(const KSpace& kspace, const Array<Complex<float>>& noise) {
+  KSpace sum = kspace;
+  for (std::int64_t i = 0; i < noise.size(); ++i) sum.values[i] += noise[i];
+  for (std::int64_t i = 0; i < sum.in_double.size(); ++i) {
+    sum.in_double[i] += Complex<double>(noise[i]);
+    sum.values[i] = Complex<float>(sum.in_double[i]);
+  }
+  return sum;
+}
+
+/// The samples of a point of magnitude 1 at voxel x, y, z of the scan.
+KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
+  const auto& n = scan.geometry.matrix_size;
+  const std::int64_t samples = scan.trajectory.sample_count(), coils = scan.kspace.coil_count(),
+                     voxels = scan.geometry.voxel_count(),
+                     at = (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
+  KSpace point{Array<Complex<float>>({coils, samples})};
+  const double omega = scan.field_map && scan.sample_time_s ? (*scan.field_map)[at] : 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    double turns = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      turns += scan.trajectory.k[axis * samples + m] * (voxel[axis] - n[axis] / 2) / n[axis];
+    const double phase =
+        -2 * std::numbers::pi * turns - (omega != 0 ? omega * (*scan.sample_time_s)[m] : 0.0);
+    const Complex<double> wave(std::cos(phase), std::sin(phase));
+    for (std::int64_t coil = 0; coil < coils; ++coil) {
+      const Complex<double> map =
+          scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
+      point.values[coil * samples + m] = Complex<float>(map * wave);
+    }
+  }
+  return point;
+}
+
+/// The centre, and half of the way from there to every face.
+std::vector<std::array<int, 3>> places_of_points(const std::array<int, 3>& n) {
+  std::array<int, 3> centre{};
+  for (int axis = 0; axis < 3; ++axis) centre[axis] = n[axis] / 2;
+  std::vector<std::array<int, 3>> places{centre};
+  for (int axis = 0; axis < 3; ++axis)
+    for (const int side : {-1, 1}) {
+      auto place = centre;
+      place[axis] += side * (n[axis] / 4);
+      if (place != centre) places.push_back(place);
+    }
+  return places;
+}
+
+/// |line| between its voxels, by the trigonometric polynomial through them.
+double between(const std::vector<Complex<double>>& line, double at) {
+  const auto n = static_cast<double>(line.size());
+  Complex<double> sum = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const double x = at - static_cast<double>(i), angle = std::numbers::pi * x / n;
+    const double below = line.size() % 2 == 0 ? n * std::tan(angle) : n * std::sin(angle);
+    sum += (std::abs(std::sin(angle)) < 1e-12 ? 1.0 : std::sin(std::numbers::pi * x) / below) * line[i];
+  }
+  return abs(sum);
+}
+
+/// Full width at half of the value at voxel `peak`, in voxels.
+double width_of(const std::vector<Complex<double>>& line, int peak) {
+  const double half = between(line, peak) / 2, furthest = static_cast<double>(line.size()) / 2;
+  if (!(half > 0)) return 0;
+  double width = 0;
+  for (const int side : {-1, 1}) {
+    constexpr double fine = 1.0 / 16;
+    double outside = fine;
+    while (outside < furthest && between(line, peak + side * outside) > half) outside += fine;
+    double inside = outside - fine;
+    for (int i = 0; i < 20; ++i) {
+      const double middle = (inside + outside) / 2;
+      (between(line, peak + side * middle) > half ? inside : outside) = middle;
+    }
+    width += outside;
+  }
+  return width;
+}
+
+PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
+  const auto& n = image.geometry.matrix_size;
+  PointWidth result{voxel, {}, {}};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (n[axis] == 1) continue;
+    std::vector<Complex<double>> line;
+    for (int i = 0; i < n[axis]; ++i) {
+      auto at = voxel;
+      at[axis] = i;
+      line.emplace_back(image.values[(std::int64_t{at[2]} * n[1] + at[1]) * n[0] + at[0]]);
+    }
+    result.width[axis] = width_of(line, voxel[axis]);
+    result.width_mm[axis] = result.width[axis] * image.geometry.fov_mm[axis] / n[axis];
+  }
+  return result;
+}
+
+/// Sums over replicas of how far they are from the image.
+class Scatter {
+ public:
+  /// `is_real`: roots of sums of squares, all of whose noise is in the real part.
+  Scatter(const Image& image, bool is_real)
+      : image_(image), is_real_(is_real), sums_(image.values.shape()), squares_(image.values.shape()) {}
+  void add(const Image& replica) {
+    ++count_;
+    for (std::int64_t i = 0; i < sums_.size(); ++i) {
+      const auto away = Complex<double>(replica.values[i]) - Complex<double>(image_.values[i]);
+      sums_[i] += away;
+      squares_[i] += norm(away);
+    }
+  }
+  Array<double> deviation() const {
+    Array<double> deviation(sums_.shape());
+    const auto n = static_cast<double>(count_);
+    for (std::int64_t i = 0; i < sums_.size(); ++i)
+      deviation[i] = std::sqrt(std::max(0.0, squares_[i] - norm(sums_[i]) / n) / (n - 1) / (is_real_ ? 1 : 2));
+    return deviation;
+  }
+
+ private:
+  const Image& image_;
+  bool is_real_;
+  std::int64_t count_ = 0;
+  Array<Complex<double>> sums_;
+  Array<double> squares_;
+};
+
+/// Voxel of the prepared scan at voxel of the image: both have their centres at floor(N / 2).
+std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& image, const Scan& prepared) {
+  std::array<int, 3> at{};
+  for (int axis = 0; axis < 3; ++axis)
+    at[axis] = voxel[axis] - image.geometry.matrix_size[axis] / 2 + prepared.geometry.matrix_size[axis] / 2;
+  return at;
+}
+
+std::int64_t index_of(const std::array<int, 3>& voxel, const std::array<int, 3>& n) {
+  return (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
+}
+
+/// work(voxel of the image, voxel of the prepared scan), as indices.
+template <class Work>
+void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) {
+  const auto& n = image.geometry.matrix_size;
+  std::array<int, 3> voxel{};
+  for (voxel[2] = 0; voxel[2] < n[2]; ++voxel[2])
+    for (voxel[1] = 0; voxel[1] < n[1]; ++voxel[1])
+      for (voxel[0] = 0; voxel[0] < n[0]; ++voxel[0])
+        work(index_of(voxel, n), index_of(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
+}
+
+/// The deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S the maps
+/// there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
+double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance, std::int64_t voxel) {
+  const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count();
+  const auto map = [&](std::int64_t coil) {
+    return scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + voxel]) : 1.0;
+  };
+  double square = 0, noise = 0;
+  for (std::int64_t c = 0; c < coils; ++c) {
+    square += norm(map(c));
+    for (std::int64_t d = 0; d < coils; ++d) noise += (conj(map(c)) * covariance[c * coils + d] * map(d)).re;
+  }
+  return square > 0 ? std::sqrt(noise / 2 / static_cast<double>(scan.trajectory.sample_count())) / square : 0;
+}
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+/// The unit of measurements_of, in which a verdict tells the noise: the power of two below the largest value.
+double unit_of(const KSpace& kspace) {
+  float largest = 0;
+  for (const auto& value : kspace.values) largest = std::max({largest, std::abs(value.re), std::abs(value.im)});
+  return largest > 0 ? std::scalbn(1.0, std::ilogb(largest)) : 1;
+}
+
+/// Of the noise to draw. Without noise readouts, of the level at the edge of k-space or of what the verdict found that no
+/// image explains, whichever is less: each holds signal too. Throws Error where there is none.
+Array<Complex<double>> covariance_of(const KnownNoise& noise, const Scan& scan, const Report& report) {
+  auto covariance = covariance_to_draw(noise);
+  const std::int64_t coils = covariance.extent(0);
+  double level = 0;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    level += covariance[coil * coils + coil].re / static_cast<double>(coils);
+  if (!(level > 0))
+    throw Error(subject, "a noise level",
+                noise.is_measured ? "noise readouts of zeros" : "no noise readouts, and zeros at the edge of k-space",
+                "supply noise readouts");
+  if (noise.is_measured || !report.verdict || !(report.verdict->noise_variance > 0)) return covariance;
+  const double unit = unit_of(scan.kspace), left = report.verdict->noise_variance * unit * unit;
+  for (auto& value : covariance) value *= std::min(1.0, left / level);
+  return covariance;
+}
+
+NoiseMaps maps_of(const Array<double>& deviation, const Image& image, const Scan& prepared,
+                  const Array<Complex<double>>& covariance, bool has_g_factor) {
+  NoiseMaps maps{converted<float>(deviation), Array<float>(deviation.shape()), {}};
+  for (std::int64_t i = 0; i < deviation.size(); ++i)
+    maps.snr[i] = deviation[i] > 0 ? static_cast<float>(abs(Complex<double>(image.values[i])) / deviation[i]) : 0;
+  if (!has_g_factor) return maps;
+  maps.g_factor = Array<float>(deviation.shape());
+  for_each_voxel(image, prepared, [&](std::int64_t voxel, std::int64_t at) {
+    const double even = even_deviation(prepared, covariance, at);
+    maps.g_factor[voxel] = even > 0 ? static_cast<float>(deviation[voxel] / even) : 0;
+  });
+  return maps;
+}
+
+void summarize(const NoiseMaps& maps, const Image& image, NoiseSummary& summary) {
+  double largest = 0;
+  for (const auto& value : image.values) largest = std::max(largest, abs(Complex<double>(value)));
+  std::vector<double> deviation, snr, g_factor;
+  for (std::int64_t i = 0; i < image.values.size(); ++i) {
+    if (!(abs(Complex<double>(image.values[i])) > 0.1 * largest)) continue;
+    deviation.push_back(maps.deviation[i]);
+    snr.push_back(maps.snr[i]);
+    if (!maps.g_factor.empty()) g_factor.push_back(maps.g_factor[i]);
+  }
+  summary.deviation = percentile(deviation, 0.5);
+  summary.snr = percentile(snr, 0.5);
+  summary.g_factor = percentile(g_factor, 0.5);
+  summary.largest_g_factor = percentile(g_factor, 0.99);
+}
+
+Array<double> exact_deviation(const Image& image, const Scan& prepared, const Settings& settings,
+                              const Report& report, const Array<Complex<double>>& covariance) {
+  const auto* method = least_squares(settings);
+  if (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer))
+    throw Error("exact noise map", "settings.method = cg with settings.regularizer = identity", "another choice",
+                "ask for a number of replicas, such as 100");
+  const auto whole = sense_noise(prepared, covariance, report.lambda);
+  Array<double> deviation(image.values.shape());
+  for_each_voxel(image, prepared,
+                 [&](std::int64_t voxel, std::int64_t at) { deviation[voxel] = whole[at]; });
+  return deviation;
+}
+
+Array<double> replica_deviation(Repeater& repeat, const Image& image, const Scan& prepared,
+                                const Array<Complex<double>>& covariance, std::int64_t replicas,
+                                const ProgressCallback& progress) {
+  Scatter scatter(image, !combines_with_maps(prepared));
+  const std::int64_t samples = prepared.trajectory.sample_count();
+  for (std::int64_t first = 0; first < replicas; first += repeat.at_once()) {
+    const std::int64_t count = std::min(repeat.at_once(), replicas - first);
+    std::vector<KSpace> batch;
+    for (std::int64_t i = 0; i < count; ++i)
+      batch.push_back(with_noise(prepared.kspace,
+                                 noise_like(covariance, samples, static_cast<std::uint64_t>(first + i))));
+    for (const auto& replica : repeat(std::move(batch))) scatter.add(replica);
+    if (progress) progress({"noise map", first + count, replicas, -1});
+  }
+  return scatter.deviation();
+}
+
+std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const Scan& prepared) {
+  std::vector<PointWidth> widths;
+  for (const auto& voxel : places_of_points(image.geometry.matrix_size)) {
+    std::vector<KSpace> samples;
+    samples.push_back(samples_of_point(prepared, in_prepared(voxel, image, prepared)));
+    widths.push_back(widths_of(repeat(std::move(samples)).front(), voxel));
+  }
+  return widths;
+}
+
+void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseMapResult& result) {
+  const NoiseSummary& summary = result.summary;
+  if (!summary.noise_is_measured)
+    result.notes.push_back(
+        "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from what the image "
+        "leaves, whichever is less: both hold signal, which makes it look larger");
+  if (!linear)
+    result.notes.push_back(
+        "noise map: the method is not linear; the map is of this image, and says nothing of another");
+  result.notes.push_back(
+      "noise map " + (request.replicas > 0 ? "of " + std::to_string(request.replicas) + " pseudo-replicas" : "exact") +
+      ": standard deviation " + short_number(summary.deviation) + ", SNR " + short_number(summary.snr) +
+      (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
+                          short_number(summary.largest_g_factor) + ")"
+                    : "") +
+      ", medians over the object");
+  if (summary.widths.empty()) return;
+  const auto in_words = [](const std::array<double, 3>& widths) {
+    std::string text;
+    for (const double width : widths)
+      if (width > 0) text += (text.empty() ? "" : " x ") + short_number(width);
+    return text;
+  };
+  const auto voxels = in_words(summary.widths.front().width), mm = in_words(summary.widths.front().width_mm);
+  if (!voxels.empty())
+    result.notes.push_back("a point at the centre is " + voxels + " voxels " + (mm.empty() ? "" : "(" + mm + " mm) ") +
+                           "wide (full width at half maximum, x, y, z)");
+}
+
+}  // namespace
+
+void validate(const NoiseMapRequest& request) {
+  if (request.replicas != 0 && (request.replicas < 2 || request.replicas > most_replicas))
+    throw Error(subject, "2 ... " + std::to_string(most_replicas) + " replicas", std::to_string(request.replicas));
+}
+
+NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, const Settings& settings,
+                          const Execution& execution, const NoiseMapRequest& request,
+                          const std::shared_ptr<TrajectoryCache>& cache, const ProgressCallback& progress) {
+  validate(request);
+  const auto begin = std::chrono::steady_clock::now();
+  const ThreadLimit limit(execution.threads);
+  const Scan& prepared = made.prepared ? *made.prepared : measured;
+  const KnownNoise noise = known_noise(prepared);
+  const auto covariance = covariance_of(noise, prepared, made.report);
+  const Settings as_made = settings_of_image(settings, prepared, made.report);
+  const bool linear = is_linear(as_made, prepared),
+             has_g_factor = combines_with_maps(prepared) && !is_method<PlainAdjoint>(settings);
+  Repeater repeat(as_made, execution, cache, prepared);
+  const auto deviation =
+      request.replicas > 0
+          ? replica_deviation(repeat, made.image, prepared, covariance, request.replicas, progress)
+          : exact_deviation(made.image, prepared, as_made, made.report, covariance);
+  NoiseMapResult result;
+  result.maps = maps_of(deviation, made.image, prepared, covariance, has_g_factor);
+  result.summary.method = request.replicas > 0 ? "pseudo-replicas" : "exact";
+  result.summary.replicas = request.replicas;
+  result.summary.noise_is_measured = noise.is_measured;
+  summarize(result.maps, made.image, result.summary);
+  if (linear) result.summary.widths = point_widths(repeat, made.image, prepared);
+  result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  tell(request, linear, has_g_factor, result);
+  return result;
+}
+
+}  // namespace fhd

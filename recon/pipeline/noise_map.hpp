@@ -1,0 +1,52 @@
+#pragma once
+// How noisy an image is, voxel by voxel, and how sharp: beside the image, not part of it.
+//
+// Pseudo-replicas: the samples with further noise, like that of the scan, are reconstructed again and again with the same
+// coils, maps, lambda and strengths; the images scatter as those of repeated scans would. Right for every method; for one
+// that is not linear (wavelet, tv, tgv, coils without maps) it is a statement about this image alone, with twice
+// the noise under it. Source: Robson et al., MRM 60:895 (2008).
+//
+// Exactly: where E^H E couples a voxel with its aliases alone (Cartesian lattices, each position sampled as often), with C
+// the covariance of the coils and M the samples, over the aliases p' of a voxel,
+//
+//     N(p, p') = M sum_c conj(S_c(p)) S_c(p') turn(p - p'),    A = N + lambda,    cov = A^-1 (M S^H C S) A^-1.
+//
+// Source: Pruessmann et al., MRM 42:952 (1999).
+//
+// In both, `deviation` is that of the real part: of a magnitude well above the noise. The SNR is |rho| / deviation (Kellman
+// and McVeigh, MRM 54:1439 (2005)). The g-factor is the deviation over that of as many samples spread evenly over a fully
+// sampled k-space, sqrt(S^H C S / 2 M) / S^H S: Pruessmann's for Cartesian SENSE without lambda. Elsewhere it also holds
+// what uneven density costs, and what lambda, or corners of k-space that are not measured, take off: below 1 there.
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "recon/array/execution.hpp"
+#include "recon/domain/report.hpp"
+#include "recon/domain/settings.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+
+namespace fhd {
+
+struct NoiseMapRequest {
+  std::int64_t replicas = 0;  ///< >= 2; 0: exactly
+};
+
+/// Throws Error naming "noise map" where the request is out of range.
+void validate(const NoiseMapRequest& request);
+
+struct NoiseMapResult {
+  NoiseMaps maps;  ///< on the matrix of the image
+  NoiseSummary summary;
+  std::vector<std::string> notes;  ///< one sentence each
+};
+
+/// Of the image `made` of the scan `measured` with these settings. Progress is told as the stage "noise map". Throws Error
+/// where there is no noise to go by, or the exact way is asked for and `measured` is no such lattice or the method not
+/// least squares with lambda |rho|^2.
+NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, const Settings& settings,
+                          const Execution& execution, const NoiseMapRequest& request,
+                          const std::shared_ptr<TrajectoryCache>& cache = {},
+                          const ProgressCallback& progress = {});
+
+}  // namespace fhd

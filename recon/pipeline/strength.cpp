@@ -1,0 +1,229 @@
+// The strength of a sparse term from the noise. With E |n|^2 = sum of the covariance C over samples, Stein's unbiased
+// estimate of |E rho - E rho_0|^2, rho_0 the image without noise, is
+//
+//     risk = |E rho - d|^2 - E |n|^2 + 2 Re <b, E rho(d + e b) - E rho(d)> / e,    b: noise like that of d,
+//
+// in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist. 9:1135
+// (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside the discrepancy
+// principle (the residual is the noise, as for lambda), which takes twice to three times the strength: an image follows
+// some of the noise, so that its residual is less (validation/results/2026-11-23-auto.md).
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "recon/array/vector_math.hpp"
+#include "recon/coils/noise.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/pipeline/steps.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
+/// Of the noise that is added: small beside that of the data, large beside what the solver leaves.
+constexpr double probe_share = 0.5;
+
+/// Noise like that of the samples of the coils that are solved for: all, or the strongest.
+template <class T>
+Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data, std::int64_t channels,
+                                   const Context& context) {
+  const std::int64_t coils = data.scan.kspace.coil_count(), samples = data.scan.kspace.sample_count();
+  Array<Complex<double>> covariance = covariance_to_draw(noise);
+  if (channels != coils) {
+    const std::int64_t coil = strongest_coil(data.scan.kspace);
+    covariance = Array<Complex<double>>({1, 1});
+    covariance[0] = noise.covariance.values[coil * coils + coil];
+  }
+  const double unit = data.unit(0);
+  for (auto& value : covariance) value *= 1 / (unit * unit);
+  const auto all = noise_like(covariance, samples, 0);
+  return converted<Complex<T>>(columns_of(all, share_of(samples, context.processes()))).to(context.device());
+}
+
+/// The risk of images, from scalar products of images alone.
+template <class T>
+class Risk {
+ public:
+  Risk(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
+       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+       const Context& context)
+      : search_(search),
+        model_(model),
+        context_(context),
+        fhd_(fhd),
+        image_(image),
+        probe_(fhd.shape(), fhd.device()),
+        disturbed_(fhd.to(fhd.device())),
+        disturbed_image_(fhd.shape(), fhd.device()),
+        offset_(fhd.shape(), fhd.device()),
+        change_(fhd.shape(), fhd.device()),
+        product_(fhd.shape(), fhd.device()),
+        first_(image.to(image.device())) {
+    const KnownNoise known = known_noise(data.scan);
+    is_measured_ = known.is_measured;
+    const auto b = noise_of_samples(known, data, samples.extent(0), context);
+    data_norm_ = norm_of_all(samples, context.processes());
+    noise_norm_ = norm_of_all(b, context.processes());
+    model.encoding->adjoint(b, probe_);
+    model.problem.normal->forward(first_, offset_);
+    add_scaled(offset_, T(-2), fhd);
+    first_square_ = data_norm_ * data_norm_ + real_dot(first_, offset_);
+    disturb();
+    if (!is_measured_ && noise_norm_ > 0) lessen_noise();
+  }
+
+  double noise_norm() const { return noise_norm_; }
+  double data_norm() const { return data_norm_; }
+  bool is_measured() const { return is_measured_; }
+
+  /// Of the image of a strength, solved from the last one.
+  StrengthPoint at(double strength) {
+    const auto [square, followed] = fit(strength);
+    const double noise = noise_norm_ * noise_norm_;
+    return {strength, std::sqrt(square) / data_norm_, (square - noise + 2 * followed) / noise};
+  }
+
+ private:
+  struct Fit {
+    double square;    ///< |E rho - d|^2
+    double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
+  };
+  Fit fit(double strength) {
+    search_.solve(disturbed_, strength, disturbed_image_);
+    search_.solve(fhd_, strength, image_);
+    // As the square of the first image, which is near, and the rest: rounding of large products does not count.
+    copy(image_, change_);
+    model_.problem.normal->forward(image_, product_);
+    add_scaled(product_, T(1), offset_);
+    add_scaled(change_, T(-1), first_);
+    const double square = std::max(0.0, first_square_ + real_dot(change_, product_));
+    copy(disturbed_image_, change_);
+    add_scaled(change_, T(-1), image_);
+    return {square, real_dot(probe_, change_) / probe_share};
+  }
+
+  /// d + e b in the place of d, and its first image.
+  void disturb() {
+    copy(fhd_, disturbed_);
+    add_scaled(disturbed_, T(probe_share), probe_);
+    search_.first_image(disturbed_, disturbed_image_);
+  }
+
+  /// The edge of k-space holds signal too. An image leaves of the data the noise that it does not follow, and more where the
+  /// model does not explain them: where that says less, it is nearer. Source: Wahba, J. R. Stat. Soc. B 45:133 (1983).
+  void lessen_noise() {
+    const auto [square, followed] = fit(first_strength);
+    const double share = std::sqrt(square / (noise_norm_ * noise_norm_ - followed));
+    if (!(share > 0 && share < 1)) return;
+    noise_norm_ *= share;
+    scale(probe_, T(share));
+    disturb();
+  }
+
+  const StrengthSearch<T>& search_;
+  const Model<T>& model_;
+  const Context& context_;
+  const Array<Complex<T>>& fhd_;
+  Array<Complex<T>>& image_;
+  Array<Complex<T>> probe_;                        ///< E^H b
+  Array<Complex<T>> disturbed_, disturbed_image_;  ///< E^H (d + e b), rho(d + e b)
+  Array<Complex<T>> offset_;                       ///< E^H E of the first image, less 2 E^H d
+  Array<Complex<T>> change_, product_, first_;
+  double data_norm_ = 0, noise_norm_ = 0, first_square_ = 0;
+  bool is_measured_ = false;
+};
+
+/// The strengths tried, with their risks, on a logarithmic axis.
+class Curve {
+ public:
+  explicit Curve(std::function<double(double)> risk_at) : risk_at_(std::move(risk_at)) {}
+
+  /// Steps downhill from the first strength until the risk rises again on both sides; then where the parabola through the
+  /// lowest and its neighbours is lowest. The lowest of all.
+  double minimum() {
+    take(first_strength);
+    take(first_strength * step);
+    for (auto best = lowest(); best == points_.begin() && take(best->first / step); best = lowest()) {
+    }
+    for (auto best = lowest(); std::next(best) == points_.end() && take(best->first * step); best = lowest()) {
+    }
+    if (!is_at_end(lowest())) take(of_parabola());
+    return lowest()->first;
+  }
+  bool ends_at_limit() { return is_at_end(lowest()); }
+
+ private:
+  using Points = std::map<double, double>;
+
+  /// False beyond the limits.
+  bool take(double strength) {
+    if (strength < least_strength || strength > largest_strength) return false;
+    points_.emplace(strength, 0).first->second = risk_at_(strength);
+    return true;
+  }
+  Points::iterator lowest() {
+    return std::min_element(points_.begin(), points_.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; });
+  }
+  bool is_at_end(Points::iterator at) { return at == points_.begin() || std::next(at) == points_.end(); }
+  /// Between the neighbours of the lowest point, and not nearer to it than a tenth of the way.
+  double of_parabola() {
+    const auto middle = lowest(), left = std::prev(middle), right = std::next(middle);
+    const double x = std::log(middle->first), a = std::log(left->first) - x, b = std::log(right->first) - x,
+                 of_a = (left->second - middle->second) / a, of_b = (right->second - middle->second) / b;
+    const double curvature = (of_b - of_a) / (b - a);
+    double at = curvature > 0 ? (of_a * b - of_b * a) / (a - b) / (2 * curvature) : 0;
+    at = std::clamp(at, 0.9 * a, 0.9 * b);
+    const double least = 0.1 * (at < 0 ? a : b);
+    return std::exp(x + (std::abs(at) < std::abs(least) ? least : at));
+  }
+
+  std::function<double(double)> risk_at_;
+  Points points_;
+};
+
+void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
+  if (!is_measured)
+    journal.note(
+        "settings.regularizer = auto: the scan has no noise readouts; the noise is taken from the edge of k-space, or "
+        "from what an image of strength 0.01 leaves, whichever is less");
+  journal.note("strength " + short_number(strength) +
+               (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
+                         : ": there the estimated error (Stein's unbiased risk) is least"));
+}
+
+}  // namespace
+
+template <class T>
+double search_strength(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
+                       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                       const Context& context) {
+  Journal& journal = context.journal;
+  Risk<T> risk(search, model, data, samples, fhd, image, context);
+  if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
+    journal.note("settings.regularizer = auto: there is no noise to go by, the strength is " +
+                 short_number(default_strength));
+    return default_strength;
+  }
+  journal.report.noise_residual = risk.noise_norm() / risk.data_norm();
+  auto& points = journal.report.strength_curve;
+  Curve curve([&](double strength) {
+    points.push_back(risk.at(strength));
+    if (const auto& progress = journal.progress())
+      progress({"search of strength", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
+    return points.back().risk;
+  });
+  const double strength = curve.minimum();
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.strength < b.strength; });
+  tell(journal, strength, curve.ends_at_limit(), risk.is_measured());
+  return strength;
+}
+
+template double search_strength<float>(const StrengthSearch<float>&, const Model<float>&, const Measurements<float>&,
+                                       const Array<Complex<float>>&, const Array<Complex<float>>&,
+                                       Array<Complex<float>>&, const Context&);
+template double search_strength<double>(const StrengthSearch<double>&, const Model<double>&,
+                                        const Measurements<double>&, const Array<Complex<double>>&,
+                                        const Array<Complex<double>>&, Array<Complex<double>>&, const Context&);
+
+}  // namespace fhd

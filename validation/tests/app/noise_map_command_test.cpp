@@ -1,0 +1,82 @@
+// --noise-map: what is refused, in one line, and what is written.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "io/hdf5.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class NoiseMapCommand : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
+    setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
+    ASSERT_EQ(run("simulate -o scan --trajectory cartesian --matrix 16 --coils 4 --undersampling 2 --repetitions 2 "
+                  "--noise-readouts 1000"),
+              0)
+        << text("err");
+  }
+  int recon(const std::string& arguments) const {
+    return run("recon scan.h5 -o out --device cpu " + arguments);
+  }
+  nlohmann::json report() const { return nlohmann::json::parse(text("out.json"))["images"][0]; }
+  bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+};
+
+TEST_F(NoiseMapCommand, numbers_that_make_no_sense_are_refused) {
+  for (const std::string wrong : {"nan", "1", "0", "-2", "2.5", "inf", "1e9", "exactly"}) {
+    EXPECT_EQ(recon("--repetitions 0 --noise-map " + wrong), 2) << wrong;
+    EXPECT_EQ(text("err"), "fhd: --noise-map: expected a number of replicas, 2 ... 100000, or exact, found '" + wrong +
+                               "'; 100 tell the deviation to 5 %\n");
+    EXPECT_FALSE(exists("out.json"));
+  }
+}
+
+TEST_F(NoiseMapCommand, several_volumes_and_what_is_no_lattice_are_refused) {
+  EXPECT_EQ(recon("--noise-map 4"), 1);
+  EXPECT_EQ(text("err"), "fhd: --noise-map: expected one volume, found 2; choose one with --repetitions and --slices\n");
+  EXPECT_EQ(recon("--repetitions 0 --noise-map exact --method gridded --allow-folding"), 1);
+  EXPECT_EQ(text("err"),
+            "fhd: exact noise map: expected --method cg with --regularizer identity, found another choice; ask for a "
+            "number of replicas, such as 100\n");
+  EXPECT_FALSE(exists("out.json"));
+  EXPECT_FALSE(exists("out_noise.nii.gz"));
+}
+
+TEST_F(NoiseMapCommand, maps_are_written_beside_the_image_and_summed_up) {
+  for (const auto& [how, method] : {std::pair{"exact", "exact"}, std::pair{"8", "pseudo-replicas"}}) {
+    ASSERT_EQ(recon(std::string("--repetitions 1 --noise-map ") + how), 0) << text("err");
+    for (const char* name : {"out_noise.nii.gz", "out_snr.nii.gz", "out_gfactor.nii.gz"}) {
+      EXPECT_TRUE(exists(name)) << name;
+      EXPECT_NE(text("out").find(name), std::string::npos) << name;
+    }
+    const auto noise = report()["noise"];
+    EXPECT_EQ(noise["method"], method);
+    EXPECT_GT(noise["deviation"].get<double>(), 0);
+    EXPECT_GT(noise["g_factor"].get<double>(), 0.5);
+    EXPECT_TRUE(noise["noise_is_measured"]);
+    EXPECT_EQ(noise["point_widths"].size(), 5u);
+    const auto file = io::hdf5::File::open(path("out.h5"));
+    for (const char* name : {"/noise/standard_deviation", "/noise/snr", "/noise/g_factor"}) EXPECT_TRUE(file.has(name));
+  }
+  ASSERT_EQ(run("report out.h5"), 0) << text("err");
+  EXPECT_NE(text("out.html").find("Noise and sharpness"), std::string::npos);
+  ASSERT_EQ(recon("--repetitions 1"), 0) << text("err");
+  EXPECT_NE(text("out").find("out_snr.nii.gz is of an earlier run; --noise-map makes it anew"), std::string::npos);
+}
+
+TEST_F(NoiseMapCommand, a_file_of_another_result_is_left_alone) {
+  ASSERT_EQ(run("recon scan.h5 -o out_noise --device cpu --repetitions 0"), 0) << text("err");
+  EXPECT_EQ(recon("--repetitions 0 --noise-map 2"), 1);
+  EXPECT_NE(text("err").find("out_noise"), std::string::npos);
+  EXPECT_FALSE(exists("out.json"));
+}
+
+}  // namespace
+}  // namespace fhd::tests
