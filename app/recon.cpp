@@ -15,6 +15,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/frame_options.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
@@ -42,6 +43,7 @@ struct ReconCommand {
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
+  FrameOptions frame_options;
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
@@ -50,6 +52,9 @@ struct ReconCommand {
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
                            const std::vector<ChosenDevice>& devices, bool by_team,
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
+  int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum, ReconEngine& engine,
+                         const ChosenDevice& device) const;
+  void require_frames_can(const std::shared_ptr<MpiTeam>& team) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
                       SeriesPrinter& printer) const;
@@ -78,6 +83,16 @@ std::string describe(const Report& report) {
     line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
                         report.relative_residuals.size() - 1, report.relative_residuals.back(),
                         report.converged ? "" : " (stopped by --iterations)", report.data_residual);
+  return line;
+}
+
+std::string frames_line(const FrameLayout& layout, double frame_time_s) {
+  std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
+  if (layout.step < layout.readouts_per_frame) line += fmt::format(", {} on from each to the next", layout.step);
+  line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart", frame_time_s)
+                           : ", at times that the scan does not tell (no TR)";
+  if (layout.unused() > 0)
+    line += fmt::format("; the last {} of {} readouts are in no frame", layout.unused(), layout.readouts);
   return line;
 }
 
@@ -110,6 +125,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
   of_options([&] { validate(settings); });
+  of_options([&] { require_frames_can(team); });
   const bool first = !team || team->rank() == 0;
   if (team && device_option.names_several())
     throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
@@ -132,6 +148,12 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
+  if (frame_options.asks()) {
+    const ChosenDevice& device = starting.get().front();
+    const CurrentDevice current(device.device);
+    ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+    return reconstruct_frames(*file, checksum, engine, device);
+  }
   ScanResults results(scan, summary, selection, command_line());
   SeriesPrinter printer(results.volumes().size());
   // The processes of a team would all have to know which volumes are left.
@@ -159,6 +181,66 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
   if (first) finish(checksum, results);
+  return 0;
+}
+
+void ReconCommand::require_frames_can(const std::shared_ptr<MpiTeam>& team) const {
+  if (!frame_options.asks()) return;
+  frame_options.choice();
+  const char* const subject = "--frames and --spokes-per-frame";
+  if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
+  if (device_option.names_several())
+    throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
+}
+
+/// Each slice by itself: its readouts in frames, which take the place of repetitions.
+int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
+                                     ReconEngine& engine, const ChosenDevice& device) const {
+  const auto repetitions =
+      parse_selection(selection.repetitions, file.summary().repetition_count, "--repetitions");
+  if (repetitions.size() != 1)
+    throw Error("--frames and --spokes-per-frame", "one repetition", std::to_string(repetitions.size()),
+                "choose it: --repetitions 0");
+  const auto slices = parse_selection(selection.slices, file.summary().slice_count, "--slices");
+  if (!quiet) fmt::print("device    {}\n", text_of({device}));
+  std::optional<ScanResults> results;
+  std::optional<SeriesPrinter> printer;
+  std::int64_t readouts = 0;
+  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
+    const Scan volume = file.read(slices[slice], repetitions.front());
+    // Known for certain once the samples are read.
+    const auto layout = lay_out_frames(volume.trajectory.sample_count(), file.summary().readout_length,
+                                       frame_options.choice());
+    if (slice == 0) {
+      readouts = layout.readouts;
+      io::ScanSummary of_frames = file.summary();
+      of_frames.repetition_count = layout.frames;
+      of_frames.repetition_counters.clear();
+      of_frames.repetition_time_s = of_frames.readout_time_s * static_cast<double>(layout.step);
+      results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
+      results->set_devices({device});
+      results->set_frames(layout);
+      printer.emplace(results->volumes().size());
+      if (!quiet) fmt::print("frames    {}\n", frames_line(layout, of_frames.repetition_time_s));
+    } else if (layout.readouts != readouts) {
+      throw Error(scan + ", slice " + std::to_string(slices[slice]), std::to_string(readouts) + " readouts, as in the first",
+                  std::to_string(layout.readouts), "take slices by themselves: --slices");
+    }
+    ProgressLine progress(quiet);
+    auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
+      progress.clear();
+      print_fallback(reason);
+    });
+    progress.clear();
+    for (std::size_t frame = 0; frame < made.size(); ++frame) {
+      const std::size_t number = frame * slices.size() + slice;
+      const Report report = made[frame].reconstruction.report;
+      results->add(number, std::move(made[frame]));
+      print_image(report, number, *results, *printer);
+    }
+  }
+  if (!quiet) printer->print_summary();
+  finish(checksum, *results);
   return 0;
 }
 
@@ -318,6 +400,7 @@ Run add_recon(CLI::App& app) {
   app.add_flag("--no-gridded-image", command->no_gridded_image,
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
   command->device_option.add_to(app);
+  command->frame_options.add_to(app);
   command->recon_options.add_to(app);
   add_read_options(app, command->read_options);
   return with_timeline(app, [command] { return command->run(); });

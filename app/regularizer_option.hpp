@@ -19,7 +19,7 @@ struct RegularizerOption {
 inline constexpr const char* regularizer_help =
     "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, such "
     "as "
-    "wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv";
+    "wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv, and of --frames temporal-tv, llr";
 /// "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
 

@@ -28,7 +28,7 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, dynamic = 0;
   double undersampling = 1, object_scale = 1;
   int coils = 8;
   std::uint64_t seed = 1;
@@ -71,6 +71,13 @@ data::SimulationSettings resolved(const Options& options) {
   settings.seed = options.seed;
   settings.with_maps = !options.without_maps;
   settings.repetition_count = options.repetitions;
+  settings.readouts_per_frame = options.dynamic;
+  if (options.dynamic > 0 && options.repetitions > 1)
+    throw Error("--dynamic with --repetitions", "", "these options contradict each other",
+                "leave out --repetitions");
+  if (options.dynamic > 0 && options.prior)
+    throw Error("--dynamic with --prior-image", "", "these options contradict each other",
+                "leave out --prior-image");
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -120,13 +127,16 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   };
   row("phantom",
       fmt::format(
-          "{}, {}D{}", options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2,
+          "{}, {}D{}", options.dynamic > 0 ? "moving chest" : options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2,
           options.object_scale == 1 ? "" : fmt::format(", {:g} times its size", options.object_scale)));
   row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
                             fmt::join(geometry.fov_mm, " x ")));
   row("trajectory",
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
+  if (options.dynamic > 0)
+    row("dynamic", fmt::format("{} true frames of {} readouts, each readout at its own time",
+                               simulation.readout_count / options.dynamic, options.dynamic));
   if (options.repetitions > 1)
     row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
   row("undersampling", fmt::format("{:.3g}", simulation.undersampling));
@@ -197,7 +207,10 @@ int run(const Options& options) {
   of_options([&] { require_memory(options, settings); });
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
 
-  const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
+  const auto frames = static_cast<std::int64_t>(simulation.frames.size());
+  const io::ImageSeries ideal{1, 1, {simulation.ideal}},
+      band_limited = frames > 0 ? io::ImageSeries{frames, 1, std::move(simulation.frames)}
+                                : io::ImageSeries{1, 1, {simulation.band_limited}};
   io::ScanSeries series = series_of(simulation);
 
   std::vector<io::AtomicFile> files;  // all three or none
@@ -230,6 +243,12 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--phantom", options->phantom, "the object [shepp-logan]")
       ->type_name("KIND")
       ->check(one_of(names_of(phantoms)));
+  app.add_option("--dynamic", options->dynamic,
+                 "a chest that beats, breathes and takes up contrast in the place of --phantom, each readout at its own "
+                 "time, with a true image for every N readouts (try --readouts 780 --dynamic 13)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->excludes("--phantom");
   app.add_option("--object-scale", options->object_scale,
                  "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
       ->type_name("S");

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "data/moving_phantom.hpp"
+
 namespace fhd::data {
 namespace {
 
@@ -116,6 +118,54 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
   return samples;
 }
 
+/// The same of an object that each readout sees in the middle of its time.
+Array<Complex<float>> sampled_in_time(int dimensions, double object_scale, const CoilArray& coils,
+                                      const DesignedTrajectory& design, double factor) {
+  const std::int64_t count = design.readout_length, all = design.trajectory.sample_count(),
+                     coil_count = coils.coil_count();
+  const double* k = design.trajectory.k.data();
+  Array<Complex<float>> samples({coil_count, all});
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
+    const double time = (static_cast<double>(readout) + 0.5) / static_cast<double>(design.readout_count);
+    const CoilKSpace kspace(moving_phantom(dimensions, time).scaled(object_scale), coils);
+    std::vector<Complex<double>> values(static_cast<std::size_t>(coil_count * count));
+    const auto axis = [&](int i) {
+      return std::span(k + i * all + readout * count, static_cast<std::size_t>(count));
+    };
+    kspace.values({axis(0), axis(1), axis(2)}, values);
+    for (std::int64_t coil = 0; coil < coil_count; ++coil)
+      for (std::int64_t m = 0; m < count; ++m)
+        samples.data()[coil * all + readout * count + m] = Complex<float>(factor * values[coil * count + m]);
+  }
+  return samples;
+}
+
+Image band_limited_of(const Phantom& phantom, const SimulationSettings& settings, const Geometry& geometry) {
+  return as_image(settings.object_scale > 1 ? band_limited_beyond_fov(phantom, geometry.matrix_size)
+                                            : band_limited_image(phantom, geometry.matrix_size),
+                  geometry);
+}
+
+/// At the middle of the time of every whole frame.
+std::vector<Image> true_frames(int dimensions, std::int64_t readouts, const SimulationSettings& settings,
+                               const Geometry& geometry) {
+  std::vector<Image> frames;
+  const std::int64_t length = settings.readouts_per_frame;
+  for (std::int64_t first = 0; first + length <= readouts; first += length) {
+    const double middle = static_cast<double>(first) + 0.5 * static_cast<double>(length);
+    const auto phantom = moving_phantom(dimensions, middle / static_cast<double>(readouts));
+    frames.push_back(band_limited_of(phantom.scaled(settings.object_scale), settings, geometry));
+  }
+  return frames;
+}
+
+Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
+  if (settings.readouts_per_frame > 0) return moving_phantom(dimensions, 0.5);
+  return settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
+                                                      : Phantom::resolution(dimensions);
+}
+
 }  // namespace
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
@@ -139,9 +189,10 @@ Simulation simulate(const SimulationSettings& settings) {
   auto design = design_trajectory(settings.trajectory);
   if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
     throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
-  const Phantom phantom = (settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
-                                                                        : Phantom::resolution(dimensions))
-                              .scaled(settings.object_scale);
+  const Phantom phantom = phantom_of(settings, dimensions).scaled(settings.object_scale);
+  if (settings.readouts_per_frame > design.readout_count)
+    throw Error("readouts of a frame", "at most the " + std::to_string(design.readout_count) + " of the scan",
+                std::to_string(settings.readouts_per_frame));
 
   Simulation simulation;
   simulation.readout_count = design.readout_count;
@@ -151,16 +202,19 @@ Simulation simulate(const SimulationSettings& settings) {
   Scan& scan = simulation.scan;
   scan.geometry.matrix_size = matrix_size;
   scan.geometry.fov_mm = settings.trajectory.fov_mm;
-  scan.trajectory = std::move(design.trajectory);
-  scan.sample_time_s = std::move(design.sample_time_s);
   if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
   const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  scan.kspace.values = sampled(CoilKSpace(phantom, coils), scan.trajectory, coil_count, voxel_count);
-  const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
-                                                      : band_limited_image(phantom, matrix_size);
-  simulation.band_limited = as_image(band_limited, scan.geometry);
+  scan.kspace.values =
+      settings.readouts_per_frame > 0
+          ? sampled_in_time(dimensions, settings.object_scale, coils, design, voxel_count)
+          : sampled(CoilKSpace(phantom, coils), design.trajectory, coil_count, voxel_count);
+  scan.trajectory = std::move(design.trajectory);
+  scan.sample_time_s = std::move(design.sample_time_s);
+  simulation.band_limited = band_limited_of(phantom, settings, scan.geometry);
+  if (settings.readouts_per_frame > 0)
+    simulation.frames = true_frames(dimensions, simulation.readout_count, settings, scan.geometry);
   simulation.ideal = as_image(ideal_image(phantom, matrix_size), scan.geometry);
   if (settings.snr) {
     // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.

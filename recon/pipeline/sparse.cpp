@@ -83,7 +83,7 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
 template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Array<Complex<T>>& samples, bool is_first,
                   const Context& context) {
-  const Shape shape = model.encoding->domain();
+  const Shape shape = model.problem.normal->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   auto image = one_of(solution.images, shape, 0);
   context.journal.stage("first image", [&] {

@@ -355,6 +355,7 @@ void VolumeAssembler::group_by_volume() {
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
 void VolumeAssembler::tell_repetition_time(const Source& source) {
+  if (summary_.slice_count == 1) summary_.readout_time_s = header_.excitation_time_s;  // else slices may take turns
   const auto& counters = summary_.repetition_counters;
   std::vector<std::int64_t> numbers;  // of the first readouts
   std::int64_t most_readouts = 0;
