@@ -52,8 +52,10 @@ struct ReconCommand {
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
                            const std::vector<ChosenDevice>& devices, bool by_team,
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
-  int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum, ReconEngine& engine,
-                         const ChosenDevice& device) const;
+  int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
+                         const Settings& settings, const ChosenDevice& device) const;
+  void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
+                  ScanResults& results, SeriesPrinter& printer) const;
   void require_frames_can(const std::shared_ptr<MpiTeam>& team) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -148,12 +150,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase);
-  if (frame_options.asks()) {
-    const ChosenDevice& device = starting.get().front();
-    const CurrentDevice current(device.device);
-    ReconEngine engine(settings, execution, device, recon_options.trajectory_cache(), !no_gridded_image, false);
-    return reconstruct_frames(*file, checksum, engine, device);
-  }
+  if (frame_options.asks())
+    return reconstruct_frames(*file, checksum, settings, starting.get().front());
   ScanResults results(scan, summary, selection, command_line());
   SeriesPrinter printer(results.volumes().size());
   // The processes of a team would all have to know which volumes are left.
@@ -195,53 +193,63 @@ void ReconCommand::require_frames_can(const std::shared_ptr<MpiTeam>& team) cons
 
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
 int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
-                                     ReconEngine& engine, const ChosenDevice& device) const {
-  const auto repetitions =
-      parse_selection(selection.repetitions, file.summary().repetition_count, "--repetitions");
+                                     const Settings& settings, const ChosenDevice& device) const {
+  const io::ScanSummary& summary = file.summary();
+  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   if (repetitions.size() != 1)
     throw Error("--frames and --spokes-per-frame", "one repetition", std::to_string(repetitions.size()),
                 "choose it: --repetitions 0");
-  const auto slices = parse_selection(selection.slices, file.summary().slice_count, "--slices");
+  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
+  const CurrentDevice current(device.device);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
   std::optional<ScanResults> results;
   std::optional<SeriesPrinter> printer;
-  std::int64_t readouts = 0;
+  FrameLayout first;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = file.read(slices[slice], repetitions.front());
     // Known for certain once the samples are read.
-    const auto layout = lay_out_frames(volume.trajectory.sample_count(), file.summary().readout_length,
-                                       frame_options.choice());
+    const auto layout =
+        lay_out_frames(volume.trajectory.sample_count(), summary.readout_length, frame_options.choice());
     if (slice == 0) {
-      readouts = layout.readouts;
-      io::ScanSummary of_frames = file.summary();
+      first = layout;
+      io::ScanSummary of_frames = summary;
       of_frames.repetition_count = layout.frames;
       of_frames.repetition_counters.clear();
-      of_frames.repetition_time_s = of_frames.readout_time_s * static_cast<double>(layout.step);
+      of_frames.repetition_time_s = summary.readout_time_s * static_cast<double>(layout.step);
       results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
       results->set_devices({device});
       results->set_frames(layout);
       printer.emplace(results->volumes().size());
       if (!quiet) fmt::print("frames    {}\n", frames_line(layout, of_frames.repetition_time_s));
-    } else if (layout.readouts != readouts) {
-      throw Error(scan + ", slice " + std::to_string(slices[slice]), std::to_string(readouts) + " readouts, as in the first",
-                  std::to_string(layout.readouts), "take slices by themselves: --slices");
     }
-    ProgressLine progress(quiet);
-    auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
-      progress.clear();
-      print_fallback(reason);
-    });
-    progress.clear();
-    for (std::size_t frame = 0; frame < made.size(); ++frame) {
-      const std::size_t number = frame * slices.size() + slice;
-      const Report report = made[frame].reconstruction.report;
-      results->add(number, std::move(made[frame]));
-      print_image(report, number, *results, *printer);
-    }
+    if (layout.readouts != first.readouts)
+      throw Error(fmt::format("{}, slice {}", scan, slices[slice]),
+                  fmt::format("{} readouts, as in the first", first.readouts), std::to_string(layout.readouts),
+                  "take slices by themselves: --slices");
+    add_frames(engine, volume, layout, slice, *results, *printer);
   }
   if (!quiet) printer->print_summary();
   finish(checksum, *results);
   return 0;
+}
+
+/// Of the slice of that number in the results.
+void ReconCommand::add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout,
+                              std::size_t slice, ScanResults& results, SeriesPrinter& printer) const {
+  ProgressLine progress(quiet);
+  auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
+    progress.clear();
+    print_fallback(reason);
+  });
+  progress.clear();
+  const std::size_t slices = results.volumes().size() / made.size();
+  for (std::size_t frame = 0; frame < made.size(); ++frame) {
+    const std::size_t number = frame * slices + slice;
+    const Report report = made[frame].reconstruction.report;
+    results.add(number, std::move(made[frame]));
+    print_image(report, number, results, printer);
+  }
 }
 
 /// Writes, and says what was written.

@@ -16,6 +16,9 @@ struct RegularizerOption {
   std::vector<SparsePenalty> sparse;
 };
 
+/// Of the identity that stands beside terms in time where no other term does, over the mean eigenvalue.
+inline constexpr double share_beside_terms_in_time = 0.01;
+
 inline constexpr const char* regularizer_help =
     "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, such "
     "as "

@@ -118,8 +118,7 @@ void VolumeAssembler::require_agreement() {
     throw Error(subjects_.readouts, "readouts of an image",
                 fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_));
   const auto& first = *image_readouts_.front().head;
-  summary_.coil_count = first.active_channels;
-  summary_.readout_length = first.sample_count();
+  summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
   for (const auto& [number, count, head] : image_readouts_) {
     if (head->active_channels != first.active_channels)
