@@ -91,7 +91,7 @@ std::string describe(const Report& report) {
 std::string frames_line(const FrameLayout& layout, double frame_time_s) {
   std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
   if (layout.step < layout.readouts_per_frame) line += fmt::format(", {} on from each to the next", layout.step);
-  line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart", frame_time_s)
+  line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart if every readout takes one TR", frame_time_s)
                            : ", at times that the scan does not tell (no TR)";
   if (layout.unused() > 0)
     line += fmt::format("; the last {} of {} readouts are in no frame", layout.unused(), layout.readouts);

@@ -80,7 +80,7 @@ struct ScanSummary {
   std::vector<RepetitionCounters> repetition_counters;  ///< of each repetition; empty where the file has none
   std::vector<int> slice_counters;                      ///< of each slice; empty where the file has none
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
-  double readout_time_s = 0;  ///< from one readout to the next (TR); 0: not known
+  double readout_time_s = 0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some

@@ -222,13 +222,14 @@ FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int6
   return made;
 }
 
-void require_memory(const Scan& scan, const FrameLayout& layout, const Context& context) {
-  const double needed = frames_bytes(scan, layout, context.settings, context.device());
+void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,
+                    Device device) {
+  const double needed = frames_bytes(scan, coils, layout, settings, device);
   double available = 0;
-  if (context.device().is_cpu()) {
+  if (device.is_cpu()) {
     available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   } else {
-    const auto use = device::memory_use(context.device());
+    const auto use = device::memory_use(device);
     available = static_cast<double>(use.free_bytes + use.used_bytes);
   }
   if (needed <= available) return;
@@ -236,7 +237,7 @@ void require_memory(const Scan& scan, const FrameLayout& layout, const Context& 
   const std::string expected = mebibytes(static_cast<std::size_t>(std::min(needed, 0x1p62))) + " for " +
                                std::to_string(layout.frames) + " frames";
   const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or settings.precision = single";
-  if (context.device().is_cpu()) throw Error("memory", expected, found, remedy);
+  if (device.is_cpu()) throw Error("memory", expected, found, remedy);
   throw DeviceError("GPU memory", expected, found, remedy + std::string(", or execution.device = cpu"));
 }
 
@@ -275,15 +276,14 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   return layout;
 }
 
-double frames_bytes(const Scan& scan, const FrameLayout& layout, const Settings& settings, Device device) {
+double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,
+                    const Settings& settings, Device device) {
   const LeastSquares& method = *least_squares(settings);
   const auto& matrix = scan.geometry.matrix_size;
   const auto element = static_cast<double>(bytes_of_complex(settings.precision)),
              voxels = static_cast<double>(scan.geometry.voxel_count()),
              frames = static_cast<double>(layout.frames),
-             samples = static_cast<double>(layout.samples_per_frame());
-  const std::int64_t channels = scan.kspace.coil_count();
-  const auto coils = static_cast<double>(channels);
+             samples = static_cast<double>(layout.samples_per_frame()), coils = static_cast<double>(channels);
   const TransformSizes sizes{matrix, {layout.samples_per_frame(), 0, 0}, settings.precision, device};
   const OperatorCost toeplitz = toeplitz_cost(matrix, channels, settings.precision, device);
   const bool preconditioned = uses_preconditioner(method, false);
@@ -293,7 +293,8 @@ double frames_bytes(const Scan& scan, const FrameLayout& layout, const Settings&
                  (2 * coils + 8) * voxels * element +                 // maps, coil images, the verifier
                  2 * frames * voxels * element;                       // images and right-hand sides
   if (preconditioned) bytes += static_cast<double>(preconditioner_cost(sizes, channels, device).bytes);
-  if (device.is_cpu()) bytes += frames * voxels * 16;  // images that are finished
+  if (device.is_cpu())  // images that are finished; the operators share the maps
+    bytes += frames * voxels * 16 - (frames - 1) * coils * voxels * element;
   if (method.sparse.empty())
     return bytes + conjugate_gradient_bytes(voxels, {.iterations = method.iterations}, settings.precision,
                                             device, 1, preconditioned);
@@ -320,7 +321,11 @@ Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
   return part;
 }
 
-void require_frames_can(const Scan& scan, const Settings& settings, const Execution& execution) {
+void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
+                        const Execution& execution) {
+  if (layout.frames < 1 || layout.step < 1 || layout.readouts_per_frame < 1 || layout.unused() < 0 ||
+      layout.readouts * layout.readout_length != scan.trajectory.sample_count())
+    throw Error("frames", "a layout of this scan: lay_out_frames", "another one");
   const auto* method = least_squares(settings);
   if (method == nullptr || method->normal != NormalKind::toeplitz)
     throw Error("frames", "settings.method = cg with settings.normal = toeplitz", "another method");
@@ -341,13 +346,16 @@ void require_frames_can(const Scan& scan, const Settings& settings, const Execut
   if (coils > 1 && !decision.uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 "leave out settings.coils.maps = none");
+  require_memory(scan,
+                 decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils, layout,
+                 settings, device_for(settings, execution.device));
 }
 
 template <class T>
 std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout,
                                      const TransformSettings& transform, const Context& context) {
   Journal& journal = context.journal;
-  require_memory(scan, layout, context);
+  require_memory(scan, scan.kspace.coil_count(), layout, context.settings, context.device());
   if (scan.sensitivity_maps)
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);

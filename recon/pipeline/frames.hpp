@@ -35,7 +35,8 @@ struct FrameLayout {
 /// frames.step where the choice does not fit, and "frames" where the readouts are not known (`readout_length` = 0).
 FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice);
 
-/// Bytes on the device that frames of this scan take together, with its coils as prepared.
-double frames_bytes(const Scan& scan, const FrameLayout& layout, const Settings& settings, Device device);
+/// Bytes on the device that frames of this scan take together, with so many coils after their preparation.
+double frames_bytes(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,
+                    Device device);
 
 }  // namespace fhd

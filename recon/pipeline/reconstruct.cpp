@@ -418,7 +418,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   const auto& [settings, execution, services, in_single, in_double] = *state_;
   const ThreadLimit limit(execution.threads);
   scan.validate("scan");
-  require_frames_can(scan, settings, execution);
+  require_frames_can(scan, layout, settings, execution);
   const auto preparation = prepare_series(scan, progress);
   const Scan& prepared = preparation->scan;
   Journal journal(execution.device, progress);

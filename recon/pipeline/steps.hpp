@@ -214,8 +214,9 @@ std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout
                                      const TransformSettings& transform, const Context& context);
 /// The scan of one frame; its maps and noise are views.
 Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
-/// Throws Error naming what frames cannot have.
-void require_frames_can(const Scan& scan, const Settings& settings, const Execution& execution);
+/// Of a scan as measured. Throws Error naming what frames cannot have, or the memory that they would take.
+void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
+                        const Execution& execution);
 
 /// |samples| of all processes.
 template <class T>

@@ -261,12 +261,29 @@ TEST(Frames, refuse_what_they_cannot_have) {
 TEST(Frames, tell_more_memory_for_more_of_them) {
   const auto made = moving({16, 16, 1}, 20, 5);
   const auto bytes = [&](std::int64_t frames, std::vector<SparsePenalty> terms) {
-    return frames_bytes(made.scan,
+    return frames_bytes(made.scan, 4,
                         lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames}),
                         {with_terms(std::move(terms))}, Device::cpu());
   };
   EXPECT_GT(bytes(10, {}), 1.5 * bytes(4, {}));
   EXPECT_GT(bytes(4, {{SparseKind::llr, 0.1}}), bytes(4, {{SparseKind::temporal_tv, 0.1}}));
+}
+
+TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
+  Scan scan;  // 512 GiB an image
+  scan.geometry.matrix_size = {4096, 4096, 4096};
+  scan.trajectory.k = Array<double>({3, 8});
+  scan.kspace.values = Array<Complex<float>>({1, 8});
+  try {
+    Reconstructor(Settings{}).reconstruct_frames(scan, lay_out_frames(8, 2, {.frames = 4}));
+    FAIL() << "this machine has more memory than any";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("memory: expected "), 0u) << error.what();
+    EXPECT_NE(std::string(error.what()).find(" MiB for 4 frames, found "), std::string::npos) << error.what();
+  }
+  auto other = lay_out_frames(8, 2, {.frames = 4});
+  other.readout_length = 3;
+  EXPECT_THROW(Reconstructor(Settings{}).reconstruct_frames(scan, other), Error);
 }
 
 }  // namespace
