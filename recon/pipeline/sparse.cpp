@@ -28,11 +28,12 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
                       const Context& context) {
   const double lambda = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
   const RegularizedNormal<T> system(model.problem.normal, {{identity_term<T>(), lambda}});
-  conjugate_gradient(system, fhd, image,
-                     {.iterations = first_image_iterations(!model.circulant.empty()),
-                      .tolerance = 1e-2,
-                      .check_every = residual_interval(context.device()),
-                      .from_zero = true},
+  ConjugateGradientSettings settings{.iterations = first_image_iterations(!model.circulant.empty()),
+                                     .tolerance = 1e-2,
+                                     .check_every = residual_interval(context.device()),
+                                     .from_zero = true};
+  if (model.frames > 1) settings.kept_residuals = 0;  // each is as large as all frames
+  conjugate_gradient(system, fhd, image, settings,
                      {}, preconditioner_of(model, lambda, 0, context).get());
 }
 
