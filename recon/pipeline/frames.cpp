@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/preconditioner.hpp"
@@ -274,6 +275,27 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
                 std::to_string(layout.readouts_per_frame) + " to a frame",
                 "take fewer readouts to a frame, or let frames overlap with frames.step");
   return layout;
+}
+
+std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& layout) {
+  constexpr double enough = 0.5;
+  const std::int64_t samples = trajectory.sample_count(), count = layout.samples_per_frame();
+  const auto extent = [](const double* first, std::int64_t n) {
+    const auto [least, most] = std::minmax_element(first, first + n);
+    return *most - *least;
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    const double* k = trajectory.k.data() + axis * samples;
+    const double all = extent(k, samples);
+    double of_frames = 0;
+    for (std::int64_t frame = 0; frame < layout.frames; ++frame)
+      of_frames += extent(k + layout.first_sample(frame), count) / static_cast<double>(layout.frames);
+    if (all > 0 && of_frames < enough * all)
+      return "frames reach over " + std::to_string(std::lround(100 * of_frames / all)) +
+             " % of the scan's k-space along " + std::string(1, "xyz"[axis]) +
+             " on average: readouts that go through k-space plane by plane make no frames";
+  }
+  return {};
 }
 
 double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,

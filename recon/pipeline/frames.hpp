@@ -6,6 +6,7 @@
 //
 // with terms without squares of every frame by itself (wavelet, tv) or of all together (temporal-tv, llr).
 #include <cstdint>
+#include <string>
 
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
@@ -34,6 +35,10 @@ struct FrameLayout {
 /// smaller than a frame. Readouts behind the last frame are in none. Throws Error naming frames.count, frames.readouts or
 /// frames.step where the choice does not fit, and "frames" where the readouts are not known (`readout_length` = 0).
 FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice);
+
+/// A doubt about frames that leave out much of k-space, each another part, as those of a stack that is taken plane by
+/// plane: one sentence, empty where there is none.
+std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& layout);
 
 /// Bytes on the device that frames of this scan take together, with so many coils after their preparation.
 double frames_bytes(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,

@@ -436,6 +436,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
                   : frame_images<double>(prepared, layout, transform, context);
   Report shared = shared_report(*preparation, journal.report, journal.elapsed_s(), made.size());
   shared.terms = journal.report.terms;
+  if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
+    shared.suspicions.push_back(std::move(doubt));
   const auto back = inverse(preparation->order);
   std::vector<Reconstruction> results(made.size());
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -76,6 +76,28 @@ TEST(FrameLayout, gives_each_frame_its_own_samples) {
   }
 }
 
+TEST(FrameLayout, doubts_frames_of_some_planes_of_a_stack) {
+  data::TrajectorySettings settings;
+  settings.kind = data::TrajectoryKind::stack_of_stars;  // plane by plane
+  settings.matrix_size = {16, 16, 8};
+  settings.fov_mm = {240, 240, 120};
+  settings.readout_count = 8;
+  const auto stack = data::design_trajectory(settings);
+  const auto frames = [&](const FrameChoice& choice) {
+    return doubt_of_frames(stack.trajectory,
+                           lay_out_frames(stack.trajectory.sample_count(), stack.readout_length, choice));
+  };
+  EXPECT_EQ(frames({.frames = 4}),  // of two neighbouring planes of eight
+            "frames reach over 14 % of the scan's k-space along z on average: readouts that go through k-space plane by "
+            "plane make no frames");
+  settings.kind = data::TrajectoryKind::golden_radial;
+  settings.matrix_size = {16, 16, 1};
+  const auto radial = data::design_trajectory(settings);
+  EXPECT_EQ(doubt_of_frames(radial.trajectory,
+                            lay_out_frames(radial.trajectory.sample_count(), radial.readout_length, {.frames = 8})),
+            "") << "a spoke a frame";
+}
+
 /// Golden-angle radial, 4 coils.
 data::Simulation moving(std::array<int, 3> matrix_size, std::int64_t readouts, std::int64_t readouts_per_frame) {
   data::SimulationSettings settings;
