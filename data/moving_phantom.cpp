@@ -20,7 +20,8 @@ double bolus(double time, double onset, double rise) {
 }  // namespace
 
 Phantom moving_phantom(int dimensions, double time) {
-  const double beat = std::sin(2 * std::numbers::pi * 8 * time), breath = std::sin(2 * std::numbers::pi * 3 * time);
+  const double beat = std::sin(2 * std::numbers::pi * 8 * time),
+               breath = std::sin(2 * std::numbers::pi * 3 * time);
   const auto ellipsoid = [](Vector3 centre, Vector3 half_axes, double angle_rad, double intensity) {
     return PhantomPart{PhantomPart::Form::ellipsoid, centre, half_axes, angle_rad, intensity};
   };
@@ -31,9 +32,9 @@ Phantom moving_phantom(int dimensions, double time) {
            ellipsoid({-0.20, -0.04, 0}, {0.12 * lung, 0.17 * lung, 0.25}, 0.15, -0.38),            // lungs
            ellipsoid({0.21, -0.04, 0}, {0.11 * lung, 0.16 * lung, 0.25}, -0.15, -0.38),
            ellipsoid({0.03, -0.06, 0}, {0.11 * muscle, 0.12 * muscle, 0.12}, 0.4, 0.25),           // heart
-           ellipsoid({0.06, -0.04, 0}, {0.045 * chamber, 0.055 * chamber, 0.07}, 0.4,              // left ventricle
+           ellipsoid({0.06, -0.04, 0}, {0.045 * chamber, 0.055 * chamber, 0.07}, 0.4,  // left ventricle
                      0.1 + 0.7 * bolus(time, 0.22, 0.16)),
-           ellipsoid({-0.02, -0.11, 0}, {0.035 * chamber, 0.04 * chamber, 0.06}, 0.2,              // right ventricle
+           ellipsoid({-0.02, -0.11, 0}, {0.035 * chamber, 0.04 * chamber, 0.06}, 0.2,  // right ventricle
                      0.1 + 0.7 * bolus(time, 0.12, 0.14)),
            ellipsoid({0.02, 0.13, 0}, {0.03, 0.03, 0.30}, 0, 0.05 + 0.8 * bolus(time, 0.26, 0.18)),  // aorta
            ellipsoid({-0.02, 0.215, 0}, {0.05, 0.045, 0.30}, 0, 0.3),                              // vertebra
