@@ -148,8 +148,12 @@ Regularizer ReconOptions::regularizer(const RegularizerOption& option) const {
 LambdaChoice ReconOptions::lambda(const RegularizerOption& option) const {
   if (option.quadratic_strength || !option.sparse.empty()) {
     refuse("--lambda", "--regularizer " + regularizer_);
-    return option.quadratic_strength ? LambdaChoice(OfMeanEigenvalue{*option.quadratic_strength})
-                                     : OfLargestEigenvalue{0};
+    if (option.quadratic_strength) return OfMeanEigenvalue{*option.quadratic_strength};
+    // What no frame has measured (the corners of k-space of radial scans) terms in time alone would leave to the noise.
+    const bool in_time_alone = std::all_of(option.sparse.begin(), option.sparse.end(),
+                                           [](const auto& term) { return is_temporal(term.kind); });
+    return in_time_alone && !option.sparse.empty() ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time})
+                                                   : OfLargestEigenvalue{0};
   }
   if (lambda_.empty()) return OfMeanEigenvalue{};
   if (lambda_ == "auto") return FromNoise{};
@@ -192,6 +196,11 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (names_piece("--maps") && coils_ != "auto" && coils_ != "file") refuse("--maps", "--coils " + coils_);
   if (names_piece("--field-map-unit") && !names_piece("--field-map"))
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
+  // Of FrameOptions, which 'fhd recon' has.
+  if (const auto kind = temporal_kind(settings))
+    if (const std::string term = name_of(*kind); !names_piece("--frames") && !names_piece("--spokes-per-frame"))
+      throw Error("--regularizer " + term, "--frames or --spokes-per-frame of 'fhd recon' beside it", "none",
+                  "it couples frames; tv, wavelet and tgv are of one image");
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }
 

@@ -16,6 +16,7 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
+#include "app/frame_options.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
@@ -45,15 +46,22 @@ struct ReconCommand {
   ReconOptions recon_options;
   DeviceOption device_option;
   NoiseMapOption noise_map;
+  FrameOptions frame_options;
 
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
+  void share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution);
   std::unique_ptr<io::ScanFile> open(const MpiTeam* team, std::optional<DevicesInBackground>& starting);
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
                            const std::vector<ChosenDevice>& devices, bool by_team,
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
+  int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
+                         const Settings& settings, const ChosenDevice& device) const;
+  void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
+                  ScanResults& results, SeriesPrinter& printer) const;
+  void require_frames_can(const std::shared_ptr<MpiTeam>& team) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -83,6 +91,17 @@ std::string describe(const Report& report) {
     line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
                         report.relative_residuals.size() - 1, report.relative_residuals.back(),
                         report.converged ? "" : " (stopped by --iterations)", report.data_residual);
+  return line;
+}
+
+std::string frames_line(const FrameLayout& layout, double frame_time_s) {
+  std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
+  if (layout.step < layout.readouts_per_frame)
+    line += fmt::format(", {} on from each to the next", layout.step);
+  line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart if every readout takes one TR", frame_time_s)
+                           : ", at times that the scan does not tell (no TR)";
+  if (layout.unused() > 0)
+    line += fmt::format("; the last {} of {} readouts are in no frame", layout.unused(), layout.readouts);
   return line;
 }
 
@@ -140,19 +159,23 @@ std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team,
   return file;
 }
 
+/// With the other processes of a team.
+void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution) {
+  if (device_option.names_several())
+    throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
+                "leave --device out, and every process takes its own; or run one process");
+  execution.processes = team;
+  if (team->rank() > 0) quiet = true;
+  if (!recon_options.threads_are_given()) share_processors(team->local_size());
+}
+
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
   of_options([&] { validate(settings); });
+  of_options([&] { require_frames_can(team); });
   const bool first = !team || team->rank() == 0;
-  if (team && device_option.names_several())
-    throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
-                "leave --device out, and every process takes its own; or run one process");
-  if (team) {
-    execution.processes = team;
-    if (!first) quiet = true;
-    if (!recon_options.threads_are_given()) share_processors(team->local_size());
-  }
+  if (team) share_work(team, execution);
   output = output ? io::without_result_ending(*output) : default_output(scan);
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
@@ -167,6 +190,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
+  if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
   noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
   SeriesPrinter printer(results.volumes().size());
@@ -207,6 +231,79 @@ std::string ReconCommand::further_files(const ScanResults& results) const {
   if (phase) names += " " + *output + io::phase_ending;
   for (std::size_t i = 0; i < results.noise_map_count(); ++i) names += " " + *output + io::noise_endings[i];
   return names;
+}
+
+void ReconCommand::require_frames_can(const std::shared_ptr<MpiTeam>& team) const {
+  if (!frame_options.asks()) return;
+  frame_options.choice();
+  const char* const subject = "--frames and --spokes-per-frame";
+  if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
+  if (device_option.names_several())
+    throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
+  if (noise_map.given())
+    throw Error("--noise-map with --frames or --spokes-per-frame", "", "these options contradict each other",
+                "leave out --noise-map");
+}
+
+/// Each slice by itself: its readouts in frames, which take the place of repetitions.
+int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
+                                     const Settings& settings, const ChosenDevice& device) const {
+  const io::ScanSummary& summary = file.summary();
+  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  if (repetitions.size() != 1)
+    throw Error("--frames and --spokes-per-frame", "one repetition", std::to_string(repetitions.size()),
+                "choose it: --repetitions 0");
+  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
+  if (!quiet) fmt::print("device    {}\n", text_of({device}));
+  const CurrentDevice current(device.device);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  std::optional<ScanResults> results;
+  std::optional<SeriesPrinter> printer;
+  FrameLayout first;
+  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
+    const Scan volume = file.read(slices[slice], repetitions.front());
+    // Known for certain once the samples are read.
+    const auto layout =
+        lay_out_frames(volume.trajectory.sample_count(), summary.readout_length, frame_options.choice());
+    if (slice == 0) {
+      first = layout;
+      io::ScanSummary of_frames = summary;
+      of_frames.repetition_count = layout.frames;
+      of_frames.repetition_counters.clear();
+      of_frames.repetition_time_s = summary.readout_time_s * static_cast<double>(layout.step);
+      results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
+      results->set_devices({device});
+      results->set_frames(layout);
+      printer.emplace(results->volumes().size());
+      if (!quiet) fmt::print("frames    {}\n", frames_line(layout, of_frames.repetition_time_s));
+    }
+    if (layout.readouts != first.readouts)
+      throw Error(fmt::format("{}, slice {}", scan, slices[slice]),
+                  fmt::format("{} readouts, as in the first", first.readouts),
+                  std::to_string(layout.readouts), "take slices by themselves: --slices");
+    add_frames(engine, volume, layout, slice, *results, *printer);
+  }
+  if (!quiet) printer->print_summary();
+  finish(checksum, *results);
+  return 0;
+}
+
+/// Of the slice of that number in the results.
+void ReconCommand::add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout,
+                              std::size_t slice, ScanResults& results, SeriesPrinter& printer) const {
+  ProgressLine progress(quiet);
+  auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
+    progress.clear();
+    print_fallback(reason);
+  });
+  progress.clear();
+  const std::size_t slices = results.volumes().size() / made.size();
+  for (std::size_t frame = 0; frame < made.size(); ++frame) {
+    const std::size_t number = frame * slices + slice;
+    const Report report = made[frame].reconstruction.report;
+    results.add(number, std::move(made[frame]));
+    print_image(report, number, results, printer);
+  }
 }
 
 /// Writes, and says what was written.
@@ -368,6 +465,7 @@ Run add_recon(CLI::App& app) {
   app.add_flag("--no-gridded-image", command->no_gridded_image,
                "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
   command->device_option.add_to(app);
+  command->frame_options.add_to(app);
   command->recon_options.add_to(app);
   command->noise_map.add_to(app);
   add_read_options(app, command->read_options);

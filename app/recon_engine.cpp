@@ -168,6 +168,25 @@ std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& 
   return results;
 }
 
+std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout& layout,
+                                             const ProgressCallback& progress,
+                                             const std::function<void(const std::string&)>& on_fallback) {
+  auto warnings = beside([this, &scan] { return warnings_of(scan); });
+  auto made = with_fallback(on_fallback,
+                            [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
+  std::vector<ReconResult> results(made.size());
+  made.front().report.warnings = warnings.get();
+  for (std::size_t frame = 0; frame < made.size(); ++frame) {
+    Report& report = made[frame].report;
+    if (!fallback_.empty()) report.notes.push_back(fallback_);
+    if (report.verdict) suspect(scan, false, report);
+    if (made[frame].gridded) results[frame].gridded = std::move(*made[frame].gridded);
+    say_in_words_of_options(report);
+    results[frame].reconstruction = std::move(made[frame]);
+  }
+  return results;
+}
+
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
   return series.preparation([&](const Scan& reference) { return reconstructor_->prepare_series(reference); });
 }
@@ -325,6 +344,10 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
   provenance_.reports.resize(volumes_.size());
   for (const auto& [what, piece] : summary.outside_pieces)
     provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
+}
+
+void ScanResults::set_frames(const FrameLayout& layout) {
+  provenance_.frames = {layout.readouts_per_frame, layout.step};
 }
 
 std::vector<std::string> ScanResults::inputs() const {

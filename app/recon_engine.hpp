@@ -52,6 +52,10 @@ class ReconEngine {
   std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes,
                                       const ProgressCallback& progress,
                                       const std::function<void(const std::string&)>& on_fallback);
+  /// Frames of a continuous acquisition: Reconstructor::reconstruct_frames.
+  std::vector<ReconResult> frames(const Scan& scan, const FrameLayout& layout,
+                                  const ProgressCallback& progress,
+                                  const std::function<void(const std::string&)>& on_fallback);
   /// How many volumes of a series are taken together.
   std::int64_t volumes_at_once(SliceSeries& series);
   /// cost_text of `images` volumes of these sizes.
@@ -106,6 +110,8 @@ class ScanResults {
   void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
+  /// The repetitions are frames of this layout.
+  void set_frames(const FrameLayout& layout);
   void set_devices(const std::vector<ChosenDevice>& devices) {
     provenance_.environment = environment_of(devices), host_ = text_of(devices);
   }

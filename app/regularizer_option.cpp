@@ -12,7 +12,8 @@ namespace fhd::app {
 namespace {
 
 const char* const option = "--regularizer";
-constexpr SparseKind sparse_kinds[] = {SparseKind::wavelet, SparseKind::tv, SparseKind::tgv};
+constexpr SparseKind sparse_kinds[] = {SparseKind::wavelet, SparseKind::tv, SparseKind::tgv,
+                                       SparseKind::temporal_tv, SparseKind::llr};
 
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
@@ -37,7 +38,7 @@ Part parse_part(const std::string& text) {
   std::vector<std::string> known{"identity", "roughness"};
   for (const auto kind : sparse_kinds) known.push_back(name_of(kind));
   if (std::find(known.begin(), known.end(), part.name) == known.end())
-    throw Error(option, "identity, roughness, wavelet, tv or tgv", "'" + part.name + "'",
+    throw Error(option, "identity, roughness, wavelet, tv, tgv, temporal-tv or llr", "'" + part.name + "'",
                 did_you_mean(part.name, known));
   if (colon == std::string::npos) return part;
   double strength = 0;

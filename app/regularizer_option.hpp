@@ -16,11 +16,15 @@ struct RegularizerOption {
   std::vector<SparsePenalty> sparse;
 };
 
+/// Of the identity that stands beside terms in time where no other term does, over the mean eigenvalue.
+inline constexpr double share_beside_terms_in_time = 0.01;
+
 inline constexpr const char* regularizer_help =
     "identity or roughness (finite differences), the W of --lambda; or a sum of terms with strengths, such "
     "as "
-    "wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv, the last three also "
-    "with auto: the strength that the noise asks for";
+    "wavelet:0.01 or identity:0.01,tv:0.02; terms: identity, roughness, wavelet, tv, tgv, the last three "
+    "also "
+    "with auto: the strength that the noise asks for; and of --frames temporal-tv, llr";
 /// "identity"; "wavelet:0.01,tv:0.02"; "identity:0.01,wavelet:0.005". Throws Error naming --regularizer.
 RegularizerOption parse_regularizer(const std::string& text);
 

@@ -16,9 +16,9 @@
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/field_map_file.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
-#include "io/result/field_map_file.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 
@@ -29,7 +29,7 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm, delay, echo_times;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0;
   double undersampling = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
@@ -62,8 +62,22 @@ std::optional<double> parse_snr(const std::string& text) {
   return snr;
 }
 
+void require_consistent(const Options& options) {
+  const auto contradict = [](const char* these, const char* leave_out) {
+    throw Error(these, "", "these options contradict each other", std::string("leave out ") + leave_out);
+  };
+  if (options.noise_samples > 0 && options.snr == "none")
+    contradict("--noise-readouts with --snr none", "--noise-readouts");
+  if (options.dynamic == 0) return;
+  if (options.repetitions > 1) contradict("--dynamic with --repetitions", "--repetitions");
+  if (options.prior) contradict("--dynamic with --prior-image", "--prior-image");
+  if (options.field_hz != 0) contradict("--dynamic with --field-hz", "--field-hz");
+  if (options.echo_times) contradict("--dynamic with --echo-times", "--echo-times");
+}
+
 /// Fills in what was not given. Throws Error when options contradict each other.
 data::SimulationSettings resolved(const Options& options) {
+  require_consistent(options);
   data::SimulationSettings settings;
   settings.phantom = phantoms.at(options.phantom);
   settings.object_scale = options.object_scale;
@@ -76,9 +90,7 @@ data::SimulationSettings resolved(const Options& options) {
   if (options.echo_times) settings.echo_times_s = parse_echo_times(*options.echo_times);
   if (options.delay) settings.trajectory.delay_samples = parse_delays(*options.delay, "--delay");
   settings.noise_samples = options.noise_samples;
-  if (settings.noise_samples > 0 && !settings.snr)
-    throw Error("--noise-readouts with --snr none", "", "these options contradict each other",
-                "leave out --noise-readouts");
+  settings.readouts_per_frame = options.dynamic;
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -128,13 +140,17 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   };
   row("phantom",
       fmt::format(
-          "{}, {}D{}", options.phantom, geometry.matrix_size[2] > 1 ? 3 : 2,
+          "{}, {}D{}", options.dynamic > 0 ? "moving chest" : options.phantom,
+          geometry.matrix_size[2] > 1 ? 3 : 2,
           options.object_scale == 1 ? "" : fmt::format(", {:g} times its size", options.object_scale)));
   row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
                             fmt::join(geometry.fov_mm, " x ")));
   row("trajectory",
       fmt::format("{}, {} readouts x {} samples, {:.3g} us apart", name_of(settings.trajectory.kind),
                   simulation.readout_count, simulation.readout_length, simulation.dwell_s * 1e6));
+  if (options.dynamic > 0)
+    row("dynamic", fmt::format("{} true frames of {} readouts, each readout at its own time",
+                               simulation.readout_count / options.dynamic, options.dynamic));
   if (options.repetitions > 1)
     row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
   if (options.delay)
@@ -215,7 +231,10 @@ int run(const Options& options) {
   of_options([&] { require_memory(options, settings); });
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
 
-  const io::ImageSeries band_limited{1, 1, {simulation.band_limited}}, ideal{1, 1, {simulation.ideal}};
+  const auto frames = static_cast<std::int64_t>(simulation.frames.size());
+  const io::ImageSeries ideal{1, 1, {simulation.ideal}},
+      band_limited = frames > 0 ? io::ImageSeries{frames, 1, std::move(simulation.frames)}
+                                : io::ImageSeries{1, 1, {simulation.band_limited}};
   io::ScanSeries series = series_of(simulation, settings.echo_times_s);
 
   std::vector<io::AtomicFile> files;  // all three or none
@@ -240,6 +259,22 @@ int run(const Options& options) {
   return 0;
 }
 
+void add_object(CLI::App& app, Options& options) {
+  app.add_option("--phantom", options.phantom, "the object [shepp-logan]")
+      ->type_name("KIND")
+      ->check(one_of(names_of(phantoms)));
+  app.add_option("--dynamic", options.dynamic,
+                 "a chest that beats, breathes and takes up contrast in the place of --phantom, each readout "
+                 "at its own "
+                 "time, with a true image for every N readouts (try --readouts 780 --dynamic 13)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->excludes("--phantom");
+  app.add_option("--object-scale", options.object_scale,
+                 "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
+      ->type_name("S");
+}
+
 }  // namespace
 
 /// What the scan does not tell of itself.
@@ -255,6 +290,11 @@ static void add_imperfections(CLI::App& app, Options& options) {
                  "echoes of one scan, contrasts in one file: times from the excitation to the centre of "
                  "k-space, in ms [one echo]")
       ->type_name("MS,MS...");
+  app.add_option("--noise-readouts", options.noise_samples,
+                 "also noise without signal in the scan file, N samples of every coil, by which 'fhd recon' "
+                 "whitens [0]")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
 }
 
 Run add_simulate(CLI::App& app) {
@@ -263,12 +303,7 @@ Run add_simulate(CLI::App& app) {
                  "writes NAME.h5 (scan, ISMRMRD), NAME.truth.h5 and NAME.truth.png (the true image)")
       ->type_name("NAME")
       ->required();
-  app.add_option("--phantom", options->phantom, "the object [shepp-logan]")
-      ->type_name("KIND")
-      ->check(one_of(names_of(phantoms)));
-  app.add_option("--object-scale", options->object_scale,
-                 "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
-      ->type_name("S");
+  add_object(app, *options);
   app.add_option("--dimensions", options->dimensions, "2 or 3 [as --matrix and --trajectory say, else 2]")
       ->type_name("N")
       ->check(CLI::IsMember({2, 3}));
@@ -305,10 +340,6 @@ Run add_simulate(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 65535));
   add_imperfections(app, *options);
-  app.add_option("--noise-readouts", options->noise_samples,
-                 "also noise without signal in the scan file, N samples of every coil, by which 'fhd recon' whitens [0]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "data/moving_phantom.hpp"
+
 namespace fhd::data {
 namespace {
 
@@ -125,6 +127,8 @@ void check(const SimulationSettings& settings) {
     throw Error("off-resonance", "0 ... 1000 Hz", std::to_string(settings.field_hz));
   if (!settings.echo_times_s.empty() && settings.repetition_count > 1)
     throw Error("simulated scan", "several repetitions or several echoes", "both", "leave one of them out");
+  if (settings.readouts_per_frame > 0 && (!settings.echo_times_s.empty() || settings.field_hz > 0))
+    throw Error("simulated scan", "a moving object or off-resonance", "both", "leave one of them out");
 }
 
 /// From the start of a readout to its sample nearest the centre of k-space, of the first readout.
@@ -148,7 +152,8 @@ std::vector<double> echo_shifts(const SimulationSettings& settings, const Design
   std::vector<double> shifts;
   for (const double time : settings.echo_times_s) {
     if (!(time >= centre && time <= 10))
-      throw Error("echo times", "at least " + std::to_string(centre * 1e3) + " ms, when readouts reach the centre",
+      throw Error("echo times",
+                  "at least " + std::to_string(centre * 1e3) + " ms, when readouts reach the centre",
                   std::to_string(time * 1e3) + " ms");
     shifts.push_back(time - centre);
   }
@@ -162,6 +167,54 @@ Array<Complex<float>> echo_of(const CoilKSpace& kspace, const SimulationSettings
   if (settings.field_hz == 0) return sampled(kspace, played, coil_count, factor);
   for (double& t : time_s) t += shift_s;
   return sampled_in_field(kspace, {settings.field_hz}, played, time_s, coil_count, factor);
+}
+
+/// The same of an object that each readout sees in the middle of its time.
+Array<Complex<float>> sampled_in_time(int dimensions, double object_scale, const CoilArray& coils,
+                                      const DesignedTrajectory& design, double factor) {
+  const std::int64_t count = design.readout_length, all = design.trajectory.sample_count(),
+                     coil_count = coils.coil_count();
+  const double* k = design.trajectory.k.data();
+  Array<Complex<float>> samples({coil_count, all});
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
+    const double time = (static_cast<double>(readout) + 0.5) / static_cast<double>(design.readout_count);
+    const CoilKSpace kspace(moving_phantom(dimensions, time).scaled(object_scale), coils);
+    std::vector<Complex<double>> values(static_cast<std::size_t>(coil_count * count));
+    const auto axis = [&](int i) {
+      return std::span(k + i * all + readout * count, static_cast<std::size_t>(count));
+    };
+    kspace.values({axis(0), axis(1), axis(2)}, values);
+    for (std::int64_t coil = 0; coil < coil_count; ++coil)
+      for (std::int64_t m = 0; m < count; ++m)
+        samples.data()[coil * all + readout * count + m] = Complex<float>(factor * values[coil * count + m]);
+  }
+  return samples;
+}
+
+Image band_limited_of(const Phantom& phantom, const SimulationSettings& settings, const Geometry& geometry) {
+  return as_image(settings.object_scale > 1 ? band_limited_beyond_fov(phantom, geometry.matrix_size)
+                                            : band_limited_image(phantom, geometry.matrix_size),
+                  geometry);
+}
+
+/// At the middle of the time of every whole frame.
+std::vector<Image> true_frames(int dimensions, std::int64_t readouts, const SimulationSettings& settings,
+                               const Geometry& geometry) {
+  std::vector<Image> frames;
+  const std::int64_t length = settings.readouts_per_frame;
+  for (std::int64_t first = 0; first + length <= readouts; first += length) {
+    const double middle = static_cast<double>(first) + 0.5 * static_cast<double>(length);
+    const auto phantom = moving_phantom(dimensions, middle / static_cast<double>(readouts));
+    frames.push_back(band_limited_of(phantom.scaled(settings.object_scale), settings, geometry));
+  }
+  return frames;
+}
+
+Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
+  if (settings.readouts_per_frame > 0) return moving_phantom(dimensions, 0.5);
+  return settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
+                                                      : Phantom::resolution(dimensions);
 }
 
 }  // namespace
@@ -178,19 +231,35 @@ void add_noise(Array<Complex<float>>& values, double standard_deviation, std::ui
   }
 }
 
+/// Noise of the standard deviation of `simulation` on all of its samples. That of a repetition follows that of the one before in
+/// the stream of its seed.
+static void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
+  std::int64_t first = 0;
+  const auto add = [&](Array<Complex<float>>& values) {
+    add_noise(values, simulation.noise_standard_deviation, settings.seed, first);
+    first += values.size();
+  };
+  Scan& scan = simulation.scan;
+  add(scan.kspace.values);
+  for (auto& values : simulation.further_repetitions) add(values);
+  if (settings.noise_samples > 0)
+    add(scan.noise.emplace(Shape{scan.kspace.values.extent(0), settings.noise_samples}));
+}
+
 Simulation simulate(const SimulationSettings& settings) {
   check(settings);
   const auto& matrix_size = settings.trajectory.matrix_size;
   const int dimensions = matrix_size[2] > 1 ? 3 : 2;
   const CoilArray coils(dimensions, settings.coil_count);
-  const auto played = design_trajectory(settings.trajectory).trajectory;
+  const auto played = design_trajectory(settings.trajectory);
   auto nominal = settings.trajectory;
   nominal.delay_samples = {};
   auto design = design_trajectory(nominal);
+  if (settings.readouts_per_frame > design.readout_count)
+    throw Error("readouts of a frame", "at most the " + std::to_string(design.readout_count) + " of the scan",
+                std::to_string(settings.readouts_per_frame));
   const auto shifts = echo_shifts(settings, design);
-  const Phantom phantom = (settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
-                                                                        : Phantom::resolution(dimensions))
-                              .scaled(settings.object_scale);
+  const Phantom phantom = phantom_of(settings, dimensions).scaled(settings.object_scale);
 
   Simulation simulation;
   simulation.readout_count = design.readout_count;
@@ -200,41 +269,32 @@ Simulation simulate(const SimulationSettings& settings) {
   Scan& scan = simulation.scan;
   scan.geometry.matrix_size = matrix_size;
   scan.geometry.fov_mm = settings.trajectory.fov_mm;
-  scan.trajectory = std::move(design.trajectory);
-  scan.sample_time_s = std::move(design.sample_time_s);
   if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
   const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   const CoilKSpace kspace(phantom, coils);
   const auto echo = [&](double shift_s) {
-    return echo_of(kspace, settings, played, *scan.sample_time_s, shift_s, coil_count, voxel_count);
+    if (settings.readouts_per_frame > 0)
+      return sampled_in_time(dimensions, settings.object_scale, coils, played, voxel_count);
+    return echo_of(kspace, settings, played.trajectory, *scan.sample_time_s, shift_s, coil_count,
+                   voxel_count);
   };
   scan.kspace.values = echo(shifts.front());
   simulation.echo_shifts_s = shifts;
   if (settings.field_hz > 0) simulation.field_map = map_of({settings.field_hz}, matrix_size);
-  const auto band_limited = settings.object_scale > 1 ? band_limited_beyond_fov(phantom, matrix_size)
-                                                      : band_limited_image(phantom, matrix_size);
-  simulation.band_limited = as_image(band_limited, scan.geometry);
+  simulation.band_limited = band_limited_of(phantom, settings, scan.geometry);
+  if (settings.readouts_per_frame > 0)
+    simulation.frames = true_frames(dimensions, simulation.readout_count, settings, scan.geometry);
   simulation.ideal = as_image(ideal_image(phantom, matrix_size), scan.geometry);
-  if (settings.snr) {
-    // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.
-    simulation.noise_standard_deviation =
-        mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
-  }
-  // The noise of a repetition follows that of the one before in the stream of its seed.
   simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
                                         scan.kspace.values);
   for (std::size_t i = 1; i < shifts.size(); ++i) simulation.further_repetitions.push_back(echo(shifts[i]));
   if (settings.snr) {
-    std::int64_t first = 0;
-    const auto add = [&](Array<Complex<float>>& values) {
-      add_noise(values, simulation.noise_standard_deviation, settings.seed, first);
-      first += values.size();
-    };
-    add(scan.kspace.values);
-    for (auto& values : simulation.further_repetitions) add(values);
-    if (settings.noise_samples > 0) add(scan.noise.emplace(Shape{coil_count, settings.noise_samples}));
+    // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.
+    simulation.noise_standard_deviation =
+        mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
+    add_noise_of(settings, simulation);
   }
   scan.validate("simulated scan");
   return simulation;

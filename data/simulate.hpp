@@ -28,6 +28,9 @@ struct SimulationSettings {
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   std::int64_t noise_samples = 0;     ///< of noise readouts, per coil
+  /// > 0: moving_phantom in the place of `phantom`, as every readout sees it at its own time, and true images of frames of
+  /// so many readouts.
+  std::int64_t readouts_per_frame = 0;
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
   double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
@@ -46,6 +49,8 @@ struct Simulation {
   double undersampling = 1;             ///< as the trajectory came out
   double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
   Image band_limited;  ///< what a fully sampled scan of these voxels shows (band_limited_image)
+  /// The same of every frame, at the middle of its time; then band_limited and ideal are those of the middle of the scan.
+  std::vector<Image> frames;
   Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
 };
 

@@ -241,6 +241,8 @@ std::string text_of_image(const ImageSeries& series, const Provenance& provenanc
              {"matrix_size", geometry.matrix_size},
              {"fov_mm", geometry.fov_mm},
              {"position_mm", geometry.position_mm}};
+  if (provenance.frames)
+    image["first_readout"] = static_cast<std::int64_t>(i / slice_count) * provenance.frames->step;
   add_counters(image, provenance, i / slice_count, i % slice_count);
   image.update(report);
   std::string text = i == 0 ? "\n    " : ",\n    ";

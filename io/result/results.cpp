@@ -6,6 +6,8 @@
 //                                repetitions and slices: their numbers in the scan, as in OUT.json;
 //                                repetition_counters, contrast_counters, phase_counters, set_counters (one number
 //                                per repetition) and slice_counters: how the scan file counts them, where it does
+//                                of frames (a continuous acquisition) repetitions_are = "frames", first_readouts (one
+//                                number per frame), readouts_per_frame, frame_time_s (from one to the next; 0: not known)
 //   /gridded                     the gridded image of the same scan, where it was made, as /image
 //   /noise/standard_deviation    [z][y][x], of the real part, in the unit of the image, with attributes unit and method
 //   /noise/snr, /noise/g_factor  likewise, without unit; where maps of the noise were asked for (recon/pipeline/noise_map)
@@ -92,10 +94,22 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
   write_geometry(file, name, geometries_of_slices(series.images, series.slice_count));
 }
 
+void write_frames(hdf5::File& file, const std::string& name, std::int64_t frames,
+                  const Provenance& provenance) {
+  const auto [readouts, step] = *provenance.frames;
+  std::vector<int> first;
+  for (std::int64_t frame = 0; frame < frames; ++frame) first.push_back(static_cast<int>(frame * step));
+  file.write_attribute(name, "repetitions_are", "frames");
+  file.write_attribute(name, "first_readouts", first);
+  file.write_attribute(name, "readouts_per_frame", std::vector<int>{static_cast<int>(readouts)});
+  file.write_attribute(name, "frame_time_s", std::vector<double>{provenance.repetition_time_s});
+}
+
 /// A series with the numbers of its volumes in the scan.
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
                    const Provenance& provenance) {
   write_series(file, name, series);
+  if (provenance.frames) write_frames(file, name, series.repetition_count, provenance);
   file.write_attribute(name, "repetitions", chosen_numbers(provenance.repetitions, series.repetition_count));
   file.write_attribute(name, "slices", chosen_numbers(provenance.slices, series.slice_count));
   const auto write_counters = [&](const char* attribute, int RepetitionCounters::*counter) {

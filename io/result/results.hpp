@@ -38,6 +38,11 @@ struct InputPiece {
   std::string what, path, checksum;  ///< "trajectory", ...
 };
 
+/// Frames of a continuous acquisition, which take the place of repetitions.
+struct FrameNumbers {
+  std::int64_t readouts_per_frame = 0, step = 0;  ///< step: from the first readout of a frame to that of the next
+};
+
 /// How the images were made: what a reader needs to make them again.
 struct Provenance {
   std::string program_version, command_line, input_path, input_checksum, started_at;  ///< ISO 8601, UTC
@@ -50,6 +55,7 @@ struct Provenance {
   std::vector<RepetitionCounters> repetition_counters{};
   std::vector<int> slice_counters{};
   double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
+  std::optional<FrameNumbers> frames{};  ///< the repetitions are frames, repetition_time_s apart
   std::vector<InputPiece> pieces{};
   /// In place of `reports`: that of an image as JSON text, for several threads at a time. Throws Error.
   std::function<std::string(std::size_t)> stored_report{};

@@ -82,6 +82,7 @@ struct ScanSummary {
   /// From the excitation to the centre of k-space, of each contrast that the counters count; empty where not stated.
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
+  double readout_time_s = 0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some

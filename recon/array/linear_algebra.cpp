@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <random>
 #include <vector>
@@ -96,13 +97,14 @@ void use_threads_for(double multiplications) {
   openblas().set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
 }
 
+/// Of these OpenBLAS takes not many at a time, of any number of processors.
+constexpr int most_callers = 16;
+
 /// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared
-/// out among OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache. Of these
-/// OpenBLAS takes not many at a time, of any number of processors.
+/// out among OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache.
 template <class Body>
 void for_each_part(std::int64_t columns, std::int64_t most, double multiplications, const Body& body) {
   constexpr double worth_threads = 1e7;
-  constexpr int most_callers = 16;
   const int threads = multiplications < worth_threads ? 1 : std::min(omp_get_max_threads(), most_callers);
   openblas().set_num_threads(1);
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -278,6 +280,30 @@ Array<Complex<T>> with_room(const Array<Complex<T>>& matrix) {
   return result;
 }
 
+namespace {
+
+/// Eigenvalues, ascending; of the conjugate of the matrix, whose place its eigenvectors take, as columns, where `job` is V.
+template <class T>
+void run_heevd(const char* job, Array<Complex<T>>& matrix, int n, Array<T>& values) {
+  int info = 0, query = -1, least_integers = 0;
+  Complex<T> least;
+  T least_reals = 0;
+  // Row-major lower triangle = column-major upper triangle.
+  heevd(T())(job, "U", &n, matrix.data(), &n, values.data(), &least, &query, &least_reals, &query,
+             &least_integers, &query, &info);
+  // A float below may hold the size rounded down.
+  const int work_size = static_cast<int>(std::ceil(static_cast<double>(least.re) * 1.0001)) + 1,
+            real_size = static_cast<int>(std::ceil(static_cast<double>(least_reals) * 1.0001)) + 1;
+  std::vector<Complex<T>> work(static_cast<std::size_t>(work_size));
+  std::vector<T> reals(static_cast<std::size_t>(real_size));
+  std::vector<int> integers(static_cast<std::size_t>(least_integers));
+  heevd(T())(job, "U", &n, matrix.data(), &n, values.data(), work.data(), &work_size, reals.data(),
+             &real_size, integers.data(), &least_integers, &info);
+  require_success(info, "heevd");
+}
+
+}  // namespace
+
 template <class T>
 HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
   require_square(square);
@@ -287,26 +313,40 @@ HermitianEigen<T> hermitian_eigen(Array<Complex<T>> square) {
   use_threads_for(std::pow(n, 3));
   HermitianEigen<T> eigen{Array<T>(Shape{n}), Array<Complex<T>>(Shape{n, n})};
   if (n == 0) return eigen;
-  int info = 0, query = -1, least_integers = 0;
-  Complex<T> least;
-  T least_reals = 0;
-  // Row-major lower triangle = column-major upper triangle.
-  heevd(T())("V", "U", &n, matrix.data(), &n, eigen.values.data(), &least, &query, &least_reals, &query,
-             &least_integers, &query, &info);
-  // A float below may hold the size rounded down.
-  const int work_size = static_cast<int>(std::ceil(static_cast<double>(least.re) * 1.0001)) + 1,
-            real_size = static_cast<int>(std::ceil(static_cast<double>(least_reals) * 1.0001)) + 1;
-  std::vector<Complex<T>> work(static_cast<std::size_t>(work_size));
-  std::vector<T> reals(static_cast<std::size_t>(real_size));
-  std::vector<int> integers(static_cast<std::size_t>(least_integers));
-  heevd(T())("V", "U", &n, matrix.data(), &n, eigen.values.data(), work.data(), &work_size, reals.data(),
-             &real_size, integers.data(), &least_integers, &info);
-  require_success(info, "heevd");
+  run_heevd("V", matrix, n, eigen.values);
   // Ascending columns of the conjugate matrix -> descending rows, conjugated.
   std::reverse(eigen.values.begin(), eigen.values.end());
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) eigen.vectors[i * n + j] = conj(matrix[(n - 1 - i) * n + j]);
   return eigen;
+}
+
+Array<double> hermitian_eigenvalues(Array<Complex<double>> square) {
+  require_square(square);
+  require_finite(square);
+  Array<Complex<double>> matrix = with_room(square);
+  const int n = blas_size(square.extent(0));
+  use_threads_for(std::pow(n, 3));
+  Array<double> values(Shape{n});
+  if (n == 0) return values;
+  run_heevd("N", matrix, n, values);
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+void for_each_small_problem(std::int64_t count, const std::function<void(std::int64_t)>& work) {
+  openblas().set_num_threads(1);
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic) num_threads(std::min(omp_get_max_threads(), most_callers))
+  for (std::int64_t i = 0; i < count; ++i) {
+    try {
+      work(i);
+    } catch (...) {
+#pragma omp critical(fhd_small_problem)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,

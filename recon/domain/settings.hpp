@@ -69,12 +69,14 @@ using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoi
 // --- Terms beside the regularizer, whose values are magnitudes and not squares: solve/sparse_term.hpp ---
 
 /// wavelet: detail coefficients of an orthogonal wavelet transform. tv: total variation. tgv: total generalised variation
-/// of second order.
-enum class SparseKind { wavelet, tv, tgv };
+/// of second order. Of frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low
+/// rank.
+enum class SparseKind { wavelet, tv, tgv, temporal_tv, llr };
 constexpr const char* name_of(SparseKind kind) {
-  constexpr const char* names[] = {"wavelet", "tv", "tgv"};
+  constexpr const char* names[] = {"wavelet", "tv", "tgv", "temporal-tv", "llr"};
   return names[static_cast<int>(kind)];
 }
+constexpr bool is_temporal(SparseKind kind) { return kind >= SparseKind::temporal_tv; }
 /// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
 struct SparsePenalty {
   SparseKind kind = SparseKind::wavelet;
@@ -197,6 +199,13 @@ struct Settings {
 /// The method when it is least squares, else null.
 inline const LeastSquares* least_squares(const Settings& settings) {
   return std::get_if<LeastSquares>(&settings.method);
+}
+/// Of least squares, the first term that couples frames; empty: none.
+inline std::optional<SparseKind> temporal_kind(const Settings& settings) {
+  if (const auto* method = least_squares(settings))
+    for (const auto& penalty : method->sparse)
+      if (is_temporal(penalty.kind)) return penalty.kind;
+  return {};
 }
 template <class M>
 bool is_method(const Settings& settings) {

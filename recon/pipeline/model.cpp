@@ -9,6 +9,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/solve/lanczos.hpp"
+#include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
 
 namespace fhd {
@@ -77,7 +78,8 @@ template <class T>
 void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
   if (method.sparse.empty()) return;
   for (const auto& penalty : method.sparse)
-    model.problem.sparse.push_back({sparse_term<T>(penalty.kind, model.encoding->domain(), device)});
+    if (!is_temporal(penalty.kind))
+      model.problem.sparse.push_back({sparse_term<T>(penalty.kind, model.encoding->domain(), device)});
   if (auto unseen = unseen_voxels(model.maps()); !unseen.empty())
     model.problem.terms.push_back(
         {identity_term<T>(std::move(unseen)), OfMeanEigenvalue{}.share * model.mean_eigenvalue});
@@ -199,8 +201,10 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
   if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
-  return make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
-                                model.images_at_once, context.execution.processes);
+  auto of_image = make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
+                                         model.images_at_once, context.execution.processes);
+  if (model.frames == 1) return of_image;
+  return std::make_shared<SameForStack<T>>(std::move(of_image), model.frames);
 }
 
 #define FHD_INSTANTIATE(T)                                                                                   \

@@ -233,6 +233,9 @@ Reconstructor& Reconstructor::operator=(Reconstructor&&) noexcept = default;
 Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallback& progress) {
   const auto& [settings, execution, services, in_single, in_double] = *state_;
   const ThreadLimit limit(execution.threads);
+  if (const auto kind = temporal_kind(settings))
+    throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples", "one image",
+                "leave it out, or reconstruct frames");
   scan.validate("scan");
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
@@ -391,6 +394,62 @@ std::vector<Reconstruction> Reconstructor::reconstruct_series(
     kspace[v] = preparation->prepared(volumes[v]->kspace, in_twice);
   return state_->in_precision(
       [&](auto& kept) { return reconstruct_together(preparation, kspace, volumes, context, kept); });
+}
+
+namespace {
+
+/// The report of a frame: what was done for all, with an equal share of the time.
+Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t frame, const SolvedVolume& told) {
+  const auto add = [&](const char* name, std::int64_t value) {
+    shared.settings.emplace_back(name, std::to_string(value));
+  };
+  add("frames", layout.frames);
+  add("readouts per frame", layout.readouts_per_frame);
+  add("readouts from frame to frame", layout.step);
+  add("first readout of the frame", frame * layout.step);
+  told.tell(shared);
+  return shared;
+}
+
+}  // namespace
+
+std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, const FrameLayout& layout,
+                                                              const ProgressCallback& progress) {
+  const auto& [settings, execution, services, in_single, in_double] = *state_;
+  const ThreadLimit limit(execution.threads);
+  scan.validate("scan");
+  require_frames_can(scan, layout, settings, execution);
+  const auto preparation = prepare_series(scan, progress);
+  const Scan& prepared = preparation->scan;
+  Journal journal(execution.device, progress);
+  Settings as_prepared = settings;
+  as_prepared.coils = CoilSettings::as_they_are();
+  const Context context{as_prepared, execution, services, journal};
+  const TransformSettings transform = decided_transform(prepared, context);
+  describe_settings(transform, context);
+  note_openness(frame_of(prepared, layout, 0), context);
+  if (layout.unused() > 0)
+    journal.note(std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
+                 ", the last ones, are in no frame");
+  auto made = settings.precision == Precision::single_precision
+                  ? frame_images<float>(prepared, layout, transform, context)
+                  : frame_images<double>(prepared, layout, transform, context);
+  Report shared = shared_report(*preparation, journal.report, journal.elapsed_s(), made.size());
+  shared.terms = journal.report.terms;
+  if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
+    shared.suspicions.push_back(std::move(doubt));
+  const auto back = inverse(preparation->order);
+  std::vector<Reconstruction> results(made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    results[i].report = report_of_frame(shared, layout, static_cast<std::int64_t>(i), made[i].told);
+    results[i].image = in_order(back, std::move(made[i].image));
+    if (made[i].gridded) results[i].gridded = in_order(back, std::move(*made[i].gridded));
+  }
+  Report& first = results.front().report;  // what was done once
+  first.stages.insert(first.stages.begin(), preparation->report.stages.begin(), preparation->report.stages.end());
+  first.seconds += preparation->report.seconds;
+  results.front().diagnostic_images = std::move(journal.diagnostic_images);
+  return results;
 }
 
 Reconstruction reconstruct(const Scan& scan, const Settings& settings, const Execution& execution,

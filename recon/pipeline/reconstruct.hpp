@@ -11,6 +11,7 @@
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/services.hpp"
 
 namespace fhd {
@@ -61,6 +62,14 @@ class Reconstructor {
   /// their times are shares of that of all. Throws Error where one has another trajectory, matrix or number of coils.
   std::vector<Reconstruction> reconstruct_series(const std::shared_ptr<const Preparation>& preparation,
                                                  const std::vector<const Scan*>& volumes,
+                                                 const ProgressCallback& progress = {});
+
+  /// Frames of a continuous acquisition (frames.hpp), in their order, with maps found in the whole scan. Each has its own
+  /// certificate and verdict; solved together, they share objectives and residuals, and times are shares of that of all.
+  /// Throws Error where the settings or the scan have what frames cannot: no maps of several coils, a field map, several
+  /// processes, a method other than least squares with the Toeplitz operator, tgv, or lambda from the noise; and where
+  /// they do not fit into memory.
+  std::vector<Reconstruction> reconstruct_frames(const Scan& scan, const FrameLayout& layout,
                                                  const ProgressCallback& progress = {});
 
  private:

@@ -81,6 +81,20 @@ void compare_with_samples(const Array<Complex<T>>& samples, Solution<T>& solutio
         squares[count + v] == 0 ? 0 : std::sqrt(squares[v] / squares[count + v]);
 }
 
+}  // namespace
+
+template <class T>
+void check_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                    const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
+                    TrajectoryOperators<T>& operators, const Context& context) {
+  predict_samples(model, operators, solution, samples.shape(), context);
+  if (verifies && context.services.verifier)
+    verify_solution(solution, model, data, coil, operators, context);
+  compare_with_samples(samples, solution, context);
+}
+
+namespace {
+
 /// The images of all coils together, or of the `coil` whose samples these are; of several, the first one
 /// (`is_first`) decides lambda where that is searched, and is the one that is verified.
 template <class T>
@@ -97,9 +111,7 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
     solve_sparse(model, solution, data, samples, is_first, context);
   else
     run_solver(model, solution, context);
-  predict_samples(model, operators, solution, samples.shape(), context);
-  if (is_first && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
-  compare_with_samples(samples, solution, context);
+  check_solution(solution, model, data, samples, coil, is_first, operators, context);
   return {std::move(solution.images), std::move(solution.volumes)};
 }
 
@@ -173,11 +185,14 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
   return solved;
 }
 
-template double find_largest_eigenvalue<float>(Model<float>&, const Array<Complex<float>>&);
-template double find_largest_eigenvalue<double>(Model<double>&, const Array<Complex<double>>&);
-template Solved<float> solve<float>(Model<float>&, const Measurements<float>&, TrajectoryOperators<float>&,
-                                    const Context&);
-template Solved<double> solve<double>(Model<double>&, const Measurements<double>&,
-                                      TrajectoryOperators<double>&, const Context&);
+#define FHD_INSTANTIATE(T)                                                                              \
+  template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);                      \
+  template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,                \
+                                  const Array<Complex<T>>&, std::optional<std::int64_t>, bool,          \
+                                  TrajectoryOperators<T>&, const Context&);                             \
+  template Solved<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
 
 }  // namespace fhd

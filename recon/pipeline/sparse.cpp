@@ -28,12 +28,12 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
                       const Context& context) {
   const double lambda = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
   const RegularizedNormal<T> system(model.problem.normal, {{identity_term<T>(), lambda}});
-  conjugate_gradient(system, fhd, image,
-                     {.iterations = first_image_iterations(!model.circulant.empty()),
-                      .tolerance = 1e-2,
-                      .check_every = residual_interval(context.device()),
-                      .from_zero = true},
-                     {}, preconditioner_of(model, lambda, 0, context).get());
+  ConjugateGradientSettings settings{.iterations = first_image_iterations(!model.circulant.empty()),
+                                     .tolerance = 1e-2,
+                                     .check_every = residual_interval(context.device()),
+                                     .from_zero = true};
+  if (model.frames > 1) settings.kept_residuals = 0;  // each is as large as all frames
+  conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0, context).get());
 }
 
 /// The magnitude below which half of the energy of an image lies.
@@ -87,15 +87,16 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
           [&](const auto& of, auto& found) { find_first_image(model, of, found, context); },
           [&](const auto& of, double strength, auto& found) {
             weigh(strength);
-            constexpr double slack = 2;  // finds the same strengths to some per cent, in two thirds of the time
+            constexpr double slack =
+                2;  // finds the same strengths to some per cent, in two thirds of the time
             run_admm(model, of, found, penalties.front().strength.value_or(strength), slack, {}, context);
           }};
       open = search_strength(search, model, data, samples, fhd, image, context);
     });
   weigh(open);
   for (std::size_t j = 0; j < penalties.size(); ++j)
-    context.journal.report.terms.push_back({name_of(penalties[j].kind), penalties[j].strength.value_or(open),
-                                            model.problem.sparse[j].weight});
+    context.journal.report.terms.push_back(
+        {name_of(penalties[j].kind), penalties[j].strength.value_or(open), model.problem.sparse[j].weight});
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
 template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& measured,
                   const Array<Complex<T>>& samples, bool is_first, const Context& context) {
-  const Shape shape = model.encoding->domain();
+  const Shape shape = model.problem.normal->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   auto image = one_of(solution.images, shape, 0);
   context.journal.stage("first image", [&] { find_first_image(model, fhd, image, context); });

@@ -11,6 +11,7 @@
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/context.hpp"
+#include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/problem.hpp"
 
@@ -95,6 +96,8 @@ struct Model {
   /// What a preconditioner is made of: circulant_of_point_spread; empty: there is none.
   Array<double> circulant{};
   std::int64_t coils_at_once = 0, images_at_once = 1;
+  /// Of the problem, whose images are then [frame and z][y][x] (solve/stack.hpp); all else is of one of them.
+  std::int64_t frames = 1;
   std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
   double preconditioned_weight = -1;
 
@@ -173,6 +176,13 @@ template <class T>
 Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                 const Context& context);
 
+/// Of a solution whose volumes are told: E images beside `samples`, |E image - d| / |d| of each, and, where it `verifies`,
+/// certificate and verdict of the verifier; of all coils together, or of `coil` without its map.
+template <class T>
+void check_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                    const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
+                    TrajectoryOperators<T>& operators, const Context& context);
+
 /// lambda, the weight of the regularizer, chosen once for a scan: as LeastSquares::lambda says, into the weight of
 /// the term and the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a
 /// search solves for them. lambda.cpp.
@@ -204,6 +214,25 @@ template <class T>
 double search_strength(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
                        const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                        const Context& context);
+
+// --- frames.cpp: frames of a continuous acquisition, whose layout is in frames.hpp ---
+
+struct FrameImage {
+  Image image;
+  std::optional<Image> gridded;
+  SolvedVolume told;
+};
+
+/// Of a scan with its coils as prepared. `transform.kind` is not automatic. Frames have one unit, lambda and strengths, and
+/// without terms that couple them are solved one by one. Throws Error where they do not fit into the memory of the device.
+template <class T>
+std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout,
+                                     const TransformSettings& transform, const Context& context);
+/// The scan of one frame; its maps and noise are views.
+Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
+/// Of a scan as measured. Throws Error naming what frames cannot have, or the memory that they would take.
+void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
+                        const Execution& execution);
 
 /// |samples| of all processes.
 template <class T>

@@ -119,8 +119,7 @@ void VolumeAssembler::require_agreement() {
     throw Error(subjects_.readouts, "readouts of an image",
                 fmt::format("{} readouts, all flagged as noise, calibration or dummy", added_));
   const auto& first = *image_readouts_.front().head;
-  summary_.coil_count = first.active_channels;
-  summary_.readout_length = first.sample_count();
+  summary_.coil_count = first.active_channels, summary_.readout_length = first.sample_count();
   extent_.axis_count = first.trajectory_dimensions;
   for (const auto& [number, count, head] : image_readouts_) {
     if (head->active_channels != first.active_channels)
@@ -355,6 +354,7 @@ void VolumeAssembler::group_by_volume() {
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
 void VolumeAssembler::tell_repetition_time(const Source& source) {
+  if (summary_.slice_count == 1) summary_.readout_time_s = header_.excitation_time_s;  // else slices may take turns
   const auto& counters = summary_.repetition_counters;
   std::vector<std::int64_t> numbers;  // of the first readouts
   std::int64_t most_readouts = 0;

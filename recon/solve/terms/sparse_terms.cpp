@@ -17,8 +17,17 @@ std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& i
       return tv_term<T>(image);
     case SparseKind::tgv:
       return tgv_term<T>(image);
+    default:
+      throw Error("settings.regularizer", "frames, which " + std::string(name_of(kind)) + " couples",
+                  "one image");
   }
-  throw Error("sparse term", "a known kind", std::to_string(static_cast<int>(kind)));
+}
+
+template <class T>
+std::shared_ptr<const SparseTerm<T>> temporal_term(SparseKind kind, const Shape& image, std::int64_t frames) {
+  if (kind == SparseKind::temporal_tv) return temporal_tv_term<T>(image, frames);
+  if (kind == SparseKind::llr) return low_rank_term<T>(image, frames);
+  throw Error("settings.regularizer", "a term of frames", name_of(kind));
 }
 
 namespace {
@@ -37,10 +46,14 @@ SparseTermCost cost_of(SparseKind kind, const std::array<int, 3>& matrix_size) {
     }
     case SparseKind::tv:
       return {static_cast<double>(axes), 0, 1, axes + 1.0};
-    default:
-      return {axes + matrices, static_cast<double>(axes), axes + matrices,
-              placing * (2 * axes + matrices + 1)};
+    case SparseKind::temporal_tv:
+      return {1, 0, 1, 2};
+    case SparseKind::llr:
+      return {2, 0, 2, 4};
+    case SparseKind::tgv:
+      break;
   }
+  return {axes + matrices, static_cast<double>(axes), axes + matrices, placing * (2 * axes + matrices + 1)};
 }
 
 }  // namespace
@@ -56,7 +69,11 @@ SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties,
   return all;
 }
 
-template std::shared_ptr<const SparseTerm<float>> sparse_term<float>(SparseKind, const Shape&, Device);
-template std::shared_ptr<const SparseTerm<double>> sparse_term<double>(SparseKind, const Shape&, Device);
+#define FHD_INSTANTIATE(T)                                                                             \
+  template std::shared_ptr<const SparseTerm<T>> sparse_term<T>(SparseKind, const Shape&, Device);     \
+  template std::shared_ptr<const SparseTerm<T>> temporal_term<T>(SparseKind, const Shape&, std::int64_t);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
 
 }  // namespace fhd

@@ -64,7 +64,36 @@ std::shared_ptr<const SparseTerm<T>> tv_term(const Shape& image);
 template <class T>
 std::shared_ptr<const SparseTerm<T>> tgv_term(const Shape& image);
 
-/// The one of that kind. Throws Error for 2^32 voxels and more.
+// --- Of frames: `image` [z][y][x] is one of them, unknowns are [frame and z][y][x] ---
+
+/// Total variation along time: A rho = the differences rho(t + 1) - rho(t) of every voxel, 0 after the last frame;
+/// g = sum |.|, of complex numbers. Source: Feng et al., "GRASP", MRM 72:707 (2014), equation 1. Throws Error for fewer
+/// than two frames.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> temporal_tv_term(const Shape& image, std::int64_t frames);
+
+/// Locally low rank: the nuclear norm of every block of neighbouring voxels as a matrix [frame][voxel of the block].
+/// Blocks have 64 voxels (8 x 8, or 4 x 4 x 4), in two grids that are shifted against each other by half a block along every
+/// axis, fixed, so that neither shows and there is one convex function that is minimised, which a new shift in every
+/// iteration would not leave; at the borders blocks are smaller.
+///
+///     A rho = both grids' copies / sqrt(2), A^H A = 1,   g(c) = sum over blocks (sqrt(p) + sqrt(frames)) |c_block|_* / sqrt(2)
+///
+/// p = voxels of the block: sqrt(p) + sqrt(frames) is the largest singular value of noise of magnitude 1, so that a strength is
+/// one of voxels, whatever the block and the number of frames. The prox shortens singular values; they and the vectors of the shorter side
+/// come from the Gram matrix in double precision by LAPACK, on the CPU, block by block: for images on a GPU the coefficients go
+/// there and back.
+///
+/// Sources: Trzasko and Manduca, ISMRM 2011, 4371; Cai, Candes and Shen, SIAM J. Optim. 20:1956 (2010), the prox;
+/// Davidson and Szarek (2001), Theorem II.13, the norm of noise.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> low_rank_term(const Shape& image, std::int64_t frames);
+
+/// The one of that kind, of frames. Throws Error for other kinds.
+template <class T>
+std::shared_ptr<const SparseTerm<T>> temporal_term(SparseKind kind, const Shape& image, std::int64_t frames);
+
+/// The one of that kind, of one image. Throws Error for 2^32 voxels and more, and for terms of frames.
 template <class T>
 std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& image, Device device);
 

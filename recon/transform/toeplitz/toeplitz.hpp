@@ -37,10 +37,11 @@ class ToeplitzNormal : public HermitianOperator<T> {
 
 /// `point_spread` is q on the periodic difference grid (direct.hpp); `maps` is [coil][z][y][x]; both on the
 /// device of the operator. A GPU pads at most `coils_at_once` coils (0: as many as pay) together; of stacks of flat
-/// images, as many of `images_at_once` with all their coils as pay.
+/// images, as many of `images_at_once` with all their coils as pay. On the CPU the maps may be a view of others' that
+/// outlive the operator.
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                        const Array<Complex<T>>& maps,
+                                                        Array<Complex<T>> maps,
                                                         std::int64_t coils_at_once = 0,
                                                         std::int64_t images_at_once = 1);
 

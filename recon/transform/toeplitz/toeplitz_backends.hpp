@@ -15,7 +15,7 @@ namespace fhd {
 
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            const Array<Complex<T>>& maps);
+                                                            Array<Complex<T>> maps);
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
                                                              const Array<Complex<T>>& maps,

@@ -259,8 +259,8 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<T>>& point_spread,
-                                                            const Array<Complex<T>>& maps) {
-  return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, maps);
+                                                            Array<Complex<T>> maps) {
+  return std::make_unique<ToeplitzNormalCpu<T>>(point_spread, std::move(maps));
 }
 
 double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz) {
@@ -270,7 +270,7 @@ double fft_share_of_toeplitz_cpu(const HermitianOperator<float>& toeplitz) {
 #define FHD_INSTANTIATE(T)                                                                          \
   template Array<T> transfer_function<T>(const Array<Complex<T>>&);                                 \
   template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu<T>(const Array<Complex<T>>&, \
-                                                                          const Array<Complex<T>>&);
+                                                                          Array<Complex<T>>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "data/moving_phantom.hpp"
 #include "data/simulate.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
@@ -201,6 +202,40 @@ TEST(Simulation, rejects_hostile_settings) {
   rejects([](auto& s) { s.trajectory.matrix_size = {0, 0, 0}; });
   rejects([](auto& s) { s.trajectory.matrix_size = {32, 32, 0}; });
   rejects([](auto& s) { s.trajectory.fov_mm[0] = std::numeric_limits<double>::quiet_NaN(); });
+}
+
+TEST(MovingObject, is_seen_by_each_readout_at_its_own_time) {
+  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
+  settings.trajectory.readout_count = 11;
+  settings.coil_count = 1;  // of sensitivity 1
+  settings.snr = {};
+  settings.readouts_per_frame = 3;
+  const auto made = simulate(settings);
+  ASSERT_EQ(made.readout_count, 11);
+  const std::int64_t samples = made.scan.trajectory.sample_count();
+  const double* k = made.scan.trajectory.k.data();
+  double rest = 0, all = 0, of_the_first = 0;
+  const auto first = data::moving_phantom(2, 0.5 / 11);
+  for (std::int64_t m = 0; m < samples; ++m) {
+    const double time = (static_cast<double>(m / made.readout_length) + 0.5) / 11;
+    const data::Vector3 at{k[m], k[samples + m], k[2 * samples + m]};
+    const Complex<double> measured(made.scan.kspace.values[m]);
+    rest += norm(measured - 24.0 * 22 * data::moving_phantom(2, time).fourier_integral(at));
+    of_the_first += norm(measured - 24.0 * 22 * first.fourier_integral(at));
+    all += norm(measured);
+  }
+  EXPECT_LE(rest, 1e-13 * all);  // rounded to single precision
+  EXPECT_GE(of_the_first, 1e-3 * all);  // it does move
+  ASSERT_EQ(made.frames.size(), 3u);  // the last two readouts are no whole frame
+  const auto second = data::band_limited_image(data::moving_phantom(2, 4.5 / 11), {24, 22, 1});
+  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), second), 1e-7);
+}
+
+TEST(MovingObject, refuses_frames_longer_than_the_scan) {
+  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
+  settings.trajectory.readout_count = 11;
+  settings.readouts_per_frame = 12;
+  EXPECT_THROW(simulate(settings), Error);
 }
 
 }  // namespace

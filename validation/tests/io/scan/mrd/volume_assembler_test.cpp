@@ -173,6 +173,21 @@ TEST(VolumeAssembler, evenly_stamped_repetitions_of_siemens_tell_their_time) {
   }
 }
 
+TEST(VolumeAssembler, takes_tr_for_the_time_of_a_readout_unless_slices_take_turns) {
+  auto header = header_8x8();
+  header.excitation_time_s = 0.004;
+  for (const int slices : {1, 2}) {
+    Stream stream(header);
+    for (int i = 0; i < 4; ++i) {
+      auto readout = line_readout(i, i);
+      readout.head.idx.slice = static_cast<std::uint16_t>(i % slices);
+      stream.deliver(readout);
+    }
+    stream.assembler.finish(stream.source(), stream.source());
+    EXPECT_EQ(stream.assembler.summary().readout_time_s, slices == 1 ? 0.004 : 0) << slices;
+  }
+}
+
 TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
   auto siemens = header_8x8(), other = siemens;
   siemens.vendor = "Siemens Healthineers";

@@ -1,0 +1,312 @@
+// Frames of a continuous acquisition: how they are laid out, and their images through the whole pipeline.
+#include "recon/pipeline/frames.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "data/simulate.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "recon/pipeline/steps.hpp"
+#include "validation/certificate.hpp"
+#include "validation/metrics.hpp"
+
+namespace fhd {
+namespace {
+
+TEST(FrameLayout, cuts_readouts_into_frames) {
+  const auto by_count = lay_out_frames(100 * 16, 16, {.frames = 7});
+  EXPECT_EQ(by_count.frames, 7);
+  EXPECT_EQ(by_count.readouts_per_frame, 14);
+  EXPECT_EQ(by_count.step, 14);
+  EXPECT_EQ(by_count.unused(), 2);
+  EXPECT_EQ(by_count.first_sample(6), 6 * 14 * 16);
+  const auto by_readouts = lay_out_frames(100 * 16, 16, {.readouts_per_frame = 13});
+  EXPECT_EQ(by_readouts.frames, 7);
+  EXPECT_EQ(by_readouts.unused(), 9);
+  const auto sliding = lay_out_frames(100 * 16, 16, {.readouts_per_frame = 20, .step = 3});
+  EXPECT_EQ(sliding.frames, 27);  // the last one from 78 on
+  EXPECT_EQ(sliding.unused(), 2);
+  EXPECT_EQ(sliding.samples_per_frame(), 320);
+  EXPECT_EQ(lay_out_frames(2, 1, {.frames = 2}).readouts_per_frame, 1);
+}
+
+TEST(FrameLayout, refuses_what_does_not_fit) {
+  const auto line = [](std::int64_t samples, std::int64_t length, const FrameChoice& choice) -> std::string {
+    try {
+      lay_out_frames(samples, length, choice);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(line(100, 0, {.frames = 2}),
+            "frames: expected a scan made of readouts of equal length, found one that does not say where its readouts "
+            "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
+  EXPECT_EQ(line(101, 10, {.frames = 2}), line(100, 0, {.frames = 2}));
+  EXPECT_EQ(line(100, 10, {.frames = 11}),
+            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 11");
+  EXPECT_EQ(line(100, 10, {.frames = 1}),
+            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 1");
+  EXPECT_EQ(line(100, 10, {.readouts_per_frame = 10}),
+            "frames.readouts: expected 1 ... 9, of the 10 readouts of the scan, found 10");
+  EXPECT_EQ(line(100, 10, {.readouts_per_frame = 6}),
+            "frames.readouts: expected room for two frames, of the 10 readouts of the scan, found 6 to a frame; take "
+            "fewer readouts to a frame, or let frames overlap with frames.step");
+  EXPECT_EQ(line(100, 10, {.readouts_per_frame = 3, .step = 4}),
+            "frames.step: expected 1 ... 3, the readouts of a frame, found 4");
+  EXPECT_NE(line(10, 10, {.frames = 2}), "");
+  EXPECT_NE(line(std::int64_t{1} << 62, 1, {.readouts_per_frame = std::int64_t{1} << 62}), "");
+}
+
+TEST(FrameLayout, gives_each_frame_its_own_samples) {
+  Scan scan;
+  scan.geometry.matrix_size = {4, 4, 1};
+  scan.trajectory.k = Array<double>({3, 12});
+  scan.kspace.values = Array<Complex<float>>({2, 12});
+  for (int i = 0; i < 36; ++i) scan.trajectory.k[i] = i;
+  for (int i = 0; i < 24; ++i) scan.kspace.values[i] = static_cast<float>(i);
+  const auto layout = lay_out_frames(12, 2, {.readouts_per_frame = 3, .step = 1});
+  EXPECT_EQ(layout.frames, 4);
+  const Scan third = frame_of(scan, layout, 2);
+  ASSERT_EQ(third.kspace.values.shape(), (Shape{2, 6}));
+  for (int m = 0; m < 6; ++m) {
+    EXPECT_EQ(third.kspace.values[6 + m].re, 12 + 4 + m);
+    EXPECT_EQ(third.trajectory.k[12 + m], 24 + 4 + m);
+  }
+}
+
+TEST(FrameLayout, doubts_frames_of_some_planes_of_a_stack) {
+  data::TrajectorySettings settings;
+  settings.kind = data::TrajectoryKind::stack_of_stars;  // plane by plane
+  settings.matrix_size = {16, 16, 8};
+  settings.fov_mm = {240, 240, 120};
+  settings.readout_count = 8;
+  const auto stack = data::design_trajectory(settings);
+  const auto frames = [&](const FrameChoice& choice) {
+    return doubt_of_frames(stack.trajectory,
+                           lay_out_frames(stack.trajectory.sample_count(), stack.readout_length, choice));
+  };
+  EXPECT_EQ(frames({.frames = 4}),  // of two neighbouring planes of eight
+            "frames reach over 14 % of the scan's k-space along z on average: readouts that go through k-space plane by "
+            "plane make no frames");
+  settings.kind = data::TrajectoryKind::golden_radial;
+  settings.matrix_size = {16, 16, 1};
+  const auto radial = data::design_trajectory(settings);
+  EXPECT_EQ(doubt_of_frames(radial.trajectory,
+                            lay_out_frames(radial.trajectory.sample_count(), radial.readout_length, {.frames = 8})),
+            "") << "a spoke a frame";
+}
+
+/// Golden-angle radial, 4 coils.
+data::Simulation moving(std::array<int, 3> matrix_size, std::int64_t readouts, std::int64_t readouts_per_frame) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = matrix_size;
+  settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
+  if (matrix_size[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
+  settings.trajectory.readout_count = readouts;
+  settings.coil_count = 4;
+  settings.snr = 20;
+  settings.readouts_per_frame = readouts_per_frame;
+  return data::simulate(settings);
+}
+
+LeastSquares with_terms(std::vector<SparsePenalty> terms, double lambda = 0.01, double tolerance = sparse_tolerance) {
+  LeastSquares method;
+  method.lambda = OfMeanEigenvalue{lambda};
+  method.sparse = std::move(terms);
+  method.iterations = 300;
+  method.tolerance = tolerance;
+  return method;
+}
+
+/// One thread: so small are the images.
+std::vector<Reconstruction> frames_of(const data::Simulation& made, const FrameChoice& choice,
+                                      const LeastSquares& method, const Services& services = {}) {
+  Execution execution;
+  execution.threads = 1;
+  Settings settings{method};
+  settings.surroundings = Surroundings::off;
+  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, choice);
+  return Reconstructor(settings, execution, services).reconstruct_frames(made.scan, layout);
+}
+
+double length(const Array<Complex<float>>& values) {
+  double sum = 0;
+  for (const auto& v : values) sum += norm(Complex<double>(v));
+  return std::sqrt(sum);
+}
+
+/// |a - b| / |b| of all frames.
+double difference(const std::vector<Reconstruction>& a, const std::vector<Reconstruction>& b) {
+  double square = 0, size = 0;
+  for (std::size_t t = 0; t < b.size(); ++t) {
+    Array<Complex<float>> rest(a.at(t).image.values);
+    for (std::int64_t p = 0; p < rest.size(); ++p) rest[p] -= b[t].image.values[p];
+    square += std::pow(length(rest), 2), size += std::pow(length(b[t].image.values), 2);
+  }
+  return std::sqrt(square / size);
+}
+
+double error(const std::vector<Reconstruction>& made, const data::Simulation& truth) {
+  double square = 0, size = 0;
+  for (std::size_t t = 0; t < made.size(); ++t) {
+    Array<Complex<float>> rest(made[t].image.values);
+    for (std::int64_t p = 0; p < rest.size(); ++p) rest[p] -= truth.frames.at(t).values[p];
+    square += std::pow(length(rest), 2), size += std::pow(length(truth.frames[t].values), 2);
+  }
+  return std::sqrt(square / size);
+}
+
+TEST(Frames, by_least_squares_are_the_images_of_their_scans) {
+  const auto made = moving({24, 24, 1}, 40, 10);
+  const auto together = frames_of(made, {.readouts_per_frame = 10}, with_terms({}, 0.05, 1e-6));
+  ASSERT_EQ(together.size(), 4u);
+  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4});
+  Settings settings{with_terms({}, 0.05, 1e-6)};
+  settings.surroundings = Surroundings::off;
+  std::vector<Reconstruction> alone;
+  for (int t = 0; t < 4; ++t) alone.push_back(reconstruct(frame_of(made.scan, layout, t), settings));
+  // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so.
+  EXPECT_LE(difference(together, alone), 1e-4);
+  EXPECT_EQ(together[2].report.lambda, alone[2].report.lambda);
+}
+
+TEST(Frames, solved_together_without_a_pull_between_them_are_those_by_themselves) {
+  const auto made = moving({24, 24, 1}, 40, 10);
+  const auto alone = frames_of(made, {.frames = 4}, with_terms({}, 0.05, 1e-6));
+  for (const auto kind : {SparseKind::temporal_tv, SparseKind::llr}) {
+    // The weight, 1e-6 of a typical voxel, moves no voxel by more than some 1e-6 / 0.05 of it.
+    const auto joint = frames_of(made, {.frames = 4}, with_terms({{kind, 1e-6}}, 0.05, 1e-4));
+    EXPECT_LE(difference(joint, alone), 1e-3) << name_of(kind);
+    EXPECT_GT(difference(joint, alone), 0) << name_of(kind);
+  }
+}
+
+TEST(Frames, with_terms_in_time_are_nearer_to_the_truth) {
+  const auto made = moving({48, 48, 1}, 160, 8);
+  const double least_squares = error(frames_of(made, {.readouts_per_frame = 8}, with_terms({}, 0.05)), made);
+  // Seen: a half. A strength that is far off would not reach 0.8.
+  for (const auto& terms : std::vector<std::vector<SparsePenalty>>{
+           {{SparseKind::temporal_tv, 0.02}}, {{SparseKind::llr, 0.02}}, {{SparseKind::tv, 0.005}, {SparseKind::temporal_tv, 0.01}}})
+    EXPECT_LE(error(frames_of(made, {.readouts_per_frame = 8}, with_terms(terms)), made), 0.7 * least_squares)
+        << name_of(terms.back().kind);
+}
+
+TEST(Frames, carry_certificate_terms_and_objectives) {
+  const auto made = moving({24, 24, 1}, 43, 10);
+  Services services;
+  services.verifier = validation::make_verifier();
+  services.gridded_accuracy = 1e-3;
+  const auto frames = frames_of(made, {.readouts_per_frame = 10, .step = 5},
+                                with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services);
+  ASSERT_EQ(frames.size(), 7u);
+  for (const auto& [image, report, gridded, exhibits, prepared] : frames) {
+    ASSERT_TRUE(report.certificate);
+    EXPECT_TRUE(report.certificate->passed);
+    // The conditions of optimality, recomputed without the Toeplitz form.
+    EXPECT_LE(report.certificate->true_residual, 0.01);
+    EXPECT_TRUE(report.verdict);
+    EXPECT_TRUE(gridded);
+    ASSERT_EQ(report.terms.size(), 2u);
+    EXPECT_EQ(report.terms[1].name, "llr");
+    EXPECT_LT(report.objectives.back(), 1);
+    EXPECT_TRUE(report.converged);
+  }
+  const auto& notes = frames[0].report.notes;
+  EXPECT_NE(std::find(notes.begin(), notes.end(), "3 readouts of 43, the last ones, are in no frame"), notes.end());
+}
+
+TEST(Frames, of_a_volume_are_reconstructed_too) {
+  const auto made = moving({16, 16, 16}, 240, 80);
+  for (const auto& terms : std::vector<std::vector<SparsePenalty>>{
+           {{SparseKind::temporal_tv, 0.02}}, {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}}}) {
+    const auto frames = frames_of(made, {.frames = 3}, with_terms(terms));
+    ASSERT_EQ(frames.size(), 3u);
+    EXPECT_EQ(frames[0].image.values.shape(), (Shape{16, 16, 16}));
+    EXPECT_LE(error(frames, made), 0.4);
+  }
+}
+
+TEST(Frames, give_the_same_bits_twice) {
+  const auto made = moving({24, 24, 1}, 40, 10);
+  const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});
+  const auto once = frames_of(made, {.frames = 4}, method), twice = frames_of(made, {.frames = 4}, method);
+  for (std::size_t t = 0; t < 4; ++t)
+    EXPECT_EQ(std::memcmp(once[t].image.values.data(), twice[t].image.values.data(),
+                          static_cast<std::size_t>(once[t].image.values.size()) * sizeof(Complex<float>)),
+              0);
+}
+
+TEST(Frames, scale_with_the_data) {
+  auto made = moving({24, 24, 1}, 40, 10);
+  const auto method = with_terms({{SparseKind::temporal_tv, 0.01}, {SparseKind::llr, 0.01}});
+  auto once = frames_of(made, {.frames = 4}, method);
+  for (auto& value : made.scan.kspace.values) value *= 1024;  // a power of two: the same arithmetic
+  const auto larger = frames_of(made, {.frames = 4}, method);
+  for (auto& frame : once)
+    for (auto& value : frame.image.values) value *= 1024;
+  EXPECT_LE(difference(larger, once), 1e-6);
+  EXPECT_NEAR(larger[0].report.terms[1].weight, 1024 * once[0].report.terms[1].weight,
+              1e-3 * larger[0].report.terms[1].weight);
+}
+
+TEST(Frames, refuse_what_they_cannot_have) {
+  auto made = moving({16, 16, 1}, 20, 5);
+  const auto line = [&](const Settings& settings) -> std::string {
+    try {
+      Reconstructor(settings).reconstruct_frames(
+          made.scan, lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4}));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(line({ConventionalGridding{}}),
+            "frames: expected settings.method = cg with settings.normal = toeplitz, found another method");
+  LeastSquares method;
+  method.lambda = FromNoise{};
+  EXPECT_EQ(line({method}), "frames: expected a number for settings.lambda, found auto; the noise decides lambda of "
+                            "one image alone");
+  EXPECT_EQ(line({with_terms({{SparseKind::tgv, 0.01}})}),
+            "frames: expected wavelet, tv, temporal-tv or llr in settings.regularizer, found tgv; use tv in its place");
+  Settings no_maps;
+  no_maps.coils.maps = CoilMaps::none;
+  EXPECT_EQ(line(no_maps), "frames: expected sensitivity maps, or one coil, found 4 coils without maps; leave out "
+                           "settings.coils.maps = none");
+  made.scan.field_map = Array<float>({1, 16, 16});
+  EXPECT_EQ(line({}), "frames: expected a scan without a field map, found one with it; off-resonance is not corrected "
+                      "in frames; leave the field map out");
+  EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
+}
+
+TEST(Frames, tell_more_memory_for_more_of_them) {
+  const auto made = moving({16, 16, 1}, 20, 5);
+  const auto bytes = [&](std::int64_t frames, std::vector<SparsePenalty> terms) {
+    return frames_bytes(made.scan, 4,
+                        lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames}),
+                        {with_terms(std::move(terms))}, Device::cpu());
+  };
+  EXPECT_GT(bytes(10, {}), 1.5 * bytes(4, {}));
+  EXPECT_GT(bytes(4, {{SparseKind::llr, 0.1}}), bytes(4, {{SparseKind::temporal_tv, 0.1}}));
+}
+
+TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
+  Scan scan;  // 512 GiB an image
+  scan.geometry.matrix_size = {4096, 4096, 4096};
+  scan.trajectory.k = Array<double>({3, 8});
+  scan.kspace.values = Array<Complex<float>>({1, 8});
+  try {
+    Reconstructor(Settings{}).reconstruct_frames(scan, lay_out_frames(8, 2, {.frames = 4}));
+    FAIL() << "this machine has more memory than any";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("memory: expected "), 0u) << error.what();
+    EXPECT_NE(std::string(error.what()).find(" MiB for 4 frames, found "), std::string::npos) << error.what();
+  }
+  auto other = lay_out_frames(8, 2, {.frames = 4});
+  other.readout_length = 3;
+  EXPECT_THROW(Reconstructor(Settings{}).reconstruct_frames(scan, other), Error);
+}
+
+}  // namespace
+}  // namespace fhd

@@ -1,0 +1,166 @@
+// Terms that couple frames: what they are, beside definitions written out here, and stacks of images.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "recon/array/linear_algebra.hpp"
+#include "recon/solve/stack.hpp"
+#include "recon/solve/terms/terms.hpp"
+#include "validation/tests/problems.hpp"
+
+namespace {
+
+using namespace fhd;
+using namespace fhd::tests;
+
+struct Case {
+  std::string name;
+  Shape image;
+  std::int64_t frames;
+  std::shared_ptr<const SparseTerm<double>> term;
+  Shape unknowns() const { return {1, frames * image[0], image[1], image[2]}; }
+  Shape coefficients() const { return {term->planes(), frames * image[0], image[1], image[2]}; }
+};
+
+/// Fewer and more frames than voxels of a block, odd sizes, blocks cut at the border, 3D.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& [image, frames] :
+       {std::pair{Shape{1, 11, 13}, std::int64_t{5}}, {Shape{1, 3, 4}, 20}, {Shape{5, 6, 7}, 3}, {Shape{1, 1, 9}, 2}}) {
+    all.push_back({"temporal-tv " + image.text(), image, frames, temporal_tv_term<double>(image, frames)});
+    all.push_back({"llr " + image.text(), image, frames, low_rank_term<double>(image, frames)});
+    all.push_back({"tv of each " + image.text(), image, frames,
+                   std::make_shared<StackedSparseTerm<double>>(tv_term<double>(image), image, frames)});
+  }
+  return all;
+}
+
+// Sums of some 1e4 products in double.
+constexpr double rounding = 1e-13;
+
+TEST(TemporalTerm, adjoint_belongs_to_the_analysis) {
+  for (const auto& c : cases()) {
+    const auto x = random_values<double>(c.unknowns(), 1), y = random_values<double>(c.coefficients(), 2);
+    Array<Complex<double>> ax(y.shape()), ahy(x.shape());
+    c.term->analyze(x, ax);
+    c.term->add_adjoint(y, 1, ahy);
+    EXPECT_LE(adjointness_error(x, ax, y, ahy), rounding) << c.name;
+    EXPECT_GE(length(ax), 0.1 * length(x)) << c.name;
+  }
+}
+
+TEST(TemporalTerm, normal_product_is_the_analysis_and_its_adjoint) {
+  for (const auto& c : cases()) {
+    const auto x = random_values<double>(c.unknowns(), 3), start = random_values<double>(c.unknowns(), 4);
+    Array<Complex<double>> ax(c.coefficients()), both(start), at_once(start);
+    c.term->analyze(x, ax);
+    c.term->add_adjoint(ax, 0.7, both);
+    c.term->add_normal(x, 0.7, at_once);
+    add_scaled(at_once, -1.0, both);
+    EXPECT_LE(length(at_once), rounding * length(both)) << c.name;
+  }
+}
+
+/// Of a proper convex g with prox p: c - p(c) is a subgradient of threshold g at p(c), so that, g being a norm,
+/// <c - p, p> = threshold g(p) and <c - p, z> <= threshold g(z) for every z (Moreau).
+TEST(TemporalTerm, shrinking_leaves_a_subgradient) {
+  for (const auto& c : cases()) {
+    const auto given = random_values<double>(c.coefficients(), 5);
+    // So that some groups vanish and others stay.
+    const double threshold = c.name.starts_with("llr") ? 0.5 : 1.0;
+    Array<Complex<double>> kept(given), rest(given);
+    c.term->shrink(threshold, kept);
+    add_scaled(rest, -1.0, kept);
+    EXPECT_GT(length(kept), 0) << c.name;
+    const double value = threshold * c.term->value(kept);
+    // Singular values that are 0 come out as the roots of the rounding of squares, 1e-8 of the largest.
+    EXPECT_NEAR(dot(rest, kept).re, value, 1e-8 * value) << c.name;
+    for (unsigned seed = 6; seed < 12; ++seed) {
+      auto other = random_values<double>(c.coefficients(), seed);
+      if (seed % 2 == 0) other = Array<Complex<double>>(rest);
+      EXPECT_LE(dot(rest, other).re, threshold * c.term->value(other) * (1 + 1e-9) + 1e-9) << c.name;
+    }
+  }
+}
+
+TEST(TemporalTv, is_the_sum_of_the_magnitudes_of_differences) {
+  const Shape image{1, 2, 3};
+  const auto term = temporal_tv_term<double>(image, 4);
+  const auto x = random_values<double>({1, 4, 2, 3}, 7);
+  double expected = 0;
+  for (int t = 0; t + 1 < 4; ++t)
+    for (int p = 0; p < 6; ++p) expected += abs(x[(t + 1) * 6 + p] - x[t * 6 + p]);
+  Array<Complex<double>> c({1, 4, 2, 3});
+  term->analyze(x, c);
+  EXPECT_NEAR(term->value(c), expected, rounding * expected);
+  EXPECT_THROW(temporal_tv_term<double>(image, 1), Error);
+}
+
+/// A block whose frames are multiples of one image has one singular value, its Frobenius norm; smaller than a block, both
+/// grids cut it alike only where it is at most half a block wide.
+TEST(LowRank, of_one_component_is_its_length) {
+  const Shape image{1, 4, 4};
+  const std::int64_t frames = 6;
+  const auto term = low_rank_term<double>(image, frames);
+  const auto shape = random_values<double>(image, 8), course = random_values<double>({frames}, 9);
+  Array<Complex<double>> x({1, frames, 4, 4}), c({term->planes(), frames, 4, 4});
+  for (std::int64_t t = 0; t < frames; ++t)
+    for (std::int64_t p = 0; p < 16; ++p) x[t * 16 + p] = course[t] * shape[p];
+  term->analyze(x, c);
+  const double expected = (std::sqrt(16.0) + std::sqrt(6.0)) * length(shape) * length(course);
+  EXPECT_NEAR(term->value(c), expected, 1e-7 * expected);  // the other five are roots of rounding
+  // The prox shortens it, and changes nothing else.
+  Array<Complex<double>> kept(c);
+  const double threshold = 0.3 * length(shape) * length(course) / (4 + std::sqrt(6.0));
+  term->shrink(threshold, kept);
+  add_scaled(kept, -0.7, c);
+  EXPECT_LE(length(kept), 1e-7 * length(c));
+}
+
+TEST(LowRank, does_not_care_how_many_threads_share_the_blocks) {
+  const Shape image{1, 20, 20};
+  const auto term = low_rank_term<float>(image, 12);
+  const auto given = random_values<float>({term->planes(), 12, 20, 20}, 10);
+  Array<Complex<float>> once(given), again(given);
+  term->shrink(0.4F, once);
+  term->shrink(0.4F, again);
+  for (std::int64_t i = 0; i < once.size(); ++i) ASSERT_EQ(once[i], again[i]);
+  EXPECT_LT(length(once), 0.9 * length(given));
+  EXPECT_GT(length(once), 0);
+}
+
+TEST(LowRank, in_single_precision_is_that_in_double) {
+  const Shape image{1, 9, 10};
+  const auto given = random_values<float>({2, 7, 9, 10}, 11);
+  Array<Complex<float>> single(given);
+  auto twice = converted<Complex<double>>(given);
+  low_rank_term<float>(image, 7)->shrink(0.4F, single);
+  low_rank_term<double>(image, 7)->shrink(double{0.4F}, twice);
+  add_scaled(twice, -1.0, converted<Complex<double>>(single));
+  EXPECT_LE(length(twice), 1e-6 * length(given));  // rounded once to float, the weight too
+}
+
+TEST(LinearAlgebra, eigenvalues_alone_are_those_with_vectors) {
+  const auto values = random_values<double>({12, 12}, 12);
+  Array<Complex<double>> square({12, 12});
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 12; ++j) square[i * 12 + j] = values[i * 12 + j] + conj(values[j * 12 + i]);
+  const auto alone = hermitian_eigenvalues(square);
+  const auto both = hermitian_eigen(square).values;
+  for (int i = 0; i < 12; ++i) EXPECT_NEAR(alone[i], both[i], 1e-12 * std::abs(both[0]));
+}
+
+TEST(LinearAlgebra, a_failure_of_a_small_problem_is_thrown) {
+  EXPECT_THROW(for_each_small_problem(5, [](std::int64_t i) {
+                 if (i == 3) throw Error("work", "", "failed");
+               }),
+               Error);
+}
+
+TEST(Stack, refuses_terms_with_unknowns_of_their_own) {
+  const Shape image{1, 8, 8};
+  EXPECT_THROW(StackedSparseTerm<double>(tgv_term<double>(image), image, 3), Error);
+}
+
+}  // namespace
