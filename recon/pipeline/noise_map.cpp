@@ -392,7 +392,7 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   const auto covariance = covariance_of(noise, prepared, made.report);
   const Settings as_made = settings_of_image(settings, prepared, made.report);
   const bool linear = is_linear(as_made, prepared),
-             has_g_factor = combines_with_maps(prepared) && !is_method<PlainAdjoint>(settings);
+             has_g_factor = linear && !is_method<PlainAdjoint>(settings);
   Repeater repeat(as_made, execution, cache, prepared);
   const auto deviation =
       request.replicas > 0

@@ -16,7 +16,8 @@
 // In both, `deviation` is that of the real part: of a magnitude well above the noise. The SNR is |rho| / deviation (Kellman
 // and McVeigh, MRM 54:1439 (2005)). The g-factor is the deviation over that of as many samples spread evenly over a fully
 // sampled k-space, sqrt(S^H C S / 2 M) / S^H S: Pruessmann's for Cartesian SENSE without lambda. Elsewhere it also holds
-// what uneven density costs, and what lambda, or corners of k-space that are not measured, take off: below 1 there.
+// what uneven density costs, and what lambda, or corners of k-space that are not measured, take off: below 1 there. Of
+// methods that are linear, and whose image is in the unit of the magnetisation (all but the adjoint).
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -205,6 +205,7 @@ TEST(NoiseMap, of_images_without_maps_and_of_sparse_terms_is_said_to_be_of_this_
   const auto sparse = maps_of(scan, settings, 4);
   EXPECT_TRUE(has_note(sparse, "not linear"));
   EXPECT_TRUE(sparse.summary.widths.empty());
+  EXPECT_TRUE(sparse.maps.g_factor.empty());
   EXPECT_GT(sparse.summary.deviation, 0);
 }
 
