@@ -231,9 +231,11 @@ void add_noise(Array<Complex<float>>& values, double standard_deviation, std::ui
   }
 }
 
+namespace {
+
 /// Noise of the standard deviation of `simulation` on all of its samples. That of a repetition follows that of the one before in
 /// the stream of its seed.
-static void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
+void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
   std::int64_t first = 0;
   const auto add = [&](Array<Complex<float>>& values) {
     add_noise(values, simulation.noise_standard_deviation, settings.seed, first);
@@ -245,6 +247,8 @@ static void add_noise_of(const SimulationSettings& settings, Simulation& simulat
   if (settings.noise_samples > 0)
     add(scan.noise.emplace(Shape{scan.kspace.values.extent(0), settings.noise_samples}));
 }
+
+}  // namespace
 
 Simulation simulate(const SimulationSettings& settings) {
   check(settings);
@@ -269,6 +273,8 @@ Simulation simulate(const SimulationSettings& settings) {
   Scan& scan = simulation.scan;
   scan.geometry.matrix_size = matrix_size;
   scan.geometry.fov_mm = settings.trajectory.fov_mm;
+  scan.trajectory = std::move(design.trajectory);
+  scan.sample_time_s = std::move(design.sample_time_s);
   if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
 
   const std::int64_t coil_count = coils.coil_count();

@@ -14,6 +14,33 @@ struct SeparableTile {
       moved[separable_tile][separable_columns];
 };
 
+/// By all threads of a block, of samples `first` on.
+__device__ inline void fill_tile(SeparableTile& tile, int nx, int first_x, int first_a, int first_b,
+                                 const std::uint32_t* half_voxel, const float2* data, int samples,
+                                 int first) {
+  const auto phasor = [](std::uint32_t phase) {
+    const auto value = unit_phasor<float>(half_turns<float>(phase));
+    return make_float2(value.re, value.im);
+  };
+  constexpr int of_sample = 2 * separable_pairs + separable_columns;
+  for (int i = threadIdx.x; i < separable_tile * of_sample; i += separable_block) {
+    const int m = i / of_sample, what = i % of_sample, sample = first + m;
+    const auto phase = [&](int axis) { return sample < samples ? half_voxel[axis * samples + sample] : 0; };
+    if (what < separable_pairs) {
+      tile.along_y[m][what] = phasor(static_cast<std::uint32_t>(2 * (first_a + what) + 1) * phase(1));
+    } else if (what < 2 * separable_pairs) {
+      const int pair = what - separable_pairs;
+      tile.along_z[m][pair] = phasor(static_cast<std::uint32_t>(2 * (first_b + pair) + 1) * phase(2));
+    } else {
+      const int column = what - 2 * separable_pairs;
+      const auto x = static_cast<std::uint32_t>(2 * (first_x + column - nx / 2));
+      const float2 p = phasor(x * phase(0) - phase(1) - phase(2)),
+                   d = sample < samples ? data[sample] : make_float2(0, 0);
+      tile.moved[m][column] = make_float2(d.x * p.x - d.y * p.y, d.x * p.y + d.y * p.x);
+    }
+  }
+}
+
 // image(p) = sum_m d(m) exp(+i 2 pi k_m . r_p). Steps +-(a + 1/2) along y and +-(b + 1/2) along z share four products of cos
 // and sin; a thread has one (a, b) and 8 columns along x: 64 multiply-adds a sample for 32 pairs of point and sample, and
 // no sine. half_voxel [axis][sample]; grid {x / 8, pairs of y / 16, pairs of z / 16}.
@@ -26,29 +53,9 @@ __global__ void __launch_bounds__(separable_block, 2)
   const int first_x = blockIdx.x * separable_columns, first_a = blockIdx.y * separable_pairs,
             first_b = blockIdx.z * separable_pairs;
   float sums[4][separable_columns][2] = {};
-  const auto phasor = [](std::uint32_t phase) {
-    const auto value = unit_phasor<float>(half_turns<float>(phase));
-    return make_float2(value.re, value.im);
-  };
   for (int first = 0; first < samples; first += separable_tile) {
     __syncthreads();
-    constexpr int of_sample = 2 * separable_pairs + separable_columns;
-    for (int i = threadIdx.x; i < separable_tile * of_sample; i += separable_block) {
-      const int m = i / of_sample, what = i % of_sample, sample = first + m;
-      const auto phase = [&](int axis) { return sample < samples ? half_voxel[axis * samples + sample] : 0; };
-      if (what < separable_pairs) {
-        tile.along_y[m][what] = phasor(static_cast<std::uint32_t>(2 * (first_a + what) + 1) * phase(1));
-      } else if (what < 2 * separable_pairs) {
-        const int pair = what - separable_pairs;
-        tile.along_z[m][pair] = phasor(static_cast<std::uint32_t>(2 * (first_b + pair) + 1) * phase(2));
-      } else {
-        const int column = what - 2 * separable_pairs;
-        const auto x = static_cast<std::uint32_t>(2 * (first_x + column - nx / 2));
-        const float2 p = phasor(x * phase(0) - phase(1) - phase(2)),
-                     d = sample < samples ? data[sample] : make_float2(0, 0);
-        tile.moved[m][column] = make_float2(d.x * p.x - d.y * p.y, d.x * p.y + d.y * p.x);
-      }
-    }
+    fill_tile(tile, nx, first_x, first_a, first_b, half_voxel, data, samples, first);
     __syncthreads();
 #pragma unroll 4
     for (int m = 0; m < separable_tile; ++m) {

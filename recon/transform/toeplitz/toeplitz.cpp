@@ -37,15 +37,14 @@ void ToeplitzNormal<T>::check_images(const Array<Complex<T>>& in, const Array<Co
 
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
-                                                        Array<Complex<T>> maps,
-                                                        std::int64_t coils_at_once,
+                                                        Array<Complex<T>> maps, std::int64_t coils_at_once,
                                                         std::int64_t images_at_once) {
   if (maps.shape().rank() != 4) throw Error("sensitivity maps", "[coil][z][y][x]", maps.shape().text());
   if (maps.device() != point_spread.device())
     throw Error("Toeplitz operator", "maps and point-spread kernel on one device", "two devices");
   if (maps.device().is_cpu()) return make_toeplitz_normal_cpu(point_spread, std::move(maps));
   if constexpr (built_with_cuda)
-    return make_toeplitz_normal_cuda(point_spread, maps, coils_at_once, images_at_once);
+    return make_toeplitz_normal_cuda(point_spread, std::move(maps), coils_at_once, images_at_once);
   refuse_cuda();
 }
 

@@ -37,8 +37,8 @@ class ToeplitzNormal : public HermitianOperator<T> {
 
 /// `point_spread` is q on the periodic difference grid (direct.hpp); `maps` is [coil][z][y][x]; both on the
 /// device of the operator. A GPU pads at most `coils_at_once` coils (0: as many as pay) together; of stacks of flat
-/// images, as many of `images_at_once` with all their coils as pay. On the CPU the maps may be a view of others' that
-/// outlive the operator.
+/// images, as many of `images_at_once` with all their coils as pay. The maps may be a view of others' that outlive the
+/// operator.
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>& point_spread,
                                                         Array<Complex<T>> maps,

@@ -18,7 +18,7 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cpu(const Array<Complex<
                                                             Array<Complex<T>> maps);
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
-                                                             const Array<Complex<T>>& maps,
+                                                             Array<Complex<T>> maps,
                                                              std::int64_t coils_at_once,
                                                              std::int64_t images_at_once);
 /// Of the device's cache; 0 where there is no such device.

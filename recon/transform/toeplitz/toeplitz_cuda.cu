@@ -144,9 +144,9 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
  public:
   using typename ToeplitzOnDevice<T>::Part;
   /// The device of the maps is current.
-  ToeplitzByCufft(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
-                  std::int64_t coils_at_once, std::int64_t images_at_once)
-      : ToeplitzOnDevice<T>(point_spread, maps, coils_at_once, images_at_once) {
+  ToeplitzByCufft(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
+                  std::int64_t images_at_once)
+      : ToeplitzOnDevice<T>(point_spread, std::move(maps), coils_at_once, images_at_once) {
     make_buffers();
     store_transfer(point_spread);
     make_plans();
@@ -339,7 +339,7 @@ void transform_point_spread(const Array<Complex<T>>& point_spread, Complex<T>* s
 
 template <class T>
 std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex<T>>& point_spread,
-                                                             const Array<Complex<T>>& maps,
+                                                             Array<Complex<T>> maps,
                                                              std::int64_t coils_at_once,
                                                              std::int64_t images_at_once) {
   const CurrentDevice guard(maps.device());
@@ -347,9 +347,10 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex
     const ToeplitzExtents extents({maps.extent(3), maps.extent(2), maps.extent(1)},
                                   {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)},
                                   precision_of<T>());
-    if (extents.by_passes) return make_toeplitz_passes(point_spread, maps, coils_at_once, images_at_once);
+    if (extents.by_passes)
+      return make_toeplitz_passes(point_spread, std::move(maps), coils_at_once, images_at_once);
   }
-  return std::make_unique<ToeplitzByCufft<T>>(point_spread, maps, coils_at_once, images_at_once);
+  return std::make_unique<ToeplitzByCufft<T>>(point_spread, std::move(maps), coils_at_once, images_at_once);
 }
 
 ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int repetitions) {
@@ -359,7 +360,7 @@ ToeplitzTiming time_toeplitz_cuda(const HermitianOperator<float>& toeplitz, int 
 #define FHD_INSTANTIATE(T)                                                        \
   template void transform_point_spread<T>(const Array<Complex<T>>&, Complex<T>*); \
   template std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda<T>(       \
-      const Array<Complex<T>>&, const Array<Complex<T>>&, std::int64_t, std::int64_t);
+      const Array<Complex<T>>&, Array<Complex<T>>, std::int64_t, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

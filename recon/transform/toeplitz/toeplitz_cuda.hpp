@@ -59,13 +59,13 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
   virtual std::vector<Part> parts(const Array<Complex<T>>& in, Array<Complex<T>>& out) const = 0;
 
   /// The device of the maps is current.
-  ToeplitzOnDevice(const Array<Complex<T>>& point_spread, const Array<Complex<T>>& maps,
-                   std::int64_t coils_at_once, std::int64_t images_at_once)
-      : ToeplitzNormal<T>(point_spread, maps, coils_at_once, images_at_once),
-        extents_({maps.extent(3), maps.extent(2), maps.extent(1)},
+  ToeplitzOnDevice(const Array<Complex<T>>& point_spread, Array<Complex<T>> maps, std::int64_t coils_at_once,
+                   std::int64_t images_at_once)
+      : ToeplitzNormal<T>(point_spread, std::move(maps), coils_at_once, images_at_once),
+        extents_({maps_.extent(3), maps_.extent(2), maps_.extent(1)},
                  {point_spread.extent(2), point_spread.extent(1), point_spread.extent(0)}, precision_of<T>()),
-        batch_(extents_, maps.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),
-               cache_bytes_of(maps.device())) {
+        batch_(extents_, maps_.extent(0), coils_at_once, images_at_once, sizeof(Complex<T>),
+               cache_bytes_of(maps_.device())) {
     if (extents_.voxels() > 0x7fffffff) throw Error("image", "fewer than 2^31 voxels", this->domain().text());
   }
 
@@ -89,7 +89,7 @@ void transform_point_spread(const Array<Complex<T>>& point_spread, Complex<T>* s
 /// By the passes of toeplitz_passes.cuh, for sizes whose ToeplitzExtents say so. The device of the maps is
 /// current.
 std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_passes(const Array<Complex<float>>& point_spread,
-                                                            const Array<Complex<float>>& maps,
+                                                            Array<Complex<float>> maps,
                                                             std::int64_t coils_at_once,
                                                             std::int64_t images_at_once);
 

@@ -68,9 +68,9 @@ dim3 blocks(std::int64_t x, std::int64_t y = 1) {
 class ToeplitzPasses final : public ToeplitzOnDevice<float> {
  public:
   /// The device of the maps is current.
-  ToeplitzPasses(const Array<Value>& point_spread, const Array<Value>& maps, std::int64_t coils_at_once,
+  ToeplitzPasses(const Array<Value>& point_spread, Array<Value> maps, std::int64_t coils_at_once,
                  std::int64_t images_at_once)
-      : ToeplitzOnDevice<float>(point_spread, maps, coils_at_once, images_at_once),
+      : ToeplitzOnDevice<float>(point_spread, std::move(maps), coils_at_once, images_at_once),
         x_(extents_.n[0], device()),
         y_(extents_.n[1], device()),
         z_(extents_.n[2], device()),
@@ -207,10 +207,10 @@ class ToeplitzPasses final : public ToeplitzOnDevice<float> {
 }  // namespace
 
 std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_passes(const Array<Complex<float>>& point_spread,
-                                                            const Array<Complex<float>>& maps,
+                                                            Array<Complex<float>> maps,
                                                             std::int64_t coils_at_once,
                                                             std::int64_t images_at_once) {
-  return std::make_unique<ToeplitzPasses>(point_spread, maps, coils_at_once, images_at_once);
+  return std::make_unique<ToeplitzPasses>(point_spread, std::move(maps), coils_at_once, images_at_once);
 }
 
 }  // namespace fhd

@@ -358,8 +358,9 @@ class GpuProgram : public tests::ProgramTest {
   Image image(const std::string& name) const { return io::read_image(path(name)).images.front(); }
 };
 
-TEST_F(GpuProgram, auto_takes_the_gpu_and_says_so) {
-  ASSERT_EQ(run("recon " + path("scan.h5") + " --tolerance 0 --verbose -o " + path("gpu")), 0) << text("err");
+TEST_F(GpuProgram, takes_the_gpu_and_says_so) {
+  ASSERT_EQ(run("recon " + path("scan.h5") + " --device cuda --tolerance 0 --verbose -o " + path("gpu")), 0)
+      << text("err");
   EXPECT_NE(text("out").find("device    GPU 0: "), std::string::npos) << text("out");
   EXPECT_NE(text("out").find("MiB  at most together"), std::string::npos) << text("out");
   EXPECT_NE(text("gpu.json").find("GPU memory"), std::string::npos);
