@@ -21,10 +21,12 @@ install_missing_packages() {
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing > /dev/null
 }
 
-# build_release TARGET: all, or one target.
+# build_release TARGET [CMAKE_OPTION...]: all, or one target.
 build_release() {
-  cmake --preset release > build.log 2>&1 || { cat build.log; exit 1; }
+  target=$1
+  shift
+  cmake --preset release "$@" > build.log 2>&1 || { cat build.log; exit 1; }
   grep "^-- fhd " build.log || true
   rm -f build.log
-  cmake --build --preset release --target "$1"
+  cmake --build --preset release --target "$target"
 }
