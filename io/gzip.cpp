@@ -15,7 +15,7 @@ namespace {
 
 /// Long enough that what a block begins anew (a table of codes, 100 bytes) is nothing, and short enough that an image
 /// of 1024 x 1024 keeps 16 threads busy.
-constexpr std::uint64_t block_bytes = 256 << 10;
+constexpr std::uint64_t deflated_block = 256 << 10;
 
 struct CompressedBlock {
   std::vector<std::uint8_t> bytes;
@@ -62,10 +62,10 @@ void write_gzip(const std::string& path, const std::string& reported_path, std::
                 const ContentPart& content, const Compression& compression) {
   require_compression_level(compression.level, reported_path + " compression");
   const auto count =
-      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + block_bytes - 1) / block_bytes));
+      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / block_bytes));
   const auto compress = [&](std::int64_t block) {
-    const auto offset = static_cast<std::uint64_t>(block) * block_bytes;
-    std::vector<std::uint8_t> bytes(std::min(block_bytes, byte_count - offset));
+    const auto offset = static_cast<std::uint64_t>(block) * deflated_block;
+    std::vector<std::uint8_t> bytes(std::min(deflated_block, byte_count - offset));
     content(offset, bytes);
     const auto crc = crc32_z(0, bytes.data(), bytes.size());
     return CompressedBlock{deflated(bytes, compression.level, block + 1 == count, reported_path),

@@ -24,12 +24,11 @@ std::optional<Source> source_in_json(const std::string& path) {
   constexpr std::uintmax_t longest = std::uintmax_t{1} << 30;  // no report of fhd is longer
   if (fs::file_size(path, status) > longest || status) return {};
   std::ifstream file(path, std::ios::binary);
-  using Json = nlohmann::json;
   // The images of a long series are not kept in memory.
-  const auto but_images = [](int depth, Json::parse_event_t event, Json& key) {
-    return !(depth == 1 && event == Json::parse_event_t::key && key == "images");
+  const auto but_images = [](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
+    return !(depth == 1 && event == nlohmann::json::parse_event_t::key && key == "images");
   };
-  const auto json = Json::parse(file, but_images, false);
+  const auto json = nlohmann::json::parse(file, but_images, false);
   if (!json.is_object() || json.value("program", nlohmann::json()) != "fhd" || !json.contains("input"))
     return {};
   const auto& input = json["input"];

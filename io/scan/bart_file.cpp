@@ -27,7 +27,7 @@ namespace fhd::io {
 namespace {
 
 namespace fs = std::filesystem;
-using cfl::CflFile, cfl::Extents;
+using cfl::CflFile;
 using cfl::coil_axis, cfl::readout_axis, cfl::repetition_axis, cfl::slice_axis, cfl::spoke_axis, cfl::text_of;
 
 class BartFile final : public ScanFile {
@@ -149,7 +149,7 @@ class BartFile final : public ScanFile {
 
 /// The pairs of a scan that is to be written; values in BART's order.
 struct Pair {
-  Extents extents{};
+  cfl::Extents extents{};
   std::vector<Complex<float>> values;
 };
 struct Pairs {
