@@ -43,8 +43,8 @@ void add_stage(Report& report, const std::string& name, double seconds) {
 }  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
-                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image,
-                         bool tells_sizes, std::shared_ptr<const DeviceTeam> team)
+                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image, bool tells_sizes,
+                         std::shared_ptr<const DeviceTeam> team)
     : settings_(settings),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
@@ -172,8 +172,8 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
                                              const ProgressCallback& progress,
                                              const std::function<void(const std::string&)>& on_fallback) {
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
-  auto made = with_fallback(on_fallback,
-                            [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
+  auto made =
+      with_fallback(on_fallback, [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
   std::vector<ReconResult> results(made.size());
   made.front().report.warnings = warnings.get();
   for (std::size_t frame = 0; frame < made.size(); ++frame) {
@@ -204,7 +204,7 @@ std::vector<ReconResult> ReconEngine::series_results(
   for (const auto& volume : volumes) scans.push_back(&volume.scan);
   std::vector<std::vector<std::string>> warnings(scans.size());
   auto inspected = beside([&] {
-    for_each_in_parallel(scans.size(), [&](std::size_t v) { warnings[v] = warnings_of(*scans[v]); });
+    for_each_in_parallel(scans.size(), [&](std::size_t v) { warnings[v] = warnings_of(*scans[v], series); });
   });
   auto made = with_fallback(on_fallback,
                             [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
@@ -230,14 +230,37 @@ std::vector<ReconResult> ReconEngine::series_results(
   return results;
 }
 
-/// What the input doctor finds probably wrong.
-std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
-  const trace::Span span("input doctor", "check");
+namespace {
+
+std::int64_t readout_length_of(const Scan& scan) {
+  return validation::readout_length(validation::readout_starts(scan.trajectory));
+}
+
+/// What is probably wrong.
+std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
   std::vector<std::string> warnings;
-  const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
-  for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
+  for (const auto& finding : findings)
     if (finding.severity >= Severity::warning)
       warnings.push_back(finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+  return warnings;
+}
+
+}  // namespace
+
+std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
+  const trace::Span span("input doctor", "check");
+  return warnings_among(diagnose(scan, readout_length_of(scan), looks_beyond_fov(settings_)));
+}
+
+/// Of a volume of a series.
+std::vector<std::string> ReconEngine::warnings_of(const Scan& scan, SliceSeries& series) const {
+  const trace::Span span("input doctor", "check");
+  auto warnings = series.warnings([](const Scan& reference) {
+    return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
+  });
+  const auto of_values =
+      warnings_among(diagnose_values(scan, readout_length_of(scan), looks_beyond_fov(settings_)));
+  warnings.insert(warnings.end(), of_values.begin(), of_values.end());
   return warnings;
 }
 
@@ -262,10 +285,11 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
 }
 
 void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,
-                                 const std::function<void(const std::string&)>& on_fallback, ReconResult& result) {
+                                 const std::function<void(const std::string&)>& on_fallback,
+                                 ReconResult& result) {
   auto made = with_fallback(on_fallback, [&] {
-    return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_, services_.trajectory_cache,
-                      progress);
+    return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_,
+                      services_.trajectory_cache, progress);
   });
   result.noise = std::move(made.maps);
   Report& report = result.reconstruction.report;
@@ -453,6 +477,7 @@ void ScanResults::write(const std::string& prefix, bool with_phase, std::optiona
   }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);
+  const trace::Span span("remove what was partial", "write");
   if (folder_) folder_->remove();
 }
 

@@ -25,7 +25,7 @@ namespace fhd::app {
 /// A volume, and what is beside it.
 struct ReconResult {
   Reconstruction reconstruction;
-  std::optional<Image> gridded;  ///< the conventional image of the same scan
+  std::optional<Image> gridded;      ///< the conventional image of the same scan
   std::optional<NoiseMaps> noise{};  ///< where they are asked for
   /// On the matrix on which it was reconstructed; of a series, of its first volume. Where it is asked, or the
   /// stages can be predicted.
@@ -79,6 +79,7 @@ class ReconEngine {
   void add_noise_maps(const Scan& scan, const ProgressCallback& progress,
                       const std::function<void(const std::string&)>& on_fallback, ReconResult& result);
   std::vector<std::string> warnings_of(const Scan& scan) const;
+  std::vector<std::string> warnings_of(const Scan& scan, SliceSeries& series) const;
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.

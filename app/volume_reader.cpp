@@ -74,6 +74,12 @@ std::shared_ptr<const Preparation> SliceSeries::preparation(
   return preparation_;
 }
 
+const std::vector<std::string>& SliceSeries::warnings(
+    const std::function<std::vector<std::string>(const Scan&)>& make) {
+  std::call_once(judged_, [&] { warnings_ = make(reference_); });
+  return warnings_;
+}
+
 VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
                            std::function<bool(const Scan&)> takes_series,
                            std::function<bool(std::size_t number)> is_done)

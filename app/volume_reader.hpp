@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -34,11 +35,14 @@ class SliceSeries {
   /// What `make` gives, which the first to ask calls: the others wait.
   std::shared_ptr<const Preparation> preparation(
       const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
+  /// Warnings of the sampling that they share; likewise.
+  const std::vector<std::string>& warnings(const std::function<std::vector<std::string>(const Scan&)>& make);
 
  private:
   Scan reference_;
-  std::once_flag made_;
+  std::once_flag made_, judged_;
   std::shared_ptr<const Preparation> preparation_;
+  std::vector<std::string> warnings_;
 };
 
 /// A volume in host memory.

@@ -106,13 +106,21 @@ std::string_view name_of(Severity severity) {
   return names[static_cast<int>(severity)];
 }
 
-std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_length) {
   Findings findings;
-  for (const auto& remark : scan.remarks)
-    findings.add(Severity::note, "values", "When it was read, " + remark + ".");
   check_geometry(scan.geometry, findings);
   check_extent(scan, findings);
   check_density(scan, readout_length, findings);
+  check_maps(scan, findings);
+  check_sample_times(scan, readout_length, findings);
+  check_field_map(scan, findings);
+  return std::move(findings.list);
+}
+
+std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+  Findings findings;
+  for (const auto& remark : scan.remarks)
+    findings.add(Severity::note, "values", "When it was read, " + remark + ".");
   check_coils(scan, findings);
   const auto energy = energies(scan.kspace);
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
@@ -121,10 +129,14 @@ std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, boo
     check_surroundings(scan, readout_length, looked_beyond_fov, findings);
     check_readouts(scan, energy, readout_length, findings);
   }
-  check_maps(scan, findings);
-  check_sample_times(scan, readout_length, findings);
-  check_field_map(scan, findings);
   return std::move(findings.list);
+}
+
+std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+  auto findings = diagnose_sampling(scan, readout_length);
+  auto of_values = diagnose_values(scan, readout_length, looked_beyond_fov);
+  std::move(of_values.begin(), of_values.end(), std::back_inserter(findings));
+  return findings;
 }
 
 std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& settings) {

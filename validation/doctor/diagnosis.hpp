@@ -43,6 +43,10 @@ struct DiagnosisSettings {
 /// Findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: readouts
 /// are then not looked at one by one. `looked_beyond_fov`: a reconstruction has (pipeline/surroundings.hpp), and says so.
 std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov = false);
+/// The two halves of it: of all but the values, which is the same for volumes that share it; and of the values.
+std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_length);
+std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_length,
+                                     bool looked_beyond_fov = false);
 
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
 /// cannot be read is a problem among the findings, not an exception. The same finding in several volumes

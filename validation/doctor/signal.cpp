@@ -9,12 +9,14 @@
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
+namespace {
 
-std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_length) {
+/// readout_shift; `energy`: see doctor::energies.
+std::optional<double> shift_of_energy(const Scan& scan, const std::vector<double>& energy,
+                                      std::int64_t readout_length) {
   constexpr std::size_t fewest = 8;
   const auto samples = scan.kspace.sample_count();
   if (readout_length < 8 || samples % readout_length != 0) return std::nullopt;
-  const auto energy = doctor::energies(scan.kspace);
   const auto k = [&](std::int64_t m, int axis) {
     return scan.geometry.matrix_size[axis] == 1 ? 0.0 : scan.trajectory.k[axis * samples + m];
   };
@@ -52,6 +54,12 @@ std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_lengt
   // A linear phase of the object shifts opposite directions oppositely; equal numbers of both are needed to
   // tell.
   return doctor::median(std::move(shifts));
+}
+
+}  // namespace
+
+std::optional<double> readout_shift(const Scan& scan, std::int64_t readout_length) {
+  return shift_of_energy(scan, doctor::energies(scan.kspace), readout_length);
 }
 
 }  // namespace fhd
@@ -104,13 +112,14 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         Severity::ok, "centre",
         fmt::format("The energy is at the centre of k-space ({:.2g} times that of the edge).", ratio));
   }
-  if (const auto shift = readout_shift(scan, readout_length); shift && std::abs(*shift) > 0.5)
+  if (const auto shift = shift_of_energy(scan, energy, readout_length); shift && std::abs(*shift) > 0.5)
     findings.add(
         Severity::warning, "centre",
         fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
                     "their direction: the trajectory is delayed against the data.",
                     std::abs(*shift), *shift > 0 ? "behind" : "before"),
-        fmt::format("correct it with --trajectory-correction auto, or shift the trajectory by {:.2g} cycles/FOV along "
+        fmt::format("correct it with --trajectory-correction auto, or shift the trajectory by {:.2g} "
+                    "cycles/FOV along "
                     "its readouts",
                     -*shift));
 }
