@@ -74,16 +74,20 @@ std::uint64_t bytes_of(const ImageSeries& series) {
          (is_in_double(series) ? sizeof(Complex<double>) : sizeof(Complex<float>));
 }
 
-void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series) {
+void write_series(hdf5::File& file, const std::string& name, const ImageSeries& series, int threads) {
   require_series(series, file.subject(name));
   const auto& n = series.images.front().geometry.matrix_size;
   const auto write_values = [&]<class T>(Array<Complex<T>> Image::*values) {
     file.create<Complex<T>>(name, {series.repetition_count, series.slice_count, n[2], n[1], n[0]});
-    for (std::size_t i = 0; i < series.images.size(); ++i) {
-      const auto index = static_cast<std::int64_t>(i);
-      file.write_block(name, (*series.image(i)).*values,
-                       {index / series.slice_count, index % series.slice_count});
-    }
+    std::int64_t next = 0;
+    // What is stored is read by other threads.
+    in_order(
+        static_cast<std::int64_t>(series.images.size()), series.stored ? threads : 1,
+        [&](std::int64_t i) { return series.image(static_cast<std::size_t>(i)); },
+        [&](const std::shared_ptr<const Image>& image) {
+          file.write_block(name, (*image).*values, {next / series.slice_count, next % series.slice_count});
+          ++next;
+        });
   };
   if (is_in_double(series))
     write_values(&Image::in_double);
@@ -107,8 +111,8 @@ void write_frames(hdf5::File& file, const std::string& name, std::int64_t frames
 
 /// A series with the numbers of its volumes in the scan.
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
-                   const Provenance& provenance) {
-  write_series(file, name, series);
+                   const Provenance& provenance, int threads) {
+  write_series(file, name, series, threads);
   if (provenance.frames) write_frames(file, name, series.repetition_count, provenance);
   file.write_attribute(name, "repetitions", chosen_numbers(provenance.repetitions, series.repetition_count));
   file.write_attribute(name, "slices", chosen_numbers(provenance.slices, series.slice_count));
@@ -265,23 +269,24 @@ void check_writable(const std::string& prefix, const std::vector<std::string>& i
 
 namespace {
 
+/// `report`: waits for the JSON file.
 void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
-              const CompanionResults& companions, const std::string& json_path, const Residuals& residuals) {
-  std::error_code status;
-  const std::uint64_t text_bytes = fs::file_size(json_path, status);
-  std::uint64_t bytes =
-      bytes_of(series) + 2 * text_bytes + 64 * series.images.size();  // residuals: as text or less
+              const CompanionResults& companions, const std::string& json_path,
+              const std::function<Residuals()>& report) {
+  constexpr std::uint64_t usual_report = 1 << 13;
+  std::uint64_t bytes = bytes_of(series) + usual_report * series.images.size();
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
   const auto& [maps, spread] = companions.diagnostic_images;
   bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
            static_cast<std::uint64_t>(spread.size()) * sizeof(float);
   const hdf5::Turn turn;
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
-  write_volumes(file, "/image", series, provenance);
-  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance);
+  const int threads = threads_or_all(companions.compression.threads);
+  write_volumes(file, "/image", series, provenance, threads);
+  if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance, threads);
   if (companions.noise) write_noise(file, *companions.noise, series);
   write_diagnostic_images(file, companions.diagnostic_images);
-  write_report(file, json_path, provenance, residuals);
+  write_report(file, json_path, provenance, report());
   file.close();
 }
 
@@ -333,33 +338,38 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
               compression.level >= searches_for_repetitions);
     to.flush();
   };
+  const auto policy =
+      compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
   std::vector<std::future<void>> others;
-  const auto beside = [&](auto work) {
-    others.push_back(std::async(
-        compression.threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred, work));
-  };
+  const auto beside = [&](auto work) { others.push_back(std::async(policy, work)); };
   beside([&] { nifti(files[1], NiftiPart::magnitude); });
   for (std::size_t i = 0; i < noise_maps.size(); ++i)
     beside([&, i] {
-      constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit", ": g-factor, no unit"};
+      constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit",
+                                         ": g-factor, no unit"};
       AtomicFile& to = files[first_of_noise + i];
-      write_nifti(to.temporary(), as_series(*noise_maps[i], series), to.path(), {label.description + of_what[i]},
-                  NiftiPart::magnitude, compression);
+      write_nifti(to.temporary(), as_series(*noise_maps[i], series), to.path(),
+                  {label.description + of_what[i]}, NiftiPart::magnitude, compression);
       to.flush();
     });
   beside([&] { picture(files[2]); });
   if (companions.with_phase) beside([&] { nifti(files[4], NiftiPart::phase); });
-  const auto residuals = write_json(json, series, provenance);
-  json.flush();
+  auto residuals = std::async(policy, [&] {
+    const trace::Span span("write JSON", "write");
+    auto found = write_json(json, series, provenance);
+    json.flush();
+    return found;
+  });
   {
     const trace::Span span("write HDF5", "write");
-    write_h5(h5, series, provenance, companions, json.temporary(), residuals);
+    write_h5(h5, series, provenance, companions, json.temporary(), [&] { return residuals.get(); });
   }
   {
     const trace::Span span("flush HDF5", "write");
     h5.flush();
   }
   for (auto& other : others) other.get();
+  const trace::Span span("rename and flush the folder", "write");
   commit_all(files);
 }
 
@@ -367,7 +377,7 @@ void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets) {
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
-  for (const auto& [name, series] : datasets) write_series(file, name, *series);
+  for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
   file.close();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "io/scan/scan_parts.hpp"
@@ -46,6 +47,18 @@ TrajectoryUnit unit_of(const std::string& stated_unit, const ReadOptions& option
   return found.unit;
 }
 
+/// Of the magnitudes of `count` values, `stride` apart, without those that are not finite, which validate() refuses. As
+/// integers, their order is that of the numbers, which vectors of lanes compare.
+float largest_finite(const float* values, std::size_t count, std::size_t stride) {
+  constexpr std::int32_t infinite = std::bit_cast<std::int32_t>(std::numeric_limits<float>::infinity());
+  std::int32_t largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto magnitude = std::bit_cast<std::int32_t>(std::abs(values[i * stride]));
+    largest = std::max(largest, magnitude < infinite ? magnitude : 0);
+  }
+  return std::bit_cast<float>(largest);
+}
+
 }  // namespace
 
 void TrajectoryExtent::add(const Readout& readout) {
@@ -56,17 +69,16 @@ void TrajectoryExtent::add(const Readout& readout) {
   const std::size_t axes = head.trajectory_dimensions;
   axis_count = static_cast<int>(axes);
   if (axes == 0) return;
+  const float* first = readout.trajectory.data() + static_cast<std::size_t>(head.first_sample()) * axes;
+  const auto count = static_cast<std::size_t>(head.sample_count());
+  for (std::size_t axis = 0; axis < std::min<std::size_t>(axes, 3); ++axis)
+    largest_k[axis] = std::max(largest_k[axis], double{largest_finite(first + axis, count, axes)});
   double lowest = std::numeric_limits<double>::infinity();
   auto& third = third_by_step_[head.idx.kspace_encode_step_2];
-  for (auto s = head.first_sample(); s < head.first_sample() + head.sample_count(); ++s) {
-    const float* k = readout.trajectory.data() + static_cast<std::size_t>(s) * axes;
-    for (std::size_t axis = 0; axis < std::min<std::size_t>(axes, 3); ++axis)
-      if (const double magnitude = std::abs(k[axis]);
-          std::isfinite(magnitude))  // validate() refuses the others
-        largest_k[axis] = std::max(largest_k[axis], magnitude);
-    if (axes < 3) continue;
-    lowest = std::min(lowest, double{k[2]});
-    third.sum += k[2];
+  for (std::size_t s = 0; axes >= 3 && s < count; ++s) {
+    const double k = first[s * axes + 2];
+    lowest = std::min(lowest, k);
+    third.sum += k;
     ++third.count;
   }
   lowest_third_ = std::min(lowest_third_, lowest);
