@@ -24,7 +24,8 @@ constexpr double multiply_adds_per_s = 2e8;
 // A sine and a cosine in double precision cost as much as this many multiply-adds.
 constexpr double sine_cost = 12;
 constexpr std::int64_t fewest = 16, most = 256;
-/// Of volumes that the same operators have solved together, each: together they are checked at many places.
+/// Of volumes that the same operators have solved together, each, at places of its own: together they are checked at
+/// many.
 constexpr std::int64_t fewest_of_many = 4;
 /// Samples, or voxels along x, whose exponentials are in memory at once.
 constexpr std::int64_t block = 256;
@@ -280,7 +281,11 @@ template <class T>
 class Check {
  public:
   explicit Check(const VerifierInput<T>& input)
-      : e_(input), exact_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {
+      : e_(input),
+        exact_(input),
+        samples_(input.trajectory.sample_count()),
+        coils_(input.coil_count),
+        generator_(20081121 + static_cast<unsigned>(input.volume)) {
     const double budget_s = std::max(least_certificate_budget_s, 0.05 * e_.elapsed_s);
     work_ = budget_s * multiply_adds_per_s * omp_get_max_threads() / e_.volume_count;
     if (e_.volume_count > 1) fewest_ = std::max(fewest_of_many, fewest / e_.volume_count);
@@ -410,7 +415,7 @@ class Check {
   std::int64_t samples_, coils_;
   double work_ = 0;
   std::int64_t fewest_ = fewest;
-  std::mt19937_64 generator_{20081121};
+  std::mt19937_64 generator_;
   VoxelIndices index_;
 };
 

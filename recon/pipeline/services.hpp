@@ -43,6 +43,7 @@ struct VerifierInput {
   double elapsed_s = 0;             ///< the reconstruction took so far
   int iterations = 0;               ///< of the solver
   int volume_count = 1;             ///< that these operators have solved together, each verified by itself
+  int volume = 0;                   ///< which of them, from 0
   /// Noise without signal, [coil][sample] of the coils as used, in the unit of `samples`; null where there is none.
   const Array<Complex<float>>* noise = nullptr;
   /// E of another image [z][y][x] with the maps and the field map, as `predicted`, to about 1e-3. Empty where

@@ -105,6 +105,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     input.iterations = static_cast<int>(residuals.size()) - 1;
     input.elapsed_s = journal.elapsed_s() / static_cast<double>(solution.volumes.size());
     input.volume_count = static_cast<int>(solution.volumes.size());
+    input.volume = static_cast<int>(volume);
   }
   const Verifier& verifier = *context.services.verifier;
   if (!model.problem.sparse.empty())
