@@ -51,10 +51,10 @@ template <class T>
 std::int64_t forward_threads(std::int64_t samples) {
   return (samples + samples_per_thread<T> - 1) / samples_per_thread<T>;
 }
-/// Whether scan points are read from memory in place of constant memory: where the voxels are too few to keep a device
-/// busy, a tile is done before the next one is there.
+/// Whether scan points are read from memory in place of constant memory: where the voxels keep less than half of a
+/// device busy, a tile is done before the next one is there, and points are shared out in parts.
 inline bool reads_points_from_memory(std::int64_t full_threads, std::int64_t threads) {
-  return threads < full_threads;
+  return 2 * threads <= full_threads;
 }
 /// How many parts of that many scan points are computed side by side then. By the trajectory and the matrix alone: sums
 /// have one order.
