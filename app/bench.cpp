@@ -37,10 +37,12 @@ struct BenchCommand {
   int run() const {
     if (what == "cpu") return bench_cpu();
     if (what == "chain") return bench_chain();
-    return what == "gridding" ? bench_gridding() : bench_kernels();
+    if (what == "gridding") return bench_gridding();
+    return what == "ladder" ? bench_ladder() : bench_kernels();
   }
   int bench_cpu() const;
   int bench_kernels() const;
+  int bench_ladder() const;
   int bench_gridding() const;
   ChosenDevice gpu() const;
   int bench_chain() const;
@@ -118,7 +120,8 @@ void print_exact_sums(bool quick) {
 ChosenDevice BenchCommand::gpu() const {
   ChosenDevice device = device_option.choose();
   if (device.device.is_cpu())
-    throw Error("bench " + what, "a GPU", device.text, "run it where there is one; 'fhd bench' measures the CPU");
+    throw Error("bench " + what, "a GPU", device.text,
+                "run it where there is one; 'fhd bench' measures the CPU");
   print_environment(device.environment());
   return device;
 }
@@ -131,13 +134,14 @@ int BenchCommand::bench_gridding() const {
     rows = run_gridding_bench(quick, progress.callback());
   }
   fmt::print(
-      "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | plan s "
+      "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | "
+      "plan s "
       "|\n|---|---|---|---|---|---|---|---|\n");
   for (const auto& row : rows) {
     const auto coils = static_cast<double>(row.coils);
-    fmt::print("| {} | {} | {:.0e} | {} | {:.3f} ({:.4f}) | {:.3f} ({:.4f}) | {:.1e}, {:.1e} | {:.3f} |\n", row.what,
-               row.coils, row.accuracy, row.gridding, row.adjoint_ms, row.adjoint_ms / coils, row.forward_ms,
-               row.forward_ms / coils, row.adjoint_error, row.forward_error, row.plan_s);
+    fmt::print("| {} | {} | {:.0e} | {} | {:.3f} ({:.4f}) | {:.3f} ({:.4f}) | {:.1e}, {:.1e} | {:.3f} |\n",
+               row.what, row.coils, row.accuracy, row.gridding, row.adjoint_ms, row.adjoint_ms / coils,
+               row.forward_ms, row.forward_ms / coils, row.adjoint_error, row.forward_error, row.plan_s);
   }
   return 0;
 }
@@ -157,6 +161,11 @@ int BenchCommand::bench_kernels() const {
                row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
                row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
   print_exact_sums(quick);
+  return 0;
+}
+
+int BenchCommand::bench_ladder() const {
+  gpu();
   if constexpr (built_with_cuda) print_ladder(quick);
   return 0;
 }
@@ -236,11 +245,12 @@ int BenchCommand::bench_chain() const {
 Run add_bench(CLI::App& app) {
   const auto command = std::make_shared<BenchCommand>();
   command->app = &app;
-  app.add_option("WHAT", command->what,
-                 "cpu: the transforms on the CPU; kernels: on a GPU, with the ladder of kernels; chain: "
-                 "whole runs of "
-                 "recon and batch, and where their time goes; gridding: the gridded transform on a GPU")
-      ->check(one_of({"cpu", "kernels", "gridding", "chain"}))
+  app.add_option(
+         "WHAT", command->what,
+         "cpu: the transforms on the CPU; kernels: on a GPU; ladder: of direct sums on a GPU, from the "
+         "simplest to ours; gridding: the gridded transform on a GPU; chain: whole runs of recon and "
+         "batch, and where their time goes")
+      ->check(one_of({"cpu", "kernels", "ladder", "gridding", "chain"}))
       ->capture_default_str();
   app.add_flag("--quick", command->quick, "smaller sizes");
   app.add_option("--case", command->only, "of chain: only the cases whose name contains this")

@@ -456,7 +456,8 @@ double largest_residual(const Array<Complex<float>>& v, const Array<Complex<floa
 /// Rows are v^H.
 std::optional<HermitianEigen<float>> by_iteration(const Array<Complex<float>>& matrix,
                                                   const EigenvalueThreshold& threshold) {
-  constexpr int most_iterations = 6;
+  constexpr int most_iterations = 6,
+                first_look = 2;  // which costs as much as a product: seldom settled before
   // Residuals over the largest eigenvalue: near the rounding of products in single precision, which grows with n.
   constexpr double settled = 1e-6, rounding = 4e-6;
   if (threshold.share < 25 * rounding)
@@ -468,7 +469,7 @@ std::optional<HermitianEigen<float>> by_iteration(const Array<Complex<float>>& m
   for (int iteration = 0; iteration < most_iterations; ++iteration) {
     orthonormalize_rows(basis);
     auto next = product(basis, CblasNoTrans, matrix);
-    if (iteration > 0) {
+    if (iteration >= first_look) {
       auto ritz = hermitian_eigen(product(next, CblasConjTrans, basis));
       double rest = trace;
       for (const float value : ritz.values) rest -= value;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
+#include <type_traits>
 
 #include "recon/array/device.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "validation/bench/gpu_timing.hpp"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
+#include "validation/bench/oracle_places.hpp"
 
 namespace fhd {
 namespace {
@@ -33,7 +34,14 @@ struct Way {
 };
 constexpr Way ways[] = {{"pair by pair, fast", {GpuSums::fast}},
                         {"tensor cores, 3 products", {GpuSums::tensor_cores}},
-                        {"tensor cores, 1 product", {GpuSums::tensor_cores, 1e-3}}};
+                        {"tensor cores, 1 product", {GpuSums::tensor_cores, 1e-3}}},
+              ways_in_double[] = {{"double precision, pair by pair", {GpuSums::accurate}},
+                                  {"double precision, tensor cores", {GpuSums::tensor_cores}}};
+template <class T>
+std::span<const Way> ways_of() {
+  if constexpr (std::is_same_v<T, double>) return ways_in_double;
+  return ways;
+}
 
 Trajectory random_trajectory(const Case& c) {
   std::mt19937_64 generator(1);
@@ -47,10 +55,11 @@ Trajectory random_trajectory(const Case& c) {
   return trajectory;
 }
 
-Array<Complex<float>> random_values(const Shape& shape) {
+template <class T>
+Array<Complex<T>> random_values(const Shape& shape) {
   std::mt19937_64 generator(2);
-  std::normal_distribution<float> normal;
-  Array<Complex<float>> values(shape);
+  std::normal_distribution<T> normal;
+  Array<Complex<T>> values(shape);
   for (auto& v : values) v = {normal(generator), normal(generator)};
   return values;
 }
@@ -66,33 +75,13 @@ std::vector<std::int64_t> random_places(std::int64_t all, std::int64_t count) {
   for (auto& place : at) place = std::uniform_int_distribution<std::int64_t>(0, all - 1)(generator);
   return at;
 }
-Array<double> columns(const Array<double>& from, const std::vector<std::int64_t>& chosen) {
-  const std::int64_t all = from.extent(1), count = static_cast<std::int64_t>(chosen.size());
-  Array<double> result({3, count});
-  for (int axis = 0; axis < 3; ++axis)
-    for (std::int64_t i = 0; i < count; ++i)
-      result[axis * count + i] = from[axis * all + chosen[static_cast<std::size_t>(i)]];
-  return result;
-}
-oracle::Values first_coil(const Array<Complex<float>>& from, std::int64_t size) {
-  oracle::Values values({1, size});
-  for (std::int64_t i = 0; i < size; ++i) values[i] = Complex<double>(from[i]);
-  return values;
-}
-double error_at(const Places& places, const Array<Complex<float>>& values) {
-  const auto host = values.to(Device::cpu());
-  oracle::Values found({1, static_cast<std::int64_t>(places.at.size())});
-  for (std::size_t i = 0; i < places.at.size(); ++i)
-    found[static_cast<std::int64_t>(i)] = Complex<double>(host[places.at[i]]);
-  return metrics::relative_l2(found, places.expected);
-}
-
+template <class T>
 void add_transforms(const Case& c, bool looks, std::vector<ExactBenchRow>& rows) {
   constexpr std::int64_t most_places = 4096;
   const Trajectory trajectory = random_trajectory(c);
   const std::int64_t voxels = std::int64_t{c.matrix_size[0]} * c.matrix_size[1] * c.matrix_size[2];
-  const auto images = random_values({c.coils, c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]});
-  const auto data = random_values({c.coils, c.samples});
+  const auto images = random_values<T>({c.coils, c.matrix_size[2], c.matrix_size[1], c.matrix_size[0]});
+  const auto data = random_values<T>({c.coils, c.samples});
   Places of_image{random_places(voxels, most_places), {}}, of_data{random_places(c.samples, most_places), {}};
   if (looks) {
     const auto r = oracle::voxel_positions(c.matrix_size);
@@ -100,17 +89,15 @@ void add_transforms(const Case& c, bool looks, std::vector<ExactBenchRow>& rows)
     of_data.expected = oracle::forward(columns(trajectory.k, of_data.at), r, first_coil(images, voxels));
   }
   const auto device_images = images.to(Device::cuda()), device_data = data.to(Device::cuda());
-  for (const auto& way : ways) {
-    const auto transform =
-        make_direct_transform<float>(trajectory, c.matrix_size, Device::cuda(), way.choice);
-    Array<Complex<float>> found_images(images.shape(), Device::cuda()),
-        found_data(data.shape(), Device::cuda());
+  for (const auto& way : ways_of<T>()) {
+    const auto transform = make_direct_transform<T>(trajectory, c.matrix_size, Device::cuda(), way.choice);
+    Array<Complex<T>> found_images(images.shape(), Device::cuda()), found_data(data.shape(), Device::cuda());
     const double adjoint = median_ms([&] { transform->adjoint(device_data, found_images); }),
                  forward = median_ms([&] { transform->forward(device_images, found_data); });
     rows.push_back({"F^H, " + c.text(), way.name, adjoint, c.pairs() / adjoint * 1e3,
-                    looks ? error_at(of_image, found_images) : -1});
+                    looks ? error_at(of_image.at, of_image.expected, found_images) : -1});
     rows.push_back({"F, " + c.text(), way.name, forward, c.pairs() / forward * 1e3,
-                    looks ? error_at(of_data, found_data) : -1});
+                    looks ? error_at(of_data.at, of_data.expected, found_data) : -1});
   }
 }
 
@@ -138,8 +125,11 @@ std::vector<ExactBenchRow> run_exact_bench(bool quick, const ProgressCallback& p
                                 {{256, 256, 1}, 102912, 1},   {{101, 75, 62}, 100001, 2}};
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (progress) progress({"direct sums, " + cases[i].text(), 0, 1, -1});
-    add_transforms(cases[i], i != 1, rows);  // the oracle takes long for the largest: once
+    add_transforms<float>(cases[i], i != 1, rows);  // the oracle takes long for the largest: once
   }
+  const Case in_double = quick ? Case{{32, 32, 32}, 8192, 1} : Case{{64, 64, 64}, 262144, 1};
+  if (progress) progress({"direct sums in double precision, " + in_double.text(), 0, 1, -1});
+  add_transforms<double>(in_double, true, rows);
   if (progress) progress({"point spread", 0, 1, -1});
   add_point_spread(quick ? Case{{32, 32, 32}, 8192, 1} : Case{{128, 128, 128}, 147456, 1}, rows);
   return rows;

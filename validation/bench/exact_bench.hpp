@@ -15,9 +15,8 @@ struct ExactBenchRow {
   double error = -1;       ///< relative l2 against double precision at random places; < 0: not looked at
 };
 
-/// F and F^H of random samples in all of k-space, and Q: 128^3 voxels with 262,144 samples, one and eight coils; 256^2 with
-/// 102,912 and eight; 64 x 64 x 16 with 65,536 and four; Q of 128^3 and 147,456. `quick` takes smaller sizes. Throws Error
-/// without a GPU.
+/// F and F^H of random samples in all of k-space, from 64 x 64 x 16 to 128^3 voxels, one to eight coils, in single
+/// precision; of 64^3 in double; Q of 128^3. `quick` takes smaller sizes. Throws Error without a GPU.
 std::vector<ExactBenchRow> run_exact_bench(bool quick, const ProgressCallback& progress);
 
 }  // namespace fhd

@@ -10,8 +10,7 @@
 #include "recon/transform/direct/pair_arithmetic.hpp"
 #include "validation/bench/kernel_ladder.hpp"
 #include "validation/bench/separable_rung.cuh"
-#include "validation/metrics.hpp"
-#include "validation/oracle.hpp"
+#include "validation/bench/oracle_places.hpp"
 
 namespace fhd {
 namespace {
@@ -158,15 +157,6 @@ struct Problem {
   std::int64_t voxels() const { return std::int64_t{matrix_size[0]} * matrix_size[1] * matrix_size[2]; }
 };
 
-Array<double> columns(const Array<double>& from, const std::vector<std::int64_t>& chosen) {
-  const std::int64_t all = from.extent(1), count = static_cast<std::int64_t>(chosen.size());
-  Array<double> result({3, count});
-  for (int axis = 0; axis < 3; ++axis)
-    for (std::int64_t i = 0; i < count; ++i)
-      result[axis * count + i] = from[axis * all + chosen[static_cast<std::size_t>(i)]];
-  return result;
-}
-
 Problem make_problem(const LadderSettings& settings) {
   Problem p;
   p.matrix_size = settings.matrix_size;
@@ -193,28 +183,12 @@ Problem make_problem(const LadderSettings& settings) {
   p.checked_voxels = choose(p.voxels());
   p.checked_samples = choose(p.samples());
   p.checked_samples.resize(checked_results / 8);  // a sum over all voxels each: the oracle is slow
-  // The oracle for one coil: it is slow, and the tests check the others.
-  const auto first_coil = [](const Array<Complex<float>>& from, std::int64_t size) {
-    oracle::Values values({1, size});
-    for (std::int64_t i = 0; i < size; ++i) values[i] = Complex<double>(from[i]);
-    return values;
-  };
   const Array<double> r = oracle::voxel_positions(p.matrix_size);
   p.adjoint_reference =
       oracle::adjoint(p.trajectory.k, columns(r, p.checked_voxels), first_coil(p.data, p.samples()));
   p.forward_reference =
       oracle::forward(columns(p.trajectory.k, p.checked_samples), r, first_coil(p.images, p.voxels()));
   return p;
-}
-
-/// Error of the first coil of `values` [coil][all] at the chosen elements.
-double error_of(const Array<Complex<float>>& values, const std::vector<std::int64_t>& chosen,
-                const oracle::Values& reference) {
-  const Array<Complex<float>> host = values.to(Device::cpu());
-  oracle::Values found({1, static_cast<std::int64_t>(chosen.size())});
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    found[static_cast<std::int64_t>(i)] = Complex<double>(host[chosen[i]]);
-  return metrics::relative_l2(found, reference);
 }
 
 class Climber {
@@ -293,7 +267,7 @@ class Climber {
               .block_size = block_size,
               .tile_points = constant_memory ? tile_points : 0,
               .registers = attributes.numRegs};
-    climb(rung, work, [&] { return error_of(images, problem_.checked_voxels, problem_.adjoint_reference); });
+    climb(rung, work, [&] { return error_at(problem_.checked_voxels, problem_.adjoint_reference, images); });
   }
 
   /// Of one coil; nothing for matrices with an odd extent along y or z.
@@ -328,7 +302,7 @@ class Climber {
               static_cast<int>(samples), reinterpret_cast<float2*>(image.data()));
           check_launch(name);
         },
-        [&] { return error_of(image, problem_.checked_voxels, problem_.adjoint_reference); });
+        [&] { return error_at(problem_.checked_voxels, problem_.adjoint_reference, image); });
   }
 
   void production(const std::string& name, DirectChoice choice, int coils, bool forward) {
@@ -349,11 +323,11 @@ class Climber {
     if (forward)
       climb(
           rung, [&] { transform->forward(images, data); },
-          [&] { return error_of(data, problem_.checked_samples, problem_.forward_reference); });
+          [&] { return error_at(problem_.checked_samples, problem_.forward_reference, data); });
     else
       climb(
           rung, [&] { transform->adjoint(data, images); },
-          [&] { return error_of(images, problem_.checked_voxels, problem_.adjoint_reference); });
+          [&] { return error_at(problem_.checked_voxels, problem_.adjoint_reference, images); });
   }
 
   std::vector<Rung> take() { return std::move(rungs_); }

@@ -370,13 +370,15 @@ TEST_F(GpuProgram, takes_the_gpu_and_says_so) {
 }
 
 TEST_F(GpuProgram, auto_falls_back_to_the_cpu_with_one_line_and_the_cpus_image) {
-  ASSERT_EQ(run("recon " + path("scan.h5") + " --device-memory-mib 4 -o " + path("fallen")), 0)
-      << text("err");
+  // More pairs of voxels and samples than auto leaves to the CPU from the start.
+  const std::string scan = path("large.h5");
+  ASSERT_EQ(run("simulate --trajectory spiral --matrix 192 --coils 8 -o " + path("large")), 0) << text("err");
+  ASSERT_EQ(run("recon " + scan + " --device-memory-mib 4 -o " + path("fallen")), 0) << text("err");
   const std::string error = text("err");
   EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
   EXPECT_NE(error.find("the CPU goes on"), std::string::npos) << error;
   EXPECT_NE(text("fallen.json").find("because the GPU failed"), std::string::npos);
-  ASSERT_EQ(run("recon " + path("scan.h5") + " --device cpu -o " + path("cpu")), 0) << text("err");
+  ASSERT_EQ(run("recon " + scan + " --device cpu -o " + path("cpu")), 0) << text("err");
   EXPECT_TRUE(tests::identical(image("fallen.h5").values, image("cpu.h5").values));
 }
 
