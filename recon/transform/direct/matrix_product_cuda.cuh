@@ -45,9 +45,9 @@ class StageRing {
   __device__ __forceinline__ void next() {
     if (++stage_ == stages) stage_ = 0, parity_ ^= 1;
   }
-  /// This warp reads the stage before the present one no more.
+  /// This warp reads the stage before the present one no more: since then it has waited for products of what its lanes
+  /// have read, an instruction of all lanes together. (A __syncwarp here costs a third of the speed of one product.)
   __device__ __forceinline__ void release_before() const {
-    __syncwarp();  // what its other lanes have read is read
     if (threadIdx.x % 32 == 0) device::arrive(empty_ + (stage_ == 0 ? stages : stage_) - 1);
   }
 
