@@ -185,7 +185,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   read_options.precision = settings.precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
-  const auto file = with_trajectory_correction(open(team.get(), starting), correction);
+  const auto file = with_trajectory_correction(
+      open(team.get(), starting), correction,
+      frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
