@@ -133,8 +133,9 @@ int ReconCommand::run() {
 /// A file of fewer bytes may be small work, and is looked into before a GPU starts.
 constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
 
-/// Whether the CPU is done before a GPU has started, which takes about 0.3 s (validation/results/2026-11-23-h200.md): its
-/// threads go through so many pairs of voxels and samples in a fraction of that.
+/// Whether the CPU is done before a GPU has started, which takes about 0.3 s
+/// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a
+/// fraction of that.
 bool is_small_work(const io::ScanSummary& summary) {
   constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
   const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
@@ -180,6 +181,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
   const auto noise_request = of_options([&] { return noise_map.request(); });
+  if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
   if (first) io::check_writable(*output, inputs, phase, noise_map.given());
 
   read_options.precision = settings.precision;
@@ -316,15 +318,16 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   results.write(*output, phase, compression);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output, further_files(results));
-  const auto note_older = [&](const std::string& older, const char* option) {
+  const auto note_older = [&](const std::string& older, const char* remedy) {
     std::error_code status;
     const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
     if (is_own && std::filesystem::exists(older, status) && !quiet)
-      fmt::print("note      {} is of an earlier run; {} makes it anew\n", older, option);
+      fmt::print("note      {} is of an earlier run; {}\n", older, remedy);
   };
-  if (!phase) note_older(*output + io::phase_ending, "--phase");
-  if (!noise_map.given())
-    for (const char* ending : io::noise_endings) note_older(*output + ending, "--noise-map");
+  if (!phase) note_older(*output + io::phase_ending, "--phase makes it anew");
+  for (std::size_t i = results.noise_map_count(); i < io::noise_endings.size(); ++i)
+    note_older(*output + io::noise_endings[i],
+               noise_map.given() ? "this one makes none" : "--noise-map makes it anew");
 }
 
 void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
