@@ -83,17 +83,6 @@ void share_processors(int processes) {
   if (mine >= all) omp_set_num_threads(std::max(1, all / processes));
 }
 
-std::string describe(const Report& report) {
-  std::string line;
-  for (const auto& stage : report.stages)
-    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
-  if (!report.relative_residuals.empty())
-    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
-                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
-                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
-  return line;
-}
-
 std::string frames_line(const FrameLayout& layout, double frame_time_s) {
   std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
   if (layout.step < layout.readouts_per_frame)
@@ -441,7 +430,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
     for (const auto& note : report.notes) fmt::print("note      {}\n", note);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";
   const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
-  fmt::print("image     {}{}\n", which, describe(report));
+  fmt::print("image     {}{}\n", which, solution_line(report));
   if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
   using Judgement = Verdict::Judgement;
   if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&

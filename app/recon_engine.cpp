@@ -464,6 +464,17 @@ void ScanResults::write(const std::string& prefix, bool with_phase, std::optiona
   if (folder_) folder_->remove();
 }
 
+std::string solution_line(const Report& report) {
+  std::string line;
+  for (const auto& stage : report.stages)
+    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
+  if (!report.relative_residuals.empty())
+    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
+                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
+                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
+  return line;
+}
+
 std::string certificate_line(const Certificate& c) {
   std::string line = fmt::format("F^H error {:.1e}", c.adjoint_error);
   if (c.forward_error >= 0)
