@@ -5,6 +5,8 @@
 #include <string>
 
 #include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
+#include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 
 namespace {
@@ -21,12 +23,8 @@ class DelaysCommand : public tests::ProgramTest {
     EXPECT_EQ(run("recon scan.h5 -o out --force --device cpu " + options), 0) << text("err");
     return io::read_image(path("out.h5")).images.front();
   }
-  /// |a - b| / |b|
   static double difference(const Image& a, const Image& b) {
-    double sum = 0, of = 0;
-    for (std::int64_t i = 0; i < a.values.size(); ++i)
-      sum += norm(a.values[i] - b.values[i]), of += norm(b.values[i]);
-    return std::sqrt(sum / of);
+    return metrics::relative_l2(values_of<double>(a), values_of<double>(b));
   }
 };
 
@@ -43,6 +41,18 @@ TEST_F(DelaysCommand, recon_finds_and_corrects_them_before_calibration) {
   EXPECT_LE(difference(corrected, undelayed), 0.05);
   EXPECT_GT(difference(delayed, undelayed), 0.1);
   EXPECT_LE(difference(recon("--trajectory-correction 0.6,-0.3"), corrected), 0.01);
+}
+
+TEST_F(DelaysCommand, are_corrected_in_calibration_readouts_too) {
+  // So small that no sample leaves the matrix.
+  const std::string correction = "--trajectory-correction 0.12,-0.1";
+  simulate("--no-maps");
+  const Image of_centre = recon(correction);
+  auto series = io::read_all(*io::open_scan(path("scan.h5")));
+  Scan& scan = series.scans.front();
+  scan.calibration = Calibration{scan.trajectory, scan.kspace};
+  io::write_scan(path("scan.h5"), io::ScanFormat::fhd, series);
+  EXPECT_LE(difference(recon(correction), of_centre), 1e-6) << "its own samples as calibration";
 }
 
 TEST_F(DelaysCommand, of_zero_leave_the_image_as_it_is) {
