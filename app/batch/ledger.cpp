@@ -53,9 +53,12 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
     fs::create_directory(claims_folder(directory), status);
     if (status)
       throw Error(claims_folder(directory).string(), "a folder that can be created", status.message());
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    // Whoever ends a claim removes its file before it lets go of the lock.
+    int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const bool is_new = descriptor >= 0;
+    if (!is_new && errno == EEXIST) descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) {
-      if (errno == ENOENT) continue;  // another process has just removed the empty folder
+      if (errno == ENOENT) continue;  // another process has just removed it, or the empty folder
       throw Error(path, "a file that can be created", std::strerror(errno));
     }
     while (::flock(descriptor, operation) != 0) {
@@ -70,7 +73,7 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
     }, named{};
     if (::fstat(descriptor, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_ino == named.st_ino &&
         ours.st_dev == named.st_dev)
-      return Claim(descriptor, path);
+      return Claim(descriptor, path, !is_new);
     ::close(descriptor);
   }
 }
@@ -84,7 +87,9 @@ Claim Claim::wait(const std::string& directory, const std::string& name) {
 }
 
 Claim::Claim(Claim&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      was_left_(other.was_left_) {}
 
 Claim::~Claim() {
   if (descriptor_ < 0) return;
@@ -125,8 +130,8 @@ BatchLedger::Turn BatchLedger::take(std::size_t scan) {
     if (!taken) return Turn::of_another;
     if (adopt(scan)) return Turn::over;  // ended by another process since we looked: its to tell
     claim.emplace(std::move(*taken));
+    if (claim->was_left()) remove_temporaries(work_.directory, name);
   }
-  remove_temporaries(work_.directory, name);
   return Turn::ours;
 }
 

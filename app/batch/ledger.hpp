@@ -26,16 +26,20 @@ class Claim {
   Claim& operator=(Claim&& other) = delete;
   Claim(const Claim&) = delete;
   ~Claim();
+  /// Whether a process that died had it before: what it wrote may still be there.
+  bool was_left() const { return was_left_; }
 
  private:
-  Claim(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  Claim(int descriptor, std::string path, bool was_left)
+      : descriptor_(descriptor), path_(std::move(path)), was_left_(was_left) {}
   static std::optional<Claim> lock(const std::string& directory, const std::string& name, int operation);
   int descriptor_;
   std::string path_;
+  bool was_left_;
 };
 
 /// Removes the temporary files of results called `name` in `directory`. For the holder of its claim: whoever
-/// wrote them is dead.
+/// wrote them is dead. Looks at every file of the directory.
 void remove_temporaries(const std::string& directory, const std::string& name);
 /// Removes the temporary files that nobody has a claim to, and the folder of claims when it is empty.
 void remove_strays(const std::string& directory);
