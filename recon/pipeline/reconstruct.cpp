@@ -421,6 +421,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   require_frames_can(scan, layout, settings, execution);
   const auto preparation = prepare_series(scan, progress);
   const Scan& prepared = preparation->scan;
+  if (prepared.kspace.coil_count() > 1 && !prepared.sensitivity_maps)
+    throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");
   Journal journal(execution.device, progress);
   Settings as_prepared = settings;
   as_prepared.coils = CoilSettings::as_they_are();
