@@ -212,12 +212,14 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   results.set_devices(devices);
   const auto of_gpus = is_by_team() ? team_of(devices) : nullptr;
+  const bool sought = correction.kind == TrajectoryCorrection::Kind::automatic;
   const auto make_engine = [&](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
     auto engine = std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
                                                 first && !no_gridded_image, !quiet, of_gpus);
     engine->map_noise(noise_request);
+    engine->check_delays({results.standing_for_scan(), sought});
     return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
@@ -257,6 +259,8 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  engine.check_delays(
+      {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   std::optional<ScanResults> results;
   std::optional<SeriesPrinter> printer;
   FrameLayout first;

@@ -19,6 +19,7 @@
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "version.hpp"
 
@@ -162,9 +163,14 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
 std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& volumes,
                                                  const ProgressCallback& progress,
                                                  const std::function<void(const std::string&)>& on_fallback) {
-  if (volumes.front().series) return series_results(volumes, progress, on_fallback);
   std::vector<ReconResult> results;
-  for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
+  if (volumes.front().series)
+    results = series_results(volumes, progress, on_fallback);
+  else
+    for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
+  for (std::size_t v = 0; v < volumes.size(); ++v)
+    if (volumes[v].number == delay_check_.volume)
+      warn_of_delays(volumes[v].scan, results[v].reconstruction.report);
   return results;
 }
 
@@ -184,6 +190,7 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
     say_in_words_of_options(report);
     results[frame].reconstruction = std::move(made[frame]);
   }
+  warn_of_delays(scan, results.front().reconstruction.report);
   return results;
 }
 
@@ -230,6 +237,10 @@ std::vector<ReconResult> ReconEngine::series_results(
   return results;
 }
 
+static std::string in_one_line(const Finding& finding) {
+  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
+}
+
 /// What the input doctor finds probably wrong.
 std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
   const trace::Span span("input doctor", "check");
@@ -237,13 +248,38 @@ std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
   const auto length = validation::readout_length(validation::readout_starts(scan.trajectory));
   for (const auto& finding : diagnose(scan, length, looks_beyond_fov(settings_)))
     if (finding.severity >= Severity::warning)
-      warnings.push_back(finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+      warnings.push_back(in_one_line(finding));
   return warnings;
+}
+
+/// What a delay alone brings about says nothing of the object.
+static void leave_out_hints_of_delays(Report& report) {
+  const bool is_delayed =
+      (report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
+      std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+        return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
+      });
+  if (is_delayed)
+    std::erase_if(report.warnings, [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+}
+
+void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
+  constexpr double well_explained = 0.005;
+  const bool takes_long = delay_check_.is_sparing || scan.geometry.matrix_size[2] > 1;
+  if (delay_check_.are_sought || (takes_long && report.verdict && report.verdict->unexplained <= well_explained))
+    return;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  const auto found = diagnose_delays(scan, validation::readout_length(starts));
+  if (found.severity == Severity::warning) report.warnings.push_back(in_one_line(found));
+  leave_out_hints_of_delays(report);
+  add_stage(report, "gradient delays", seconds_since(begin));
 }
 
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
 void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   Verdict& verdict = *report.verdict;
+  leave_out_hints_of_delays(report);
   using Judgement = Verdict::Judgement;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
   if (verdict.cause.empty() && seeks) {
@@ -256,9 +292,14 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
     if (verdict.cause.empty()) return;
     verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
   }
-  report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
-                                                      ? "; unit, trajectory, maps, calibration or motion?"
-                                                      : "; likeliest cause: " + verdict.cause));
+  std::string cause = verdict.cause;
+  if (cause.starts_with(validation::delay_cause)) {
+    leave_out_hints_of_delays(report);  // the cause may just have been found
+    cause += delay_check_.are_sought ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
+                                     : " (--trajectory-correction auto)";
+  }
+  report.suspicions.push_back(verdict.sentence + (cause.empty() ? "; unit, trajectory, maps, calibration or motion?"
+                                                                : "; likeliest cause: " + cause));
 }
 
 void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,

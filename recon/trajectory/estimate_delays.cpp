@@ -20,7 +20,8 @@ constexpr double damping = 1e-6;     ///< of x_c, relative to the mean eigenvalu
 constexpr double longest_delay = 8;  ///< samples
 constexpr double useful_uncertainty =
     0.05;  ///< samples: a twentieth of a sample moves k by less than noise does
-constexpr double largest_inconsistency = 0.25;
+constexpr double largest_inconsistency = 0.25;  ///< noise included
+constexpr double largest_disturbance = 0.1;     ///< the same without what noise may have of it
 
 bool is_cartesian(const Trajectory& trajectory) {
   return std::all_of(trajectory.k.begin(), trajectory.k.end(),
@@ -32,6 +33,7 @@ struct CentralReadings {
   std::vector<Index> samples;
   std::vector<std::size_t> readouts;
   Matrix values;
+  double edge_energy = 0;  ///< of a sample's values at the edge of k-space, on average: noise has no more
   Index count() const { return static_cast<Index>(samples.size()); }
 };
 
@@ -42,6 +44,25 @@ void thin_out(std::vector<Index>& samples, std::size_t most) {
     std::swap(samples[i], samples[i + generator() % (samples.size() - i)]);
   samples.resize(std::min(samples.size(), most));
   std::sort(samples.begin(), samples.end());
+}
+
+/// sum_c |d_c|^2, the mean over the samples in the outer fifth of k-space.
+double energy_at_edge(const Scan& scan) {
+  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
+  std::vector<double> squares(static_cast<std::size_t>(all));
+  for (Index m = 0; m < all; ++m)
+    for (int axis = 0; axis < 3; ++axis)
+      if (scan.geometry.matrix_size[axis] > 1)
+        squares[static_cast<std::size_t>(m)] +=
+            std::pow(scan.trajectory.k[axis * all + m] / scan.geometry.matrix_size[axis], 2);
+  const double furthest = *std::max_element(squares.begin(), squares.end());
+  double sum = 0, count = 0;
+  for (Index m = 0; m < all; ++m) {
+    if (!(squares[static_cast<std::size_t>(m)] >= 0.8 * 0.8 * furthest)) continue;
+    ++count;
+    for (Index coil = 0; coil < coils; ++coil) sum += norm(Complex<double>(scan.kspace.values[coil * all + m]));
+  }
+  return sum / count;
 }
 
 CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius) {
@@ -67,6 +88,7 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
     }
   }
   for (auto& value : centre.values) value *= largest > 0 ? 1 / largest : 0;
+  centre.edge_energy = largest > 0 ? energy_at_edge(scan) / (largest * largest) : 0;
   return centre;
 }
 
@@ -369,10 +391,13 @@ DelayEstimate estimate_from(double start, const Search& search) {
     return estimate;
   }
   estimate.uncertainty = *std::max_element(uncertainty.begin(), uncertainty.end());
-  if (estimate.inconsistency > largest_inconsistency)
+  const double noise =
+      search.centre.edge_energy * static_cast<double>(search.centre.count()) / sum_of_squares(search.centre.values);
+  if (estimate.inconsistency > largest_inconsistency ||
+      std::pow(estimate.inconsistency, 2) - noise > std::pow(largest_disturbance, 2))
     estimate.obstacle = "the samples near the centre of k-space contradict each other by " +
                         short_number(100 * estimate.inconsistency) +
-                        " % with any delays (contrast or motion between readouts?)";
+                        " % with any delays that were found (longer ones, contrast or motion between readouts?)";
   else if (!(estimate.uncertainty <= useful_uncertainty))
     estimate.obstacle = "the samples near the centre of k-space do not tell them: uncertain by " +
                         short_number(estimate.uncertainty) + " samples";

@@ -56,7 +56,7 @@ struct DelayEstimate {
 /// that are not above their uncertainty are zero.
 ///
 /// Nothing is found, which `obstacle` says, where the trajectory is Cartesian, where too few samples lie near the
-/// centre, where they contradict each other with any delays, or do not tell them to 0.05 samples, and where what the
+/// centre, where they contradict each other with any delays by a tenth beside noise, or do not tell them to 0.05 samples, and where what the
 /// delays do not explain, noise aside, is more than a third of what they do: off-resonance of a spiral looks a little
 /// like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
