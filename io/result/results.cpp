@@ -32,6 +32,7 @@
 #include "io/blocks.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
+#include "io/made_by.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
@@ -364,10 +365,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
 }
 
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
-                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets) {
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
+                      const std::string& made_by) {
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   for (const auto& [name, series] : datasets) write_series(file, name, *series);
+  if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
 
