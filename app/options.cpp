@@ -198,7 +198,10 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
   // Of FrameOptions, which 'fhd recon' has.
   if (const auto kind = temporal_kind(settings))
-    if (const std::string term = name_of(*kind); !names_piece("--frames") && !names_piece("--spokes-per-frame"))
+    if (const std::string term = name_of(*kind); !app_->get_option_no_throw("--frames"))
+      throw Error("--regularizer " + term, "a term of one image, such as tv, wavelet or tgv", term,
+                  "it couples frames, which 'fhd recon --frames' alone makes");
+    else if (!names_piece("--frames") && !names_piece("--spokes-per-frame"))
       throw Error("--regularizer " + term, "--frames or --spokes-per-frame of 'fhd recon' beside it", "none",
                   "it couples frames; tv, wavelet and tgv are of one image");
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
