@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -39,23 +40,12 @@ io::ScanFormat format_of_name(const std::string& output) {
 }
 
 /// The files that a conversion would replace.
-std::vector<fs::path> outputs_of(const std::string& output, io::ScanFormat format) {
+std::vector<std::string> outputs_of(const std::string& output, io::ScanFormat format) {
   if (format != io::ScanFormat::bart) return {output};
-  std::vector<fs::path> paths;
+  std::vector<std::string> paths;
   for (const char* ending : {".cfl", ".hdr", "_traj.cfl", "_traj.hdr", "_sens.cfl", "_sens.hdr"})
     paths.emplace_back(io::bart_name(output) + ending);
   return paths;
-}
-
-/// Every file of a scan, or of a piece of it.
-std::vector<fs::path> inputs_of(const std::string& input) {
-  if (fs::is_directory(input)) {
-    std::vector<fs::path> paths{input};
-    for (const auto& entry : fs::directory_iterator(input)) paths.push_back(entry.path());
-    return paths;
-  }
-  if (io::is_bart(input)) return outputs_of(input, io::ScanFormat::bart);
-  return {input};
 }
 
 int convert(const ConvertOptions& options) {
@@ -63,21 +53,16 @@ int convert(const ConvertOptions& options) {
   auto read_options = options.read_options;
   read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(options.input, read_options);
-  auto inputs = inputs_of(options.input);
-  for (const auto& [what, piece] : read_options.outside.given())
-    for (auto& path : inputs_of(piece)) inputs.push_back(std::move(path));
+  const auto inputs = inputs_of({options.input}, read_options);
   for (const auto& path : outputs_of(options.output, format)) {
+    require_no_input(path, inputs);
     std::error_code status;
-    if (!fs::exists(path, status)) continue;
-    for (const auto& input : inputs)
-      if (fs::equivalent(path, input, status))
-        throw Error(path.string(), "another file than the input", "the input, or a part of it",
-                    "choose another name");
-    const bool empty_directory = fs::is_directory(path, status) && fs::is_empty(path, status);
-    if (!options.force && !empty_directory)
-      throw Error(path.string(), "a new file", "an existing one", "replace it with --force");
-    if (options.force && fs::is_directory(path, status) && !empty_directory)
-      throw Error(path.string(), "a new or empty directory", "a directory with files", "remove it first");
+    const bool is_directory = fs::is_directory(path, status);
+    if (is_directory && fs::is_empty(path, status)) continue;
+    if (!options.force && fs::exists(path, status))
+      throw Error(path, "a new file", "an existing one", "replace it with --force");
+    if (is_directory)
+      throw Error(path, "a new or empty directory", "a directory with files", "remove it first");
   }
   const auto lost = io::convert_scan(*file, options.input, read_options, options.output, format);
   const auto& summary = file->summary();

@@ -5,16 +5,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
+#include "app/option_names.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
+#include "app/recon_engine.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/field_map_file.hpp"
 #include "io/scan/scan_file.hpp"
@@ -36,7 +40,6 @@ struct FieldMapCommand {
   DeviceOption device_option;
 
   int run();
-  void check_output() const;
 };
 
 /// Which volumes of which file are echoes of one another.
@@ -45,18 +48,6 @@ struct Echo {
   std::int64_t repetition;
   double time_s;
 };
-
-void FieldMapCommand::check_output() const {
-  namespace fs = std::filesystem;
-  std::error_code status;
-  for (const auto& scan : scans)
-    if (fs::equivalent(output, scan, status))
-      throw Error(output, "another file than the input", "the input", "choose another name with --output");
-  if (fs::is_directory(output, status)) throw Error(output, "the name of a file", "a directory");
-  if (!force && fs::exists(output, status))
-    throw Error(output, "a new file", "an existing one", "replace it with --force");
-  const io::AtomicFile can_be_made(output);  // before the work, which takes a while
-}
 
 /// Contrasts of the first repetition, phase and set; where a file does not count, each volume is one.
 std::vector<std::int64_t> echoes_of(const io::ScanSummary& summary) {
@@ -113,32 +104,99 @@ std::vector<Echo> find_echoes(const std::vector<std::unique_ptr<io::ScanFile>>& 
   return echoes;
 }
 
-/// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
-std::vector<Image> images_of(const std::vector<Echo>& echoes, std::int64_t slice,
-                             Reconstructor& reconstructor) {
+/// Whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
+bool are_in_one_place(const Geometry& a, const Geometry& b) {
+  const auto of_a = voxel_to_lps_mm(a), of_b = voxel_to_lps_mm(b);
+  const auto length = [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); };
+  double voxel = INFINITY;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    voxel = std::min(voxel, length(of_a[0][axis], of_a[1][axis], of_a[2][axis]));
+  for (std::size_t axis = 0; axis < 4; ++axis) {  // the ends of the axes; last, where they begin
+    const auto apart = [&](std::size_t row) {
+      const double along = axis < 3 ? (of_a[row][axis] - of_b[row][axis]) * a.matrix_size[axis] : 0;
+      return of_a[row][3] - of_b[row][3] + along;
+    };
+    if (!(length(apart(0), apart(1), apart(2)) <= 0.1 * voxel)) return false;
+  }
+  return true;
+}
+
+/// A slice of every echo, each at the same place of the patient and of k-space.
+std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
   std::vector<Scan> scans;
   for (const auto& echo : echoes) {
     Scan& scan = scans.emplace_back(echo.file->read(slice, echo.repetition));
     scan.field_map.reset();
     scan.field_map_in_double = {};
     scan.cropped_matrix_size = {};  // a field map is on the voxels that are reconstructed
-    const auto &k = scan.trajectory.k, &of_first = scans.front().trajectory.k;
+    const Scan& first = scans.front();
+    const auto &k = scan.trajectory.k, &of_first = first.trajectory.k;
     if (k.shape() != of_first.shape() || !std::equal(k.begin(), k.end(), of_first.begin()))
       throw Error(echo.file->summary().path, "echoes at the same k-space positions", "others",
                   "only echoes whose readouts are alike can be compared");
+    if (!are_in_one_place(first.geometry, scan.geometry))
+      throw Error(fmt::format("{}, slice {}", echo.file->summary().path, slice),
+                  "the FOV, position and directions of " + echoes.front().file->summary().path, "others",
+                  "only echoes of the same voxels can be compared");
   }
+  return scans;
+}
+
+/// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
+std::vector<Reconstruction> images_of(const std::vector<Scan>& scans, Reconstructor& reconstructor) {
   const auto preparation = reconstructor.prepare_series(scans.front());
   const auto at_once =
       static_cast<std::size_t>(std::max<std::int64_t>(1, reconstructor.volumes_at_once(*preparation)));
-  std::vector<Image> images;
+  std::vector<Reconstruction> made;
   for (std::size_t first = 0; first < scans.size(); first += at_once) {
     std::vector<const Scan*> volumes;
     for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e)
       volumes.push_back(&scans[e]);
-    for (auto& result : reconstructor.reconstruct_series(preparation, volumes))
-      images.push_back(std::move(result.image));
+    for (auto& result : reconstructor.reconstruct_series(preparation, volumes)) {
+      say_in_words_of_options(result.report);
+      made.push_back(std::move(result));
+    }
   }
-  return images;
+  return made;
+}
+
+/// How the first echo was reconstructed, and what did not converge.
+void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, std::set<std::string>& said) {
+  for (const auto& note : echoes.front().report.notes)
+    if (said.insert(note).second) fmt::print("note      {}\n", note);
+  for (std::size_t e = 0; e < echoes.size(); ++e)
+    if (const Report& report = echoes[e].report; (slice == 0 && e == 0) || !report.converged)
+      fmt::print("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
+}
+
+/// Maps of all slices, rad/s.
+struct FieldMaps {
+  std::vector<Array<float>> maps;
+  std::vector<Geometry> geometries;
+};
+
+FieldMaps maps_of(const std::vector<Echo>& echoes, const std::vector<double>& times, double smoothing,
+                  const Settings& settings, const Execution& execution,
+                  std::shared_ptr<TrajectoryCache> cache) {
+  Reconstructor reconstructor(settings, execution, {std::move(cache), {}, {}});
+  FieldMaps result;
+  std::set<std::string> said;
+  for (std::int64_t slice = 0; slice < echoes.front().file->summary().slice_count; ++slice) {
+    const auto scans = read_echoes(echoes, slice);
+    if (!takes_series(settings, execution, scans.front()))
+      throw Error(
+          "echoes",
+          "images that keep their phase: --method cg with maps or one coil, without --lambda auto, wavelet, "
+          "tv or tgv",
+          "other settings");
+    const auto made = images_of(scans, reconstructor);
+    print_slice(made, slice, said);
+    std::vector<const Array<Complex<float>>*> values;
+    for (const auto& echo : made) values.push_back(&echo.image.values);
+    result.maps.push_back(field_map_of_echoes(values, times, smoothing));
+    result.geometries.push_back(made.front().image.geometry);
+  }
+  return result;
 }
 
 int FieldMapCommand::run() {
@@ -146,46 +204,37 @@ int FieldMapCommand::run() {
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   const auto given =
       of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
+  if (const auto& map = read_options.outside.field_map; !map.empty())
+    throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
   if (!output.ends_with(".h5")) output += ".h5";
-  check_output();
+  require_new_file(output, inputs_of(scans, read_options), force);
   read_options.precision = settings.precision;
   std::vector<std::unique_ptr<io::ScanFile>> files;
   for (const auto& scan : scans) {
-    files.push_back(with_trajectory_correction(io::open_scan(scan, read_options), correction));
+    files.push_back(io::open_scan(scan, read_options));
     print_scan(files.back()->summary());
   }
+  files = with_trajectory_correction(std::move(files), correction);
   const auto echoes = find_echoes(files, given);
   Execution execution;
   const ChosenDevice device = device_option.choose();
   execution.device = device.device;
   fmt::print("device    {}\n", device.text);
-  if (!takes_series(settings, execution, echoes.front().file->read(0, echoes.front().repetition)))
-    throw Error(
-        "echoes",
-        "images that keep their phase: --method cg with maps or one coil, without --lambda auto, wavelet, tv "
-        "or tgv",
-        "other settings");
   std::vector<double> times;
   double shortest = INFINITY;
   for (const auto& echo : echoes) {
     if (!times.empty()) shortest = std::min(shortest, echo.time_s - times.back());
     times.push_back(echo.time_s);
   }
-  Reconstructor reconstructor(settings, execution, {recon_options.trajectory_cache()});
-  std::vector<Array<float>> maps;
-  std::vector<Geometry> geometries;
+  const auto [maps, geometries] =
+      maps_of(echoes, times, smoothing, settings, execution, recon_options.trajectory_cache());
+  std::vector<const Array<float>*> slices;
   double lowest = INFINITY, highest = -INFINITY;
-  for (std::int64_t slice = 0; slice < files.front()->summary().slice_count; ++slice) {
-    const auto images = images_of(echoes, slice, reconstructor);
-    std::vector<const Array<Complex<float>>*> values;
-    for (const auto& image : images) values.push_back(&image.values);
-    maps.push_back(field_map_of_echoes(values, times, smoothing));
-    geometries.push_back(images.front().geometry);
-    const auto [least, most] = std::minmax_element(maps.back().begin(), maps.back().end());
+  for (const auto& map : maps) {
+    slices.push_back(&map);
+    const auto [least, most] = std::minmax_element(map.begin(), map.end());
     lowest = std::min<double>(lowest, *least), highest = std::max<double>(highest, *most);
   }
-  std::vector<const Array<float>*> slices;
-  for (const auto& map : maps) slices.push_back(&map);
   std::vector<io::AtomicFile> written;
   io::write_field_map(written, output, slices, geometries);
   io::commit_all(written);

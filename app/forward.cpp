@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
 #include "app/recon_engine.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -20,8 +20,6 @@
 namespace fhd::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ForwardCommand {
   std::string image, scan, output, dataset = "/image", precision = "double";
   bool no_maps = false, no_field_map = false, force = false;
@@ -30,7 +28,6 @@ struct ForwardCommand {
   DeviceOption device_option;
 
   int run();
-  void check_output() const;
   template <class T>
   void evaluate(const Image& of, Scan& volume, Device device) const;
 };
@@ -73,16 +70,6 @@ void note_geometry(const Image& image, const Scan& scan) {
   }
 }
 
-void ForwardCommand::check_output() const {
-  std::error_code status;
-  for (const auto& input : {image, scan})
-    if (fs::equivalent(output, input, status))
-      throw Error(output, "another file than the input", "the input", "choose another name");
-  if (fs::is_directory(output, status)) throw Error(output, "the name of a file", "a directory");
-  if (!force && fs::exists(output, status))
-    throw Error(output, "a new file", "an existing one", "replace it with --force");
-}
-
 template <class T>
 void ForwardCommand::evaluate(const Image& of, Scan& volume, Device device) const {
   auto samples = exact_samples<T>(padded(values_of<T>(of), volume.geometry.image_shape()), volume, device);
@@ -93,7 +80,7 @@ void ForwardCommand::evaluate(const Image& of, Scan& volume, Device device) cons
 
 int ForwardCommand::run() {
   if (!output.ends_with(".h5")) output += ".h5";
-  check_output();
+  require_new_file(output, inputs_of({image, scan}, read_options), force);
   const bool in_double = precision == "double";
   read_options.precision = in_double ? Precision::double_precision : Precision::single_precision;
   const auto file = io::open_scan(scan, read_options);

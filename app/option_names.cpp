@@ -29,6 +29,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fie
       {"frames.count", "--frames"},
       {"frames.readouts", "--spokes-per-frame"},
       {"frames.step", "--sliding"},
+      {"noise_map.replicas", "--noise-map"},
       {"execution.device", "--device"},
       {"scan.geometry.matrix_size", "--matrix"},
       {"scan.geometry.fov_mm", "--fov-mm"},

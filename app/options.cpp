@@ -149,10 +149,11 @@ LambdaChoice ReconOptions::lambda(const RegularizerOption& option) const {
   if (option.quadratic_strength || !option.sparse.empty()) {
     refuse("--lambda", "--regularizer " + regularizer_);
     if (option.quadratic_strength) return OfMeanEigenvalue{*option.quadratic_strength};
-    // What no frame has measured (the corners of k-space of radial scans) terms in time alone would leave to the noise.
+    // What no frame has measured (the corners of k-space of radial scans) terms in time alone would leave to the
+    // noise.
     const bool in_time_alone = std::all_of(option.sparse.begin(), option.sparse.end(),
                                            [](const auto& term) { return is_temporal(term.kind); });
-    return in_time_alone && !option.sparse.empty() ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time})
+    return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time})
                                                    : OfLargestEigenvalue{0};
   }
   if (lambda_.empty()) return OfMeanEigenvalue{};

@@ -83,17 +83,6 @@ void share_processors(int processes) {
   if (mine >= all) omp_set_num_threads(std::max(1, all / processes));
 }
 
-std::string describe(const Report& report) {
-  std::string line;
-  for (const auto& stage : report.stages)
-    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
-  if (!report.relative_residuals.empty())
-    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
-                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
-                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
-  return line;
-}
-
 std::string frames_line(const FrameLayout& layout, double frame_time_s) {
   std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
   if (layout.step < layout.readouts_per_frame)
@@ -133,8 +122,9 @@ int ReconCommand::run() {
 /// A file of fewer bytes may be small work, and is looked into before a GPU starts.
 constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
 
-/// Whether the CPU is done before a GPU has started, which takes about 0.3 s (validation/results/2026-11-23-h200.md): its
-/// threads go through so many pairs of voxels and samples in a fraction of that.
+/// Whether the CPU is done before a GPU has started, which takes about 0.3 s
+/// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a
+/// fraction of that.
 bool is_small_work(const io::ScanSummary& summary) {
   constexpr double pairs_of_thread = 2e9, most_pairs = 1e10;
   const double pairs = static_cast<double>(summary.geometry.voxel_count()) *
@@ -180,12 +170,15 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
   const auto noise_request = of_options([&] { return noise_map.request(); });
+  if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
   if (first) io::check_writable(*output, inputs, phase, noise_map.given());
 
   read_options.precision = settings.precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
-  const auto file = with_trajectory_correction(open(team.get(), starting), correction);
+  const auto file = with_trajectory_correction(
+      open(team.get(), starting), correction,
+      frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
   const io::ChecksumInBackground checksum(scan);
   const io::ScanSummary& summary = file->summary();
   if (!quiet) print_scan(summary);
@@ -318,15 +311,16 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   results.write(*output, phase, compression);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output, further_files(results));
-  const auto note_older = [&](const std::string& older, const char* option) {
+  const auto note_older = [&](const std::string& older, const char* remedy) {
     std::error_code status;
     const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
     if (is_own && std::filesystem::exists(older, status) && !quiet)
-      fmt::print("note      {} is of an earlier run; {} makes it anew\n", older, option);
+      fmt::print("note      {} is of an earlier run; {}\n", older, remedy);
   };
-  if (!phase) note_older(*output + io::phase_ending, "--phase");
-  if (!noise_map.given())
-    for (const char* ending : io::noise_endings) note_older(*output + ending, "--noise-map");
+  if (!phase) note_older(*output + io::phase_ending, "--phase makes it anew");
+  for (std::size_t i = results.noise_map_count(); i < io::noise_endings.size(); ++i)
+    note_older(*output + io::noise_endings[i],
+               noise_map.given() ? "this one makes none" : "--noise-map makes it anew");
 }
 
 void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -440,7 +434,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
     for (const auto& note : report.notes) fmt::print("note      {}\n", note);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";
   const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
-  fmt::print("image     {}{}\n", which, describe(report));
+  fmt::print("image     {}{}\n", which, solution_line(report));
   if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
   using Judgement = Verdict::Judgement;
   if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&

@@ -134,6 +134,7 @@ auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& o
 ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
                                     const std::function<void(const std::string&)>& on_fallback) {
   ReconResult result;
+  if (noise_map_) require_noise_maps_can(*noise_map_, settings_, scan);
   // What only the scan decides, while the GPU works; the CPU does it after its own work.
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
   const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
@@ -302,17 +303,24 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
                                                                 : "; likeliest cause: " + cause));
 }
 
+/// The image is there: where its noise cannot be told it is a warning.
 void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,
                                  const std::function<void(const std::string&)>& on_fallback, ReconResult& result) {
-  auto made = with_fallback(on_fallback, [&] {
-    return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_, services_.trajectory_cache,
-                      progress);
-  });
-  result.noise = std::move(made.maps);
   Report& report = result.reconstruction.report;
-  add_stage(report, "noise map", made.summary.seconds);
-  for (auto& note : made.notes) report.notes.push_back(std::move(note));
-  report.noise_summary = std::move(made.summary);
+  const bool fell_back = !fallback_.empty();
+  try {
+    auto made = with_fallback(on_fallback, [&] {
+      return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_,
+                        services_.trajectory_cache, progress);
+    });
+    result.noise = std::move(made.maps);
+    add_stage(report, "noise map", made.summary.seconds);
+    for (auto& note : made.notes) report.notes.push_back(std::move(note));
+    report.noise_summary = std::move(made.summary);
+  } catch (const Error& error) {
+    report.warnings.push_back(std::string("the maps of the noise were not made: ") + error.what());
+  }
+  if (!fell_back && !fallback_.empty()) report.notes.push_back("noise map: " + fallback_);
 }
 
 /// The gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a team.
@@ -495,6 +503,17 @@ void ScanResults::write(const std::string& prefix, bool with_phase, std::optiona
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
   io::write_results(prefix, series_, provenance_, companions_);
   if (folder_) folder_->remove();
+}
+
+std::string solution_line(const Report& report) {
+  std::string line;
+  for (const auto& stage : report.stages)
+    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
+  if (!report.relative_residuals.empty())
+    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
+                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
+                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
+  return line;
 }
 
 std::string certificate_line(const Certificate& c) {

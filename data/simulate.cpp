@@ -9,23 +9,11 @@
 #include <vector>
 
 #include "data/moving_phantom.hpp"
+#include "recon/array/random_numbers.hpp"
 #include "recon/domain/text.hpp"
 
 namespace fhd::data {
 namespace {
-
-/// SplitMix64's output function.
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-/// Draw `counter` of SplitMix64, in (0, 1).
-double uniform(std::uint64_t stream, std::uint64_t counter) {
-  const std::uint64_t bits = mixed(stream + (counter + 1) * 0x9e3779b97f4a7c15u);
-  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
-}
 
 template <class T>
 Image as_image(const Array<T>& values, const Geometry& geometry) {
@@ -222,20 +210,17 @@ Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
                std::int64_t first) {
-  const std::uint64_t stream = mixed(seed + 0x9e3779b97f4a7c15u);  // neighbouring seeds: unrelated streams
+  const RandomNumbers random(seed);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    const auto counter = static_cast<std::uint64_t>(2 * (first + i));
-    const double radius = standard_deviation * std::sqrt(-2 * std::log(uniform(stream, counter)));
-    const double angle = 2 * std::numbers::pi * uniform(stream, counter + 1);
-    values.data()[i] += Complex<float>(Complex<double>(radius * std::cos(angle), radius * std::sin(angle)));
-  }
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    values.data()[i] +=
+        Complex<float>(random.normal(static_cast<std::uint64_t>(first + i), standard_deviation));
 }
 
 namespace {
 
-/// Noise of the standard deviation of `simulation` on all of its samples. That of a repetition follows that of the one before in
-/// the stream of its seed.
+/// Noise of the standard deviation of `simulation` on all of its samples. That of a repetition follows that of the
+/// one before in the stream of its seed.
 void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
   std::int64_t first = 0;
   const auto add = [&](Array<Complex<float>>& values) {
@@ -256,10 +241,11 @@ Simulation simulate(const SimulationSettings& settings) {
   const auto& matrix_size = settings.trajectory.matrix_size;
   const int dimensions = matrix_size[2] > 1 ? 3 : 2;
   const CoilArray coils(dimensions, settings.coil_count);
-  const auto played = design_trajectory(settings.trajectory);
   auto nominal = settings.trajectory;
   nominal.delay_samples = {};
   auto design = design_trajectory(nominal);
+  const bool is_delayed = settings.trajectory.delay_samples != nominal.delay_samples;
+  const auto played = is_delayed ? design_trajectory(settings.trajectory) : design;
   if (settings.readouts_per_frame > design.readout_count)
     throw Error("readouts of a frame", "at most the " + std::to_string(design.readout_count) + " of the scan",
                 std::to_string(settings.readouts_per_frame));

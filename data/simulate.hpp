@@ -28,8 +28,8 @@ struct SimulationSettings {
   std::uint64_t seed = 1;             ///< of the noise
   std::int64_t repetition_count = 1;  ///< of the same object and trajectory, each with noise of its own
   std::int64_t noise_samples = 0;     ///< of noise readouts, per coil
-  /// > 0: moving_phantom in the place of `phantom`, as every readout sees it at its own time, and true images of frames of
-  /// so many readouts.
+  /// > 0: moving_phantom in the place of `phantom`, as every readout sees it at its own time, and true images of
+  /// frames of so many readouts.
   std::int64_t readouts_per_frame = 0;
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
   double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
@@ -49,7 +49,8 @@ struct Simulation {
   double undersampling = 1;             ///< as the trajectory came out
   double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
   Image band_limited;  ///< what a fully sampled scan of these voxels shows (band_limited_image)
-  /// The same of every frame, at the middle of its time; then band_limited and ideal are those of the middle of the scan.
+  /// The same of every frame, at the middle of its time; then band_limited and ideal are those of the middle of
+  /// the scan.
   std::vector<Image> frames;
   Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
 };
@@ -59,9 +60,8 @@ struct Simulation {
 /// delayed. Throws Error when the settings contradict each other.
 Simulation simulate(const SimulationSettings& settings);
 
-/// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the values `first`,
-/// `first` + 1, ... of a seed, which are the same whatever the number of threads: a counter-based generator
-/// (SplitMix64: Steele et al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+/// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the numbers `first`,
+/// `first` + 1, ... of a seed (recon/array/random_numbers.hpp).
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
                std::int64_t first = 0);
 

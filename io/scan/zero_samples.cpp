@@ -6,6 +6,8 @@
 #include <atomic>
 #include <vector>
 
+#include "recon/array/execution.hpp"
+
 namespace fhd::io {
 namespace {
 
@@ -49,22 +51,10 @@ std::vector<std::int64_t> measured_samples(const KSpace& kspace) {
   return kspace.in_double.empty() ? measured_samples(kspace.values) : measured_samples(kspace.in_double);
 }
 
-/// The chosen columns of values [row][column].
-template <class T>
-Array<T> columns(const Array<T>& values, const std::vector<std::int64_t>& chosen) {
-  const auto rows = values.extent(0), before = values.extent(1),
-             after = static_cast<std::int64_t>(chosen.size());
-  Array<T> result({rows, after});
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t i = 0; i < after; ++i)
-      result[row * after + i] = values[row * before + chosen[static_cast<std::size_t>(i)]];
-  return result;
-}
-
 void keep(Trajectory& trajectory, KSpace& kspace, const std::vector<std::int64_t>& chosen) {
-  trajectory.k = columns(trajectory.k, chosen);
-  kspace.values = columns(kspace.values, chosen);
-  if (!kspace.in_double.empty()) kspace.in_double = columns(kspace.in_double, chosen);
+  trajectory.k = columns_of(trajectory.k, chosen);
+  kspace.values = columns_of(kspace.values, chosen);
+  kspace.in_double = columns_of(kspace.in_double, chosen);
 }
 
 bool are_whole_readouts(const std::vector<std::int64_t>& chosen, std::int64_t length) {
@@ -107,12 +97,7 @@ bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
   const auto zeros = samples - static_cast<std::int64_t>(measured.size());
   if (zeros == 0) return true;
   keep(scan.trajectory, scan.kspace, measured);
-  if (scan.sample_time_s) {
-    Array<double> times({scan.kspace.sample_count()});
-    for (std::size_t i = 0; i < measured.size(); ++i)
-      times[static_cast<std::int64_t>(i)] = (*scan.sample_time_s)[measured[i]];
-    scan.sample_time_s = std::move(times);
-  }
+  if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, measured);
   scan.remarks.push_back(
       fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
                   "they are left out "

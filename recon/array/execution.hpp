@@ -4,6 +4,7 @@
 // a GPU are a group, too: device_team.hpp.
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "recon/array/array.hpp"
 
@@ -81,7 +82,21 @@ Array<T> columns_of(Array<T> values, const Share& share) {
   return part;
 }
 
-/// The inverse of columns_of: every process gets all columns, in host memory.
+/// The chosen columns of [column] or [row][column], in this order; empty of an empty array.
+template <class T>
+Array<T> columns_of(const Array<T>& values, const std::vector<std::int64_t>& chosen) {
+  if (values.empty()) return {};
+  const bool is_row = values.shape().rank() == 1;
+  const std::int64_t rows = is_row ? 1 : values.extent(0), all = values.size() / rows,
+                     count = static_cast<std::int64_t>(chosen.size());
+  Array<T> part(is_row ? Shape{count} : Shape{rows, count});
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < count; ++i)
+      part.data()[row * count + i] = values.data()[row * all + chosen[static_cast<std::size_t>(i)]];
+  return part;
+}
+
+/// The inverse of columns_of a share: every process gets all columns, in host memory.
 template <class T>
 Array<Complex<T>> all_columns(Array<Complex<T>> part, std::int64_t count, const ProcessGroup& group) {
   if (!group.is_shared()) return part;

@@ -6,7 +6,9 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
+#include "recon/array/random_numbers.hpp"
 
 namespace fhd {
 namespace {
@@ -99,16 +101,11 @@ NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<i
                                       const Array<Complex<float>>& kspace) {
   if (kspace.shape().rank() != 2 || kspace.empty())
     throw Error("k-space", "[coil][sample] with at least one sample", kspace.shape().text());
-  const std::int64_t coils = kspace.extent(0), samples = kspace.extent(1);
+  const std::int64_t samples = kspace.extent(1);
   require_shape(trajectory.k, {3, samples}, "trajectory");
   constexpr double edge_share = 0.05;
   const auto of_noise = without_signal(outermost_samples(trajectory, matrix_size, edge_share), kspace);
-  const auto count = static_cast<std::int64_t>(of_noise.size());
-  Array<Complex<float>> noise({coils, count});
-  for (std::int64_t coil = 0; coil < coils; ++coil)
-    for (std::int64_t i = 0; i < count; ++i)
-      noise.data()[coil * count + i] = kspace.data()[coil * samples + of_noise[i]];
-  return noise_covariance(noise);
+  return noise_covariance(columns_of(kspace, of_noise));
 }
 
 KnownNoise known_noise(const Scan& scan) {
@@ -125,28 +122,6 @@ Array<Complex<double>> covariance_to_draw(const KnownNoise& noise) {
 }
 
 namespace {
-
-/// SplitMix64's output function.
-std::uint64_t scrambled(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
-
-/// Draw `counter` of a stream, in (0, 1).
-double uniform(std::uint64_t stream, std::uint64_t counter) {
-  const std::uint64_t bits = scrambled(stream + (counter + 1) * golden);
-  return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
-}
-
-/// Of a real part, and of an imaginary part: 1.
-Complex<double> normal_pair(std::uint64_t stream, std::uint64_t number) {
-  const double radius = std::sqrt(-2 * std::log(uniform(stream, 2 * number))),
-               angle = 2 * std::numbers::pi * uniform(stream, 2 * number + 1);
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
 
 /// L of L L^H, lower triangular; a row that depends on those above it has 0 on its diagonal.
 Array<Complex<double>> cholesky_factor(const Array<Complex<double>>& matrix) {
@@ -175,7 +150,8 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
   const std::int64_t coils = covariance.extent(0);
   auto factor = cholesky_factor(covariance);
   for (auto& value : factor) value *= std::sqrt(0.5);  // half of the variance is that of the real part
-  const std::uint64_t stream = scrambled((replica + 1) * golden);
+  constexpr std::uint64_t first_seed = 0x7265706c69636173u;  // far from those of simulated scans
+  const RandomNumbers random(first_seed + replica);
   Array<Complex<float>> noise({coils, samples});
 #pragma omp parallel
   {
@@ -183,7 +159,7 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
 #pragma omp for schedule(static)
     for (std::int64_t m = 0; m < samples; ++m) {
       for (std::int64_t coil = 0; coil < coils; ++coil)
-        white[static_cast<std::size_t>(coil)] = normal_pair(stream, static_cast<std::uint64_t>(m * coils + coil));
+        white[static_cast<std::size_t>(coil)] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
       for (std::int64_t coil = 0; coil < coils; ++coil) {
         Complex<double> sum = 0;
         for (std::int64_t i = 0; i <= coil; ++i)

@@ -44,12 +44,13 @@ struct KnownNoise {
   bool is_measured = false;  ///< by noise readouts
 };
 KnownNoise known_noise(const Scan& scan);
-/// The covariance to draw noise with: at the edge of k-space coils share signal, so that only its diagonal is of use.
+/// The covariance to draw noise with: at the edge of k-space coils share signal, so that only its diagonal is of
+/// use.
 Array<Complex<double>> covariance_to_draw(const KnownNoise& noise);
 
-/// Complex Gaussian noise [coil][sample] with this covariance [coil][coil] of a sample, positive semidefinite: the same
-/// numbers for the same `replica`, whatever the threads are, and unrelated ones for another. Numbers are drawn by a
-/// counter (SplitMix64: Steele et al., OOPSLA 2014, doi:10.1145/2660193.2660195) and the method of Box and Muller.
+/// Complex Gaussian noise [coil][sample] with this covariance [coil][coil] of a sample, positive semidefinite: the
+/// same numbers for the same `replica`, whatever the threads are, and unrelated ones for another, or for the seed
+/// of a simulated scan (array/random_numbers.hpp).
 Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::int64_t samples,
                                  std::uint64_t replica);
 

@@ -44,7 +44,8 @@ struct LambdaPoint {
 struct StrengthPoint {
   double strength = 0;
   double data_residual = 0;  ///< |E rho - d| / |d|
-  /// Stein's unbiased estimate of |E rho - E rho_0|^2, of the image without noise rho_0, over the expected |noise|^2.
+  /// Stein's unbiased estimate of |E rho - E rho_0|^2, of the image without noise rho_0, over the expected
+  /// |noise|^2.
   double risk = 0;
 };
 
@@ -108,7 +109,7 @@ struct Verdict {
   double unexplained = 0;
   double tested = 0;               ///< share of sum |d|^2 in these shells
   double chi_squared = 0;          ///< of the same shells, 1: noise; 0 where the noise is not known
-  double noise_variance = 0;       ///< E |n|^2 of a sample, as `noise_is_measured` says; 0 where not known
+  double noise_variance = 0;       ///< E |n|^2 of a sample, in the unit of the scan; 0 where not known
   bool noise_is_measured = false;  ///< by noise readouts; else from the shell with the smallest rest
   std::vector<Misfit> by_radius, by_coil;
   std::vector<ModelChange> changes;
@@ -129,7 +130,7 @@ struct UsedTerm {
 /// Full width at half maximum of the image of a point.
 struct PointWidth {
   std::array<int, 3> voxel{};         ///< where the point is, x, y, z
-  std::array<double, 3> width{};     ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen there
+  std::array<double, 3> width{};     ///< voxels along each axis; 0 on axes of one voxel, or where nothing is seen
   std::array<double, 3> width_mm{};  ///< the same in mm; 0 where the field of view is not known
 };
 

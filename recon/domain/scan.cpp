@@ -88,7 +88,6 @@ void require_samples(const Scan& scan, const std::string& subject) {
 
 /// k beyond the edge of the matrix, but for the rounding of files, belongs to another matrix or unit.
 void require_k_within_matrix(const Scan& scan, const std::string& subject) {
-  constexpr double rounding = 1.005;
   const auto samples = scan.kspace.sample_count();
   for (int axis = 0; axis < 3; ++axis) {
     const int n = scan.geometry.matrix_size[axis];
@@ -96,7 +95,7 @@ void require_k_within_matrix(const Scan& scan, const std::string& subject) {
     double largest = 0;
     for (std::int64_t m = 0; m < samples; ++m)
       largest = std::max(largest, std::abs(scan.trajectory.k[axis * samples + m]));
-    if (!(largest <= n / 2.0 * rounding))
+    if (!(largest <= n / 2.0 * edge_rounding))
       throw Error(subject + ": trajectory along " + "xyz"[axis],
                   "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
                   number(largest),

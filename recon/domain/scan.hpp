@@ -20,6 +20,9 @@
 
 namespace fhd {
 
+/// How far |k| may exceed half the matrix: the rounding of files.
+inline constexpr double edge_rounding = 1.005;
+
 /// k-space positions in cycles/FOV, [axis][sample] with the three axes x, y, z. Held in double: a float k
 /// of 128 cycles/FOV is already 1e-5 rad off at the edge of the FOV.
 struct Trajectory {
@@ -71,7 +74,7 @@ struct Scan {
   std::vector<std::string> remarks;
 
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
-  /// there is no sample, or when |k| exceeds half the matrix by more than 0.5 % (rounding of files).
+  /// there is no sample, or when |k| exceeds half the matrix times edge_rounding.
   void validate(const std::string& subject) const;
 };
 

@@ -40,7 +40,11 @@ class Journal {
     stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
-  void note(std::string sentence) { report.notes.push_back(std::move(sentence)); }
+  /// Once, however often it is told.
+  void note(std::string sentence) {
+    if (std::find(report.notes.begin(), report.notes.end(), sentence) == report.notes.end())
+      report.notes.push_back(std::move(sentence));
+  }
   void setting(std::string name, std::string value) {
     report.settings.emplace_back(std::move(name), std::move(value));
   }

@@ -18,16 +18,6 @@
 namespace fhd {
 namespace {
 
-/// Samples first ... first + count - 1 of [row][sample].
-template <class T>
-Array<T> samples_of(const Array<T>& all, std::int64_t first, std::int64_t count) {
-  const std::int64_t rows = all.extent(0), samples = all.extent(1);
-  Array<T> part(Shape{rows, count});
-  for (std::int64_t row = 0; row < rows; ++row)
-    std::copy_n(all.data() + row * samples + first, count, part.data() + row * count);
-  return part;
-}
-
 template <class T>
 Array<T> view_of(const Array<T>& values) {
   return one_of(values, values.shape(), 0);
@@ -74,7 +64,7 @@ FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const 
   for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
     const Scan part = frame_of(scan, layout, frame);
     TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
-                                     nullptr);
+                                     context.services.trajectory_cache);
     const auto& q = operators.point_spread(journal);
     if (frame == 0) {
       model = make_model<T>(part, {}, 0, 1, operators, context);
@@ -126,7 +116,6 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
                           const Context& context) {
   const Shape image = systems.model.encoding->domain(), stack = systems.right_hand_sides.shape();
   Model<T> joint = joint_model(systems, layout, context);
-  joint.problem.terms.front().weight = systems.model.problem.terms.front().weight;
   Solution<T> solution{Array<Complex<T>>(stack, context.device()), view_of(systems.right_hand_sides)};
   solve_sparse(joint, solution, measured, samples, true, context);
   systems.model.preconditioner = joint.preconditioner;
@@ -179,15 +168,14 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
 
 /// Adds what was done for one frame to what is told of all.
 void take_over(const Report& of_frame, Journal& journal) {
+  journal.report.trajectory_hits += of_frame.trajectory_hits;
   for (const auto& stage : of_frame.stages) {
     auto& stages = journal.report.stages;
     const auto known =
         std::find_if(stages.begin(), stages.end(), [&](const Stage& s) { return s.name == stage.name; });
     (known != stages.end() ? *known : stages.emplace_back(Stage{stage.name})).seconds += stage.seconds;
   }
-  for (const auto& note : of_frame.notes)
-    if (auto& notes = journal.report.notes; std::find(notes.begin(), notes.end(), note) == notes.end())
-      notes.push_back(note);
+  for (const auto& note : of_frame.notes) journal.note(note);
 }
 
 /// What the samples of a frame say of its image, which leaves with it. `all` are Measurements of the scan.
@@ -202,7 +190,7 @@ FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int6
   const Context own{context.settings, context.execution, context.services, journal};
   const Scan part = frame_of(scan, layout, frame);
   TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
-                                   nullptr);
+                                   context.services.trajectory_cache);
   Model<T> model(systems.model);
   model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
   model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(systems.model.maps()));
@@ -327,13 +315,14 @@ double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& 
 }
 
 Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
-  const std::int64_t first = layout.first_sample(frame), count = layout.samples_per_frame();
+  const std::int64_t first = layout.first_sample(frame);
+  const Share share{first, first + layout.samples_per_frame()};
   Scan part;
   part.geometry = scan.geometry;
   part.cropped_matrix_size = scan.cropped_matrix_size;
-  part.trajectory.k = samples_of(scan.trajectory.k, first, count);
-  part.kspace.values = samples_of(scan.kspace.values, first, count);
-  if (!scan.kspace.in_double.empty()) part.kspace.in_double = samples_of(scan.kspace.in_double, first, count);
+  part.trajectory.k = columns_of(view_of(scan.trajectory.k), share);
+  part.kspace.values = columns_of(view_of(scan.kspace.values), share);
+  if (!scan.kspace.in_double.empty()) part.kspace.in_double = columns_of(view_of(scan.kspace.in_double), share);
   if (scan.sensitivity_maps) {
     auto& maps = part.sensitivity_maps.emplace();
     maps.values = view_of(scan.sensitivity_maps->values);

@@ -11,7 +11,9 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/sense_noise.hpp"
+#include "recon/transform/direct/direct.hpp"
 
 namespace fhd {
 namespace {
@@ -89,28 +91,27 @@ KSpace with_noise(const KSpace& kspace, const Array<Complex<float>>& noise) {
   return sum;
 }
 
+std::int64_t index_of(const std::array<int, 3>& voxel, const std::array<int, 3>& n) {
+  return (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
+}
+
 /// The samples of a point of magnitude 1 at voxel x, y, z of the scan.
 KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
   const auto& n = scan.geometry.matrix_size;
   const std::int64_t samples = scan.trajectory.sample_count(), coils = scan.kspace.coil_count(),
-                     voxels = scan.geometry.voxel_count(),
-                     at = (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
-  KSpace point{Array<Complex<float>>({coils, samples})};
-  const double omega = scan.field_map && scan.sample_time_s ? (*scan.field_map)[at] : 0;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    double turns = 0;
-    for (int axis = 0; axis < 3; ++axis)
-      turns += scan.trajectory.k[axis * samples + m] * (voxel[axis] - n[axis] / 2) / n[axis];
-    const double phase =
-        -2 * std::numbers::pi * turns - (omega != 0 ? omega * (*scan.sample_time_s)[m] : 0.0);
-    const Complex<double> wave(std::cos(phase), std::sin(phase));
-    for (std::int64_t coil = 0; coil < coils; ++coil) {
-      const Complex<double> map =
-          scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
-      point.values[coil * samples + m] = Complex<float>(map * wave);
-    }
+                     voxels = scan.geometry.voxel_count(), at = index_of(voxel, n);
+  const bool in_field = scan.field_map && scan.sample_time_s;
+  Array<double> point({in_field ? 4 : 3, 1}), positions({in_field ? 4 : 3, samples});
+  for (int axis = 0; axis < 3; ++axis) point[axis] = double(voxel[axis] - n[axis] / 2) / n[axis];
+  std::copy_n(scan.trajectory.k.data(), 3 * samples, positions.data());
+  if (in_field) {
+    point[3] = (*scan.field_map)[at] / (2 * std::numbers::pi);
+    std::copy_n(scan.sample_time_s->data(), samples, positions.data() + 3 * samples);
   }
-  return point;
+  Array<Complex<double>> seen({coils, 1});
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    seen[coil] = scan.sensitivity_maps ? Complex<double>(scan.sensitivity_maps->values[coil * voxels + at]) : 1.0;
+  return {converted<Complex<float>>(general_sum(point, positions, -1, seen))};
 }
 
 /// The centre, and half of the way from there to every face.
@@ -167,7 +168,7 @@ PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
     for (int i = 0; i < n[axis]; ++i) {
       auto at = voxel;
       at[axis] = i;
-      line.emplace_back(image.values[(std::int64_t{at[2]} * n[1] + at[1]) * n[0] + at[0]]);
+      line.emplace_back(image.values[index_of(at, n)]);
     }
     result.width[axis] = width_of(line, voxel[axis]);
     result.width_mm[axis] = result.width[axis] * image.geometry.fov_mm[axis] / n[axis];
@@ -213,10 +214,6 @@ std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& ima
   return at;
 }
 
-std::int64_t index_of(const std::array<int, 3>& voxel, const std::array<int, 3>& n) {
-  return (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
-}
-
 /// work(voxel of the image, voxel of the prepared scan), as indices.
 template <class Work>
 void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) {
@@ -228,8 +225,8 @@ void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) 
         work(index_of(voxel, n), index_of(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
 }
 
-/// The deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S the maps
-/// there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
+/// The deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S the
+/// maps there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
 double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance, std::int64_t voxel) {
   const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count();
   const auto map = [&](std::int64_t coil) {
@@ -250,28 +247,28 @@ double percentile(std::vector<double> values, double share) {
   return *at;
 }
 
-/// The unit of measurements_of, in which a verdict tells the noise: the power of two below the largest value.
-double unit_of(const KSpace& kspace) {
-  float largest = 0;
-  for (const auto& value : kspace.values) largest = std::max({largest, std::abs(value.re), std::abs(value.im)});
-  return largest > 0 ? std::scalbn(1.0, std::ilogb(largest)) : 1;
-}
-
-/// Of the noise to draw. Without noise readouts, of the level at the edge of k-space or of what the verdict found that no
-/// image explains, whichever is less: each holds signal too. Throws Error where there is none.
-Array<Complex<double>> covariance_of(const KnownNoise& noise, const Scan& scan, const Report& report) {
-  auto covariance = covariance_to_draw(noise);
+/// Throws Error where there is none.
+double noise_level(const KnownNoise& noise) {
+  const auto& covariance = noise.covariance.values;
   const std::int64_t coils = covariance.extent(0);
   double level = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
     level += covariance[coil * coils + coil].re / static_cast<double>(coils);
   if (!(level > 0))
-    throw Error(subject, "a noise level",
-                noise.is_measured ? "noise readouts of zeros" : "no noise readouts, and zeros at the edge of k-space",
-                "supply noise readouts");
+    throw Error(
+        subject, "a noise level",
+        noise.is_measured ? "noise readouts of zeros" : "no noise readouts, and zeros at the edge of k-space",
+        "supply noise readouts");
+  return level;
+}
+
+/// Of the noise to draw. Without noise readouts, of the level at the edge of k-space or of what the verdict found
+/// that no image explains, whichever is less: each holds signal too.
+Array<Complex<double>> covariance_of(const KnownNoise& noise, const Report& report) {
+  const double level = noise_level(noise);
+  auto covariance = covariance_to_draw(noise);
   if (noise.is_measured || !report.verdict || !(report.verdict->noise_variance > 0)) return covariance;
-  const double unit = unit_of(scan.kspace), left = report.verdict->noise_variance * unit * unit;
-  for (auto& value : covariance) value *= std::min(1.0, left / level);
+  for (auto& value : covariance) value *= std::min(1.0, report.verdict->noise_variance / level);
   return covariance;
 }
 
@@ -305,12 +302,8 @@ void summarize(const NoiseMaps& maps, const Image& image, NoiseSummary& summary)
   summary.largest_g_factor = percentile(g_factor, 0.99);
 }
 
-Array<double> exact_deviation(const Image& image, const Scan& prepared, const Settings& settings,
-                              const Report& report, const Array<Complex<double>>& covariance) {
-  const auto* method = least_squares(settings);
-  if (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer))
-    throw Error("exact noise map", "settings.method = cg with settings.regularizer = identity", "another choice",
-                "ask for a number of replicas, such as 100");
+Array<double> exact_deviation(const Image& image, const Scan& prepared, const Report& report,
+                              const Array<Complex<double>>& covariance) {
   const auto whole = sense_noise(prepared, covariance, report.lambda);
   Array<double> deviation(image.values.shape());
   for_each_voxel(image, prepared,
@@ -349,13 +342,15 @@ void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseM
   const NoiseSummary& summary = result.summary;
   if (!summary.noise_is_measured)
     result.notes.push_back(
-        "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from what the image "
+        "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from "
+        "what the image "
         "leaves, whichever is less: both hold signal, which makes it look larger");
   if (!linear)
     result.notes.push_back(
         "noise map: the method is not linear; the map is of this image, and says nothing of another");
   result.notes.push_back(
-      "noise map " + (request.replicas > 0 ? "of " + std::to_string(request.replicas) + " pseudo-replicas" : "exact") +
+      "noise map " +
+      (request.replicas > 0 ? "of " + std::to_string(request.replicas) + " pseudo-replicas" : "exact") +
       ": standard deviation " + short_number(summary.deviation) + ", SNR " + short_number(summary.snr) +
       (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
                           short_number(summary.largest_g_factor) + ")"
@@ -370,7 +365,8 @@ void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseM
   };
   const auto voxels = in_words(summary.widths.front().width), mm = in_words(summary.widths.front().width_mm);
   if (!voxels.empty())
-    result.notes.push_back("a point at the centre is " + voxels + " voxels " + (mm.empty() ? "" : "(" + mm + " mm) ") +
+    result.notes.push_back("a point at the centre is " + voxels + " voxels " +
+                           (mm.empty() ? "" : "(" + mm + " mm) ") +
                            "wide (full width at half maximum, x, y, z)");
 }
 
@@ -378,18 +374,38 @@ void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseM
 
 void validate(const NoiseMapRequest& request) {
   if (request.replicas != 0 && (request.replicas < 2 || request.replicas > most_replicas))
-    throw Error(subject, "2 ... " + std::to_string(most_replicas) + " replicas", std::to_string(request.replicas));
+    throw Error("noise_map.replicas", "2 ... " + std::to_string(most_replicas) + " replicas",
+                std::to_string(request.replicas));
+}
+
+void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings) {
+  validate(request);
+  const auto* method = least_squares(settings);
+  if (request.replicas == 0 &&
+      (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer)))
+    throw Error("exact noise map", "settings.method = cg with settings.regularizer = identity", "another choice",
+                "ask for a number of replicas, such as 100");
+}
+
+void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {
+  require_noise_maps_can(request, settings);
+  const std::int64_t coils = scan.kspace.coil_count();
+  if (request.replicas == 0)
+    require_lattice(scan, decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()},
+                                       settings)
+                              .uses_maps());
+  noise_level(known_noise(scan));
 }
 
 NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, const Settings& settings,
                           const Execution& execution, const NoiseMapRequest& request,
                           const std::shared_ptr<TrajectoryCache>& cache, const ProgressCallback& progress) {
-  validate(request);
+  require_noise_maps_can(request, settings);
   const auto begin = std::chrono::steady_clock::now();
   const ThreadLimit limit(execution.threads);
   const Scan& prepared = made.prepared ? *made.prepared : measured;
   const KnownNoise noise = known_noise(prepared);
-  const auto covariance = covariance_of(noise, prepared, made.report);
+  const auto covariance = covariance_of(noise, made.report);
   const Settings as_made = settings_of_image(settings, prepared, made.report);
   const bool linear = is_linear(as_made, prepared),
              has_g_factor = linear && !is_method<PlainAdjoint>(settings);
@@ -397,7 +413,7 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   const auto deviation =
       request.replicas > 0
           ? replica_deviation(repeat, made.image, prepared, covariance, request.replicas, progress)
-          : exact_deviation(made.image, prepared, as_made, made.report, covariance);
+          : exact_deviation(made.image, prepared, made.report, covariance);
   NoiseMapResult result;
   result.maps = maps_of(deviation, made.image, prepared, covariance, has_g_factor);
   result.summary.method = request.replicas > 0 ? "pseudo-replicas" : "exact";

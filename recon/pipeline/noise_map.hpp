@@ -1,23 +1,24 @@
 #pragma once
 // How noisy an image is, voxel by voxel, and how sharp: beside the image, not part of it.
 //
-// Pseudo-replicas: the samples with further noise, like that of the scan, are reconstructed again and again with the same
-// coils, maps, lambda and strengths; the images scatter as those of repeated scans would. Right for every method; for one
-// that is not linear (wavelet, tv, tgv, coils without maps) it is a statement about this image alone, with twice
-// the noise under it. Source: Robson et al., MRM 60:895 (2008).
+// Pseudo-replicas: the samples with further noise, like that of the scan, are reconstructed again and again with
+// the same coils, maps, lambda and strengths; the images scatter as those of repeated scans would. Right for every
+// method; for one that is not linear (wavelet, tv, tgv, coils without maps) it is a statement about this image
+// alone, with twice the noise under it. Source: Robson et al., MRM 60:895 (2008).
 //
-// Exactly: where E^H E couples a voxel with its aliases alone (Cartesian lattices, each position sampled as often), with C
-// the covariance of the coils and M the samples, over the aliases p' of a voxel,
+// Exactly: where E^H E couples a voxel with its aliases alone (Cartesian lattices, each position sampled as
+// often), with C the covariance of the coils and M the samples, over the aliases p' of a voxel,
 //
 //     N(p, p') = M sum_c conj(S_c(p)) S_c(p') turn(p - p'),    A = N + lambda,    cov = A^-1 (M S^H C S) A^-1.
 //
 // Source: Pruessmann et al., MRM 42:952 (1999).
 //
-// In both, `deviation` is that of the real part: of a magnitude well above the noise. The SNR is |rho| / deviation (Kellman
-// and McVeigh, MRM 54:1439 (2005)). The g-factor is the deviation over that of as many samples spread evenly over a fully
-// sampled k-space, sqrt(S^H C S / 2 M) / S^H S: Pruessmann's for Cartesian SENSE without lambda. Elsewhere it also holds
-// what uneven density costs, and what lambda, or corners of k-space that are not measured, take off: below 1 there. Of
-// methods that are linear, and whose image is in the unit of the magnetisation (all but the adjoint).
+// In both, `deviation` is that of the real part: of a magnitude well above the noise. The SNR is |rho| / deviation
+// (Kellman and McVeigh, MRM 54:1439 (2005)). The g-factor is the deviation over that of as many samples spread
+// evenly over a fully sampled k-space, sqrt(S^H C S / 2 M) / S^H S: Pruessmann's for Cartesian SENSE without
+// lambda. Elsewhere it also holds what uneven density costs, and what lambda, or corners of k-space that are not
+// measured, take off: below 1 there. Of methods that are linear, and whose image is in the unit of the
+// magnetisation (all but the adjoint).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,8 +34,13 @@ struct NoiseMapRequest {
   std::int64_t replicas = 0;  ///< >= 2; 0: exactly
 };
 
-/// Throws Error naming "noise map" where the request is out of range.
+/// Throws Error naming noise_map.replicas where the request is out of range.
 void validate(const NoiseMapRequest& request);
+/// Throws Error where noise_maps would, as far as the settings tell; and, before it is reconstructed, the scan:
+/// all but that coils may not tell the aliases of a voxel apart, and that the matrix may grow
+/// (settings.surroundings).
+void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings);
+void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan);
 
 struct NoiseMapResult {
   NoiseMaps maps;  ///< on the matrix of the image
@@ -42,9 +48,9 @@ struct NoiseMapResult {
   std::vector<std::string> notes;  ///< one sentence each
 };
 
-/// Of the image `made` of the scan `measured` with these settings. Progress is told as the stage "noise map". Throws Error
-/// where there is no noise to go by, or the exact way is asked for and `measured` is no such lattice or the method not
-/// least squares with lambda |rho|^2.
+/// Of the image `made` of the scan `measured` with these settings. Progress is told as the stage "noise map".
+/// Throws Error where there is no noise to go by, or the exact way is asked for and `measured` is no such lattice
+/// or the method not least squares with lambda |rho|^2.
 NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, const Settings& settings,
                           const Execution& execution, const NoiseMapRequest& request,
                           const std::shared_ptr<TrajectoryCache>& cache = {},

@@ -219,6 +219,7 @@ struct Reconstructor::State {
   auto in_precision(const Work& work) {
     return settings.precision == Precision::single_precision ? work(in_single) : work(in_double);
   }
+  std::shared_ptr<const Preparation> prepare(const Scan& reference, const ProgressCallback& progress);
 };
 
 Reconstructor::Reconstructor(const Settings& settings, const Execution& execution, const Services& services)
@@ -272,13 +273,17 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings, const
 
 std::shared_ptr<const Preparation> Reconstructor::prepare_series(const Scan& reference,
                                                                  const ProgressCallback& progress) {
-  const auto& [settings, execution, services, in_single, in_double] = *state_;
-  const ThreadLimit limit(execution.threads);
   reference.validate("scan");
+  return state_->prepare(reference, progress);
+}
+
+/// Of a valid scan.
+std::shared_ptr<const Preparation> Reconstructor::State::prepare(const Scan& reference,
+                                                                 const ProgressCallback& progress) {
+  const ThreadLimit limit(execution.threads);
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
-  KeptCalibrations& kept =
-      *state_->in_precision([](auto& of_precision) { return &of_precision.calibrations; });
+  KeptCalibrations& kept = *in_precision([](auto& of_precision) { return &of_precision.calibrations; });
   auto larger = prepare_matrix(reference, context, kept);
   const Scan& scan = larger ? *larger : reference;
   auto result = std::make_shared<Preparation>();
@@ -419,7 +424,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   const ThreadLimit limit(execution.threads);
   scan.validate("scan");
   require_frames_can(scan, layout, settings, execution);
-  const auto preparation = prepare_series(scan, progress);
+  const auto preparation = state_->prepare(scan, progress);
   const Scan& prepared = preparation->scan;
   if (prepared.kspace.coil_count() > 1 && !prepared.sensitivity_maps)
     throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");

@@ -58,6 +58,13 @@ std::vector<Alias> aliases_of(const Scan& scan) {
   return aliases;
 }
 
+/// The voxel so far on, around the edges.
+std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shift, const std::array<int, 3>& n) {
+  const std::int64_t x = (voxel % n[0] + shift[0]) % n[0], y = (voxel / n[0] % n[1] + shift[1]) % n[1],
+                     z = (voxel / n[0] / n[1] + shift[2]) % n[2];
+  return (z * n[1] + y) * n[0] + x;
+}
+
 /// The matrices of one group of aliases, of which the first is the voxel itself.
 class Group {
  public:
@@ -76,7 +83,7 @@ class Group {
   void fill(std::int64_t voxel, Array<double>& deviation) {
     members_.clear(), turns_.clear();
     for (const auto& alias : aliases_) {
-      const std::int64_t other = shifted(voxel, alias.shift);
+      const std::int64_t other = shifted(voxel, alias.shift, n_);
       if (!is_seen(other)) continue;
       members_.push_back(other), turns_.push_back(alias.turn);
     }
@@ -102,11 +109,6 @@ class Group {
     for (std::int64_t coil = 0; coil < coils_; ++coil)
       if (norm(map(coil, voxel)) > 0) return true;
     return false;
-  }
-  std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shift) const {
-    const std::int64_t x = (voxel % n_[0] + shift[0]) % n_[0], y = (voxel / n_[0] % n_[1] + shift[1]) % n_[1],
-                       z = (voxel / n_[0] / n_[1] + shift[2]) % n_[2];
-    return (z * n_[1] + y) * n_[0] + x;
   }
   /// sum conj(S_c(p)) S_c(q), or with the covariance between the coils.
   Complex<double> product(std::int64_t p, std::int64_t q, bool of_noise) const {
@@ -147,26 +149,28 @@ class Group {
 
 }  // namespace
 
+void require_lattice(const Scan& scan, bool has_maps) {
+  const std::int64_t coils = scan.kspace.coil_count();
+  if (scan.field_map && scan.sample_time_s)
+    throw Error(subject, "a scan without a field map", "one with it", remedy);
+  if (!has_maps && coils > 1)
+    throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps", remedy);
+  aliases_of(scan);
+}
+
 Array<double> sense_noise(const Scan& scan, const Array<Complex<double>>& covariance, double lambda) {
   const std::int64_t coils = scan.kspace.coil_count();
   require_shape(covariance, {coils, coils}, "noise covariance");
-  if (scan.field_map && scan.sample_time_s)
-    throw Error(subject, "a scan without a field map", "one with it", remedy);
-  if (!scan.sensitivity_maps && coils > 1)
-    throw Error(subject, "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps", remedy);
+  require_lattice(scan, scan.sensitivity_maps.has_value());
   const auto aliases = aliases_of(scan);
   Array<double> deviation(scan.geometry.image_shape());
   std::vector<char> done(static_cast<std::size_t>(deviation.size()));
   Group group(scan, covariance, lambda, aliases);
-  const auto& n = scan.geometry.matrix_size;
   for (std::int64_t voxel = 0; voxel < deviation.size(); ++voxel) {
     if (done[static_cast<std::size_t>(voxel)]) continue;
     group.fill(voxel, deviation);
-    for (const auto& [shift, turn] : aliases) {
-      const std::int64_t x = (voxel % n[0] + shift[0]) % n[0], y = (voxel / n[0] % n[1] + shift[1]) % n[1],
-                         z = (voxel / n[0] / n[1] + shift[2]) % n[2];
-      done[static_cast<std::size_t>((z * n[1] + y) * n[0] + x)] = 1;
-    }
+    for (const auto& alias : aliases)
+      done[static_cast<std::size_t>(shifted(voxel, alias.shift, scan.geometry.matrix_size))] = 1;
   }
   return deviation;
 }

@@ -5,7 +5,7 @@
 //
 // in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist. 9:1135
 // (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside the discrepancy
-// principle (the residual is the noise, as for lambda), which takes twice to three times the strength: an image follows
+// principle (the residual is the noise, as for lambda), which takes two to four times the strength: an image follows
 // some of the noise, so that its residual is less (validation/results/2026-11-23-auto.md).
 #include <algorithm>
 #include <cmath>

@@ -3,34 +3,32 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/array/execution.hpp"
 #include "recon/trajectory/played_positions.hpp"
 
 namespace fhd {
 namespace {
 
-constexpr double rounding = 1.005;  // of k at the edge of the matrix: Scan::validate
-
 bool lies_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size, std::int64_t m) {
   const std::int64_t count = trajectory.sample_count();
   for (int axis = 0; axis < 3; ++axis)
     if (matrix_size[axis] > 1 &&
-        !(std::abs(trajectory.k[axis * count + m]) <= matrix_size[axis] / 2.0 * rounding))
+        !(std::abs(trajectory.k[axis * count + m]) <= matrix_size[axis] / 2.0 * edge_rounding))
       return false;
   return true;
 }
 
-/// The columns of these indices.
-template <class T>
-Array<T> columns_of(const Array<T>& values, const std::vector<std::int64_t>& kept) {
-  if (values.empty()) return {};
-  const bool is_vector = values.shape().rank() == 1;
-  const std::int64_t rows = is_vector ? 1 : values.extent(0), all = values.size() / rows,
-                     count = static_cast<std::int64_t>(kept.size());
-  Array<T> part(is_vector ? Shape{count} : Shape{rows, count});
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t i = 0; i < count; ++i)
-      part[row * count + i] = values[row * all + kept[static_cast<std::size_t>(i)]];
-  return part;
+/// The samples that stay; with a `length` those at the same place of every readout go together.
+std::vector<std::int64_t> samples_within(const Scan& scan, std::int64_t length) {
+  const std::int64_t count = scan.trajectory.sample_count(), columns = length > 0 ? length : count;
+  std::vector<char> leaves(static_cast<std::size_t>(columns));
+  for (std::int64_t m = 0; m < count; ++m)
+    if (!lies_within(scan.trajectory, scan.geometry.matrix_size, m))
+      leaves[static_cast<std::size_t>(m % columns)] = 1;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t m = 0; m < count; ++m)
+    if (!leaves[static_cast<std::size_t>(m % columns)]) kept.push_back(m);
+  return kept;
 }
 
 std::string three_digits(double value) {
@@ -39,6 +37,13 @@ std::string three_digits(double value) {
 }
 
 }  // namespace
+
+std::int64_t readout_length(const ReadoutStarts& starts) {
+  const std::int64_t length = starts.size() < 2 ? 0 : starts[1] - starts[0];
+  for (std::size_t j = 1; j + 1 < starts.size(); ++j)
+    if (starts[j + 1] - starts[j] != length) return 0;
+  return length;
+}
 
 bool GradientDelays::are_diagonal() const {
   for (int a = 0; a < 3; ++a)
@@ -68,12 +73,14 @@ Trajectory delayed(const Trajectory& nominal, const Geometry& geometry, const Re
   return played;
 }
 
-Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& delays) {
+Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& delays,
+                 const ReadoutStarts& of_calibration, BeyondMatrix leaves) {
   if (delays.are_zero()) return scan;
   scan.trajectory = delayed(scan.trajectory, scan.geometry, starts, delays);
-  std::vector<std::int64_t> kept;
-  for (std::int64_t m = 0; m < scan.trajectory.sample_count(); ++m)
-    if (lies_within(scan.trajectory, scan.geometry.matrix_size, m)) kept.push_back(m);
+  if (scan.calibration)
+    scan.calibration->trajectory = delayed(scan.calibration->trajectory, scan.geometry, of_calibration, delays);
+  const std::int64_t length = leaves == BeyondMatrix::columns ? readout_length(starts) : 0;
+  const auto kept = samples_within(scan, length);
   if (kept.empty())
     throw Error("gradient delays", "ones that leave samples inside the matrix", "none is left",
                 "give smaller ones");
@@ -84,7 +91,8 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
   scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
   scan.remarks.push_back(std::to_string(left) + " of " + std::to_string(all) +
-                         " samples were left out: with the gradient delays they lie beyond the matrix");
+                         " samples were left out: with the gradient delays they lie beyond the matrix" +
+                         (length > 0 ? ", or at a place in their readout that does in others" : ""));
   return scan;
 }
 

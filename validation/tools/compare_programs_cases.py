@@ -44,7 +44,7 @@ SINGLES = {  # scan: options of further cases
         "--method gridded --coils none; --method adjoint --coils none; --iterations 5; --tolerance 0.01; "
         "--transform gridded --accuracy 1e-3; --transform gridded --accuracy 1e-6; "
         "--transform gridded --precision double --accuracy 1e-10; --method gridded --accuracy 1e-3; "
-        "--no-gridded-image; --fov-mm 200; --transform direct --sin-cos accurate; "
+        "--no-gridded-image; --fov-mm 200; --transform direct --gpu-sums accurate; "
         "--trajectory-unit cycles/FOV; --verbose; --quiet; --cache fresh",
     "radial.h5":
         "--matrix 40; --matrix 35,36; --coils espirit; --lambda auto; --method gridded; "

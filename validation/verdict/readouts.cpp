@@ -34,13 +34,6 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int6
   return starts;
 }
 
-std::int64_t readout_length(const std::vector<std::int64_t>& starts) {
-  const std::int64_t length = starts.size() < 2 ? 0 : starts[1] - starts[0];
-  for (std::size_t j = 1; j + 1 < starts.size(); ++j)
-    if (starts[j + 1] - starts[j] != length) return 0;
-  return length;
-}
-
 Array<double> steps_along_readouts(const Trajectory& trajectory, const std::vector<std::int64_t>& starts) {
   const std::int64_t count = trajectory.sample_count();
   Array<double> steps(trajectory.k.shape());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "recon/domain/scan.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 
 namespace fhd::validation {
 
@@ -14,8 +15,7 @@ std::vector<std::int64_t> readout_starts(const Trajectory& trajectory);
 /// The same where a source states that readouts are so long; 0: it does not.
 std::vector<std::int64_t> readout_starts(const Trajectory& trajectory, std::int64_t stated_length);
 
-/// Samples of each readout; 0 where they are not all of one length.
-std::int64_t readout_length(const std::vector<std::int64_t>& starts);
+using fhd::readout_length;
 
 /// dk / dn, the change of k from sample to sample inside of its readout, [axis][sample] in cycles/FOV: the central
 /// difference, at the ends the one-sided; 0 in a readout of one sample.

@@ -423,6 +423,7 @@ Verdict judge(const VerifierInput<T>& input) {
   Judge<T> judge(input);
   Verdict verdict = judge();
   decide(verdict, input.solver_residual, input.iterations);
+  verdict.noise_variance = verdict.noise_variance / input.sample_scale / input.sample_scale;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return verdict;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "io/result/results.hpp"
+#include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 
 namespace {
@@ -21,12 +22,8 @@ class DelaysCommand : public tests::ProgramTest {
     EXPECT_EQ(run("recon scan.h5 -o out --force --device cpu " + options), 0) << text("err");
     return io::read_image(path("out.h5")).images.front();
   }
-  /// |a - b| / |b|
   static double difference(const Image& a, const Image& b) {
-    double sum = 0, of = 0;
-    for (std::int64_t i = 0; i < a.values.size(); ++i)
-      sum += norm(a.values[i] - b.values[i]), of += norm(b.values[i]);
-    return std::sqrt(sum / of);
+    return metrics::relative_l2(values_of<double>(a), values_of<double>(b));
   }
 };
 

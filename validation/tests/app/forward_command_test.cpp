@@ -216,6 +216,11 @@ TEST_F(Forward, refuses_what_does_not_fit) {
   write(scan, random_image_in_double(other));
   EXPECT_EQ(run("forward image.h5 scan.h5 -o image.h5 --force"), 1);
   EXPECT_CONTAINS(text("err"), "the input");
+  std::filesystem::copy_file(path("scan.h5"), path("maps.h5"));
+  EXPECT_EQ(run("forward image.h5 scan.h5 --maps maps.h5 -o maps.h5 --force"), 1);
+  EXPECT_CONTAINS(text("err"), "the input");
+  EXPECT_EQ(run("forward image.h5 scan.h5 --maps image.h5 -o absent/out"), 1);
+  EXPECT_CONTAINS(text("err"), "absent");
   EXPECT_EQ(run("forward image.h5 scan.h5 --dataset /rho -o out"), 1);
   EXPECT_EQ(run("forward image.h5 scan.h5 -o out --precision half"), 2);
   ASSERT_EQ(run("forward image.h5 scan.h5 -o out --device cpu"), 0) << text("err");

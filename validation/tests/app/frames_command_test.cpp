@@ -8,6 +8,7 @@
 #include "io/hdf5.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::tests {
@@ -36,9 +37,10 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
   expect_refused("--frames 4 --spokes-per-frame 3", 2,
                  "--frames with --spokes-per-frame: these options contradict each other; leave out --frames");
   expect_refused("--sliding 4", 2, "--sliding: expected --spokes-per-frame beside it, found none");
-  expect_refused("--regularizer temporal-tv:0.01", 2,
-                 "--regularizer temporal-tv: expected --frames or --spokes-per-frame of 'fhd recon' beside it, found "
-                 "none; it couples frames; tv, wavelet and tgv are of one image");
+  expect_refused(
+      "--regularizer temporal-tv:0.01", 2,
+      "--regularizer temporal-tv: expected --frames or --spokes-per-frame of 'fhd recon' beside it, found "
+      "none; it couples frames; tv, wavelet and tgv are of one image");
   expect_refused("--frames 40", 1, "--frames: expected 2 ... 31, of the 31 readouts of the scan, found 40");
   expect_refused("--spokes-per-frame 31", 1,
                  "--spokes-per-frame: expected 1 ... 30, of the 31 readouts of the scan, found 31");
@@ -46,8 +48,9 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
                  "--sliding: expected 1 ... 6, the readouts of a frame, found 7");
   expect_refused("--frames 5 --method gridded", 1,
                  "frames: expected --method cg with --normal toeplitz, found another method");
-  expect_refused("--frames 5 --regularizer tgv:0.01", 1,
-                 "frames: expected wavelet, tv, temporal-tv or llr in --regularizer, found tgv; use tv in its place");
+  expect_refused(
+      "--frames 5 --regularizer tgv:0.01", 1,
+      "frames: expected wavelet, tv, temporal-tv or llr in --regularizer, found tgv; use tv in its place");
   for (const char* wrong : {"0", "-3", "abc", "1e99", "2.5"})
     EXPECT_EQ(recon(std::string("--frames ") + wrong), 2) << wrong;
 }
@@ -57,15 +60,38 @@ TEST_F(FramesCommand, a_scan_that_does_not_know_its_readouts_is_refused) {
   series.readout_length = 0;
   io::write_scan(path("plain.h5"), io::ScanFormat::fhd, series);
   EXPECT_EQ(run("recon plain.h5 -o out --frames 4 --device cpu"), 1);
-  EXPECT_EQ(text("err"),
-            "fhd: frames: expected a scan made of readouts of equal length, found one that does not say where its readouts "
-            "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file\n");
+  EXPECT_EQ(
+      text("err"),
+      "fhd: frames: expected a scan made of readouts of equal length, found one that does not say where its "
+      "readouts "
+      "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file\n");
+}
+
+TEST_F(FramesCommand, of_a_scan_whose_trajectory_is_corrected_are_whole_readouts) {
+  // Some samples of some spokes leave the matrix: 1 of twice as many as voxels moves by half a cycle/FOV.
+  ASSERT_EQ(run("simulate -o scan --matrix 24 --coils 4 --readouts 31 --dynamic 6 --delay 1.6,0.8"), 0)
+      << text("err");
+  const auto truth = io::read_image(path("scan.truth.h5"));
+  const auto error = [&](const std::string& options) {
+    EXPECT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,llr:0.01 " + options), 0) << text("err");
+    const auto made = io::read_image(path("out.h5"));
+    EXPECT_EQ(made.repetition_count, 5);
+    double sum = 0;
+    for (std::size_t t = 0; t < 5; ++t)
+      sum += metrics::relative_l2(values_of<double>(made.images.at(t)), values_of<double>(truth.images.at(t))) / 5;
+    return sum;
+  };
+  const double corrected = error("--trajectory-correction 1.6,0.8");
+  EXPECT_NE(text("out").find("samples were left out"), std::string::npos) << text("out");
+  EXPECT_NE(text("out").find("frames    5 of 6 readouts"), std::string::npos) << text("out");
+  EXPECT_LE(corrected, 0.8 * error(""));  // which moves the centre of every spoke by half a voxel of k-space
 }
 
 TEST_F(FramesCommand, results_hold_frames_in_the_place_of_repetitions) {
   ASSERT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,temporal-tv:0.01,llr:0.01"), 0) << text("err");
-  EXPECT_NE(text("out").find("frames    5 of 6 readouts, at times that the scan does not tell (no TR); the last 1 of 31 "
-                             "readouts are in no frame"),
+  EXPECT_NE(text("out").find(
+                "frames    5 of 6 readouts, at times that the scan does not tell (no TR); the last 1 of 31 "
+                "readouts are in no frame"),
             std::string::npos)
       << text("out");
   const auto report = nlohmann::json::parse(text("out.json"));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "recon/solve/terms/terms.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/solve/term_checks.hpp"
 
 namespace {
 
@@ -36,30 +36,12 @@ std::vector<Case> cases() {
 Shape unknowns_of(const Case& c) { return {1 + c.term->auxiliary(), c.image[0], c.image[1], c.image[2]}; }
 Shape coefficients_of(const Case& c) { return {c.term->planes(), c.image[0], c.image[1], c.image[2]}; }
 
-// Sums of some 1e4 products in double.
-constexpr double rounding = 1e-13;
-
 TEST(SparseTerm, adjoint_belongs_to_the_analysis) {
-  for (const auto& c : cases()) {
-    const auto x = random_values<double>(unknowns_of(c), 1), y = random_values<double>(coefficients_of(c), 2);
-    Array<Complex<double>> ax(y.shape()), ahy(x.shape());
-    c.term->analyze(x, ax);
-    c.term->add_adjoint(y, 1, ahy);
-    EXPECT_LE(adjointness_error(x, ax, y, ahy), rounding) << c.name;
-    EXPECT_GE(length(ax), 0.1 * length(x)) << c.name;
-  }
+  for (const auto& c : cases()) expect_adjoint_of_analysis(*c.term, unknowns_of(c), coefficients_of(c), c.name);
 }
 
 TEST(SparseTerm, normal_product_is_the_analysis_and_its_adjoint) {
-  for (const auto& c : cases()) {
-    const auto x = random_values<double>(unknowns_of(c), 3), start = random_values<double>(unknowns_of(c), 4);
-    Array<Complex<double>> ax(coefficients_of(c)), both(start), at_once(start);
-    c.term->analyze(x, ax);
-    c.term->add_adjoint(ax, 0.7, both);
-    c.term->add_normal(x, 0.7, at_once);
-    add_scaled(at_once, -1.0, both);
-    EXPECT_LE(length(at_once), rounding * length(both)) << c.name;
-  }
+  for (const auto& c : cases()) expect_normal_of_analysis(*c.term, unknowns_of(c), coefficients_of(c), c.name);
 }
 
 TEST(Wavelet, is_orthogonal_at_every_size) {

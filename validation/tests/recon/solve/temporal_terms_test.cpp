@@ -5,9 +5,10 @@
 #include <random>
 
 #include "recon/array/linear_algebra.hpp"
+#include "recon/array/thread_limit.hpp"
 #include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
-#include "validation/tests/problems.hpp"
+#include "validation/tests/recon/solve/term_checks.hpp"
 
 namespace {
 
@@ -26,8 +27,10 @@ struct Case {
 /// Fewer and more frames than voxels of a block, odd sizes, blocks cut at the border, 3D.
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& [image, frames] :
-       {std::pair{Shape{1, 11, 13}, std::int64_t{5}}, {Shape{1, 3, 4}, 20}, {Shape{5, 6, 7}, 3}, {Shape{1, 1, 9}, 2}}) {
+  for (const auto& [image, frames] : {std::pair{Shape{1, 11, 13}, std::int64_t{5}},
+                                      {Shape{1, 3, 4}, 20},
+                                      {Shape{5, 6, 7}, 3},
+                                      {Shape{1, 1, 9}, 2}}) {
     all.push_back({"temporal-tv " + image.text(), image, frames, temporal_tv_term<double>(image, frames)});
     all.push_back({"llr " + image.text(), image, frames, low_rank_term<double>(image, frames)});
     all.push_back({"tv of each " + image.text(), image, frames,
@@ -36,30 +39,12 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Sums of some 1e4 products in double.
-constexpr double rounding = 1e-13;
-
 TEST(TemporalTerm, adjoint_belongs_to_the_analysis) {
-  for (const auto& c : cases()) {
-    const auto x = random_values<double>(c.unknowns(), 1), y = random_values<double>(c.coefficients(), 2);
-    Array<Complex<double>> ax(y.shape()), ahy(x.shape());
-    c.term->analyze(x, ax);
-    c.term->add_adjoint(y, 1, ahy);
-    EXPECT_LE(adjointness_error(x, ax, y, ahy), rounding) << c.name;
-    EXPECT_GE(length(ax), 0.1 * length(x)) << c.name;
-  }
+  for (const auto& c : cases()) expect_adjoint_of_analysis(*c.term, c.unknowns(), c.coefficients(), c.name);
 }
 
 TEST(TemporalTerm, normal_product_is_the_analysis_and_its_adjoint) {
-  for (const auto& c : cases()) {
-    const auto x = random_values<double>(c.unknowns(), 3), start = random_values<double>(c.unknowns(), 4);
-    Array<Complex<double>> ax(c.coefficients()), both(start), at_once(start);
-    c.term->analyze(x, ax);
-    c.term->add_adjoint(ax, 0.7, both);
-    c.term->add_normal(x, 0.7, at_once);
-    add_scaled(at_once, -1.0, both);
-    EXPECT_LE(length(at_once), rounding * length(both)) << c.name;
-  }
+  for (const auto& c : cases()) expect_normal_of_analysis(*c.term, c.unknowns(), c.coefficients(), c.name);
 }
 
 /// Of a proper convex g with prox p: c - p(c) is a subgradient of threshold g at p(c), so that, g being a norm,
@@ -97,8 +82,8 @@ TEST(TemporalTv, is_the_sum_of_the_magnitudes_of_differences) {
   EXPECT_THROW(temporal_tv_term<double>(image, 1), Error);
 }
 
-/// A block whose frames are multiples of one image has one singular value, its Frobenius norm; smaller than a block, both
-/// grids cut it alike only where it is at most half a block wide.
+/// A block whose frames are multiples of one image has one singular value, its Frobenius norm; smaller than a
+/// block, both grids cut it alike only where it is at most half a block wide.
 TEST(LowRank, of_one_component_is_its_length) {
   const Shape image{1, 4, 4};
   const std::int64_t frames = 6;
@@ -123,8 +108,14 @@ TEST(LowRank, does_not_care_how_many_threads_share_the_blocks) {
   const auto term = low_rank_term<float>(image, 12);
   const auto given = random_values<float>({term->planes(), 12, 20, 20}, 10);
   Array<Complex<float>> once(given), again(given);
-  term->shrink(0.4F, once);
-  term->shrink(0.4F, again);
+  {
+    const ThreadLimit alone(1);
+    term->shrink(0.4F, once);
+  }
+  {
+    const ThreadLimit three(3);
+    term->shrink(0.4F, again);
+  }
   for (std::int64_t i = 0; i < once.size(); ++i) ASSERT_EQ(once[i], again[i]);
   EXPECT_LT(length(once), 0.9 * length(given));
   EXPECT_GT(length(once), 0);

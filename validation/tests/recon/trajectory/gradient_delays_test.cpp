@@ -1,5 +1,5 @@
-// Gradient delays: found in simulated scans whose positions as played come from the design of the trajectory, and not
-// from the interpolation under test.
+// Gradient delays: found in simulated scans whose positions as played come from the design of the trajectory, and
+// not from the interpolation under test.
 #include "recon/trajectory/gradient_delays.hpp"
 
 #include <gtest/gtest.h>
@@ -106,6 +106,44 @@ TEST(GradientDelays, leave_out_samples_that_lie_beyond_the_matrix) {
   EXPECT_EQ(moved.sample_time_s->size(), moved.kspace.sample_count());
   ASSERT_EQ(moved.remarks.size(), 1u);
   EXPECT_NE(moved.remarks[0].find("beyond the matrix"), std::string::npos);
+}
+
+TEST(GradientDelays, leave_readouts_whole_where_frames_are_cut_by_them) {
+  const auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
+  const auto length = simulation.readout_length, all = simulation.scan.kspace.sample_count();
+  const auto starts = starts_of(simulation.scan, length);
+  const auto delays = GradientDelays::along_axes({2, 2, 0});
+  const auto alone = with_delays(simulation.scan, starts, delays).kspace.sample_count();
+  const Scan moved = with_delays(simulation.scan, starts, delays, {}, BeyondMatrix::columns);
+  moved.validate("moved scan");
+  const auto left = moved.kspace.sample_count() / simulation.readout_count;
+  ASSERT_EQ(left * simulation.readout_count, moved.kspace.sample_count());
+  EXPECT_LT(left, length);
+  EXPECT_GE(left, length - 4);  // two samples at an end, and one for the ellipse at each
+  EXPECT_LE(moved.kspace.sample_count(), alone);
+  // Of every readout the same samples: the values tell which.
+  const auto& before = simulation.scan.kspace.values;
+  std::int64_t first = 0;
+  while (!(before[first] == moved.kspace.values[0])) ASSERT_LT(++first, length);
+  for (std::int64_t readout = 0; readout < simulation.readout_count; ++readout)
+    for (std::int64_t m = 0; m < left; ++m)
+      ASSERT_EQ(moved.kspace.values[readout * left + m], before[readout * length + first + m]);
+  EXPECT_EQ(moved.sample_time_s->size(), moved.kspace.sample_count());
+  EXPECT_LT(moved.kspace.sample_count(), all);
+}
+
+TEST(GradientDelays, move_the_calibration_too) {
+  auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
+  Scan& scan = simulation.scan;
+  scan.calibration.emplace();
+  scan.calibration->trajectory = scan.trajectory;
+  scan.calibration->kspace = scan.kspace;
+  const auto starts = starts_of(scan, simulation.readout_length);
+  const auto delays = GradientDelays::along_axes({0.3, -0.2, 0});
+  const Scan moved = with_delays(scan, starts, delays, starts);
+  const auto played = delayed(scan.trajectory, scan.geometry, starts, delays);
+  EXPECT_EQ(largest_difference(moved.calibration->trajectory.k, played.k), 0);
+  EXPECT_EQ(moved.calibration->kspace.sample_count(), scan.kspace.sample_count());
 }
 
 /// The delays found in a simulated scan are those that were put in, to 0.03 samples.

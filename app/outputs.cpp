@@ -1,0 +1,40 @@
+#include "app/outputs.hpp"
+
+#include <filesystem>
+
+#include "io/result/atomic_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options) {
+  auto named = paths;
+  for (const auto& [what, piece] : options.outside.given()) named.push_back(piece);
+  std::vector<std::string> inputs;
+  for (const auto& path : named) {
+    inputs.push_back(path);
+    for (auto& file : io::files_of_scan(path)) inputs.push_back(std::move(file));
+  }
+  return inputs;
+}
+
+void require_no_input(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code status;
+  for (const auto& input : inputs)
+    if (fs::equivalent(output, input, status))
+      throw Error(output, "another file than the input", "the input, or a part of it", "choose another name");
+}
+
+void require_new_file(const std::string& output, const std::vector<std::string>& inputs, bool force) {
+  require_no_input(output, inputs);
+  std::error_code status;
+  if (fs::is_directory(output, status))
+    throw Error(output, "the name of a file", "a directory", "choose another name");
+  if (!force && fs::exists(output, status))
+    throw Error(output, "a new file", "an existing one", "replace it with --force");
+  io::require_writable_folder(output);
+}
+
+}  // namespace fhd::app

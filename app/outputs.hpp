@@ -1,0 +1,18 @@
+#pragma once
+// Files that a command is about to write: new ones, and none that it reads.
+#include <string>
+#include <vector>
+
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::app {
+
+/// Every file of these scans or images, and of the pieces that come from files of their own.
+std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options);
+/// Throws Error where `output` is one of them.
+void require_no_input(const std::string& output, const std::vector<std::string>& inputs);
+/// The same, and where a file that `force` does not replace, or a directory, is there, or the folder cannot be
+/// written.
+void require_new_file(const std::string& output, const std::vector<std::string>& inputs, bool force);
+
+}  // namespace fhd::app
