@@ -19,6 +19,7 @@
 #include "app/frame_options.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
 #include "app/series_identity.hpp"
@@ -61,7 +62,7 @@ struct ReconCommand {
                          const Settings& settings, const ChosenDevice& device) const;
   void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
                   ScanResults& results, SeriesPrinter& printer) const;
-  void require_frames_can(const std::shared_ptr<MpiTeam>& team) const;
+  void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -163,9 +164,10 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
   of_options([&] { validate(settings); });
-  of_options([&] { require_frames_can(team); });
+  of_options([&] { require_frames_can(settings, team); });
   const bool first = !team || team->rank() == 0;
   if (team) share_work(team, execution);
+  if (output) require_name(*output);
   output = output ? io::without_result_ending(*output) : default_output(scan);
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
@@ -228,9 +230,10 @@ std::string ReconCommand::further_files(const ScanResults& results) const {
   return names;
 }
 
-void ReconCommand::require_frames_can(const std::shared_ptr<MpiTeam>& team) const {
+void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
   if (!frame_options.asks()) return;
   frame_options.choice();
+  validate_for_frames(settings);
   const char* const subject = "--frames and --spokes-per-frame";
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
@@ -260,14 +263,16 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = file.read(slices[slice], repetitions.front());
     // Known for certain once the samples are read.
-    const auto layout =
+    auto layout =
         lay_out_frames(volume.trajectory.sample_count(), summary.readout_length, frame_options.choice());
+    layout.readout_numbers = volume.readout_numbers;
     if (slice == 0) {
       first = layout;
       io::ScanSummary of_frames = summary;
       of_frames.repetition_count = layout.frames;
       of_frames.repetition_counters.clear();
-      of_frames.repetition_time_s = summary.readout_time_s * static_cast<double>(layout.step);
+      of_frames.repetition_time_s =
+          doubt_of_gaps(layout).empty() ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
       results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
       results->set_devices({device});
       results->set_frames(layout);

@@ -411,7 +411,7 @@ Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t fr
   add("frames", layout.frames);
   add("readouts per frame", layout.readouts_per_frame);
   add("readouts from frame to frame", layout.step);
-  add("first readout of the frame", frame * layout.step);
+  add("first readout of the frame", layout.first_readout(frame));
   told.tell(shared);
   return shared;
 }
@@ -445,6 +445,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   shared.terms = journal.report.terms;
   if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
     shared.suspicions.push_back(std::move(doubt));
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) shared.suspicions.push_back(std::move(gaps));
   const auto back = inverse(preparation->order);
   std::vector<Reconstruction> results(made.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
