@@ -296,11 +296,13 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   std::string cause = verdict.cause;
   if (cause.starts_with(validation::delay_cause)) {
     leave_out_hints_of_delays(report);  // the cause may just have been found
-    cause += delay_check_.are_sought ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
-                                     : " (--trajectory-correction auto)";
+    cause += delay_check_.are_sought
+                 ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
+                 : " (--trajectory-correction auto)";
   }
-  report.suspicions.push_back(verdict.sentence + (cause.empty() ? "; unit, trajectory, maps, calibration or motion?"
-                                                                : "; likeliest cause: " + cause));
+  report.suspicions.push_back(
+      verdict.sentence +
+      (cause.empty() ? "; unit, trajectory, maps, calibration or motion?" : "; likeliest cause: " + cause));
 }
 
 /// The image is there: where its noise cannot be told it is a warning.
@@ -396,7 +398,8 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
 }
 
 void ScanResults::set_frames(const FrameLayout& layout) {
-  provenance_.frames = {layout.readouts_per_frame, layout.step};
+  auto& [readouts, first] = provenance_.frames.emplace(io::FrameNumbers{layout.readouts_per_frame, {}});
+  for (std::int64_t frame = 0; frame < layout.frames; ++frame) first.push_back(layout.first_readout(frame));
 }
 
 std::vector<std::string> ScanResults::inputs() const {

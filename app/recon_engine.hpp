@@ -52,7 +52,8 @@ class ReconEngine {
               std::shared_ptr<const DeviceTeam> team = nullptr);
   /// Volumes by themselves get maps of their noise from now on.
   void map_noise(std::optional<NoiseMapRequest> request) { noise_map_ = request; }
-  /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always are.
+  /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always
+  /// are.
   void check_delays(const DelayCheck& check) { delay_check_ = check; }
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,

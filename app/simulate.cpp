@@ -17,6 +17,7 @@
 #include "app/nearest_word.hpp"
 #include "app/number_option.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
 #include "io/hdf5.hpp"
 #include "io/made_by.hpp"
 #include "io/result/atomic_file.hpp"
@@ -202,26 +203,26 @@ constexpr auto maker = "fhd simulate";
 bool is_simulated(const std::string& path) {
   try {
     const auto file = io::hdf5::File::open(path);
-    return file.has_attribute("/", io::made_by_attribute) && file.text_attribute("/", io::made_by_attribute) == maker;
+    return file.has_attribute("/", io::made_by_attribute) &&
+           file.text_attribute("/", io::made_by_attribute) == maker;
   } catch (const Error&) {
     return false;
   }
 }
 
-/// Throws Error where the files cannot be written, or one is there that this command has not made. Pictures do not say
-/// who made them: the scan beside them does.
+/// Throws Error where the files cannot be written, or one is there that this command has not made. Pictures do not
+/// say who made them: the scan beside them does.
 void require_replaceable(const Options& options) {
   const auto& name = options.output;
   std::error_code status;
-  if (const auto last = fs::path(name).filename(); last.empty() || last == "." || last == "..")
-    throw UsageError(Error("-o " + name, "the common beginning of the names of the files, such as scans/phantom",
-                           name.empty() ? "nothing" : "a folder", "add a name"));
+  require_name(name);
   std::vector<std::string> paths{name + ".h5", name + ".truth.h5", name + ".truth.png"};
   if (options.field_hz > 0) paths.push_back(name + ".field.h5");
   if (options.prior) paths.push_back(name + ".prior.nii.gz");
   for (const auto& path : paths) {
     io::require_writable_folder(path);
-    if (fs::is_directory(path, status)) throw Error(path, "the name of a file", "a directory", "choose another name");
+    if (fs::is_directory(path, status))
+      throw Error(path, "the name of a file", "a directory", "choose another name");
     if (!options.force && fs::exists(path, status) && !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
       throw Error(path, "a new name, or an earlier scan of fhd simulate", "a file that another has made",
                   "--force overwrites it, -o NAME writes beside it");

@@ -391,8 +391,9 @@ DelayEstimate estimate_from(double start, const Search& search) {
     return estimate;
   }
   estimate.uncertainty = *std::max_element(uncertainty.begin(), uncertainty.end());
+  const auto& centre = search.centre;
   const double noise =
-      search.centre.edge_energy * static_cast<double>(search.centre.count()) / sum_of_squares(search.centre.values);
+      centre.edge_energy * static_cast<double>(centre.count()) / sum_of_squares(centre.values);
   if (estimate.inconsistency > largest_inconsistency ||
       std::pow(estimate.inconsistency, 2) - noise > std::pow(largest_disturbance, 2))
     estimate.obstacle = "the samples near the centre of k-space contradict each other by " +

@@ -67,8 +67,8 @@ struct DelayEstimate {
 ///
 /// Nothing is found, which `obstacle` says, where the trajectory is Cartesian, where too few samples lie near the
 /// centre, where they contradict each other by a tenth beside noise with any delays, or do not tell them to 0.05
-/// samples, and where what the delays do not explain, noise aside, is more than a third of what they do: off-resonance
-/// of a spiral looks a little like a delay.
+/// samples, and where what the delays do not explain, noise aside, is more than a third of what they do:
+/// off-resonance of a spiral looks a little like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
 
 /// How far delays move a sample: the largest over the axes of |row of D| times the root mean square step from

@@ -44,7 +44,8 @@ struct DiagnosisSettings {
 /// are then not looked at one by one. `looked_beyond_fov`: a reconstruction has (pipeline/surroundings.hpp), and says so.
 std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov = false);
 
-/// How a finding on readouts whose energy lies beside the centre of k-space, and one on gradient delays, are known.
+/// How a finding on readouts whose energy lies beside the centre of k-space, and one on gradient delays, are
+/// known.
 inline constexpr std::string_view delayed_readouts = "the trajectory is delayed against the data",
                                   gradient_delays = "Gradient delays of";
 /// The finding on gradient delays of one volume, which are those of the machine: one volume of a scan tells them. Takes

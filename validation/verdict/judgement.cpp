@@ -109,6 +109,12 @@ void decide(Verdict& v, double solver_residual, int iterations) {
     return;
   }
   if (solver_residual > convergence_limit) return say_not_converged();
+  const auto has_energy = [](const Misfit& part) { return part.energy != 0; };
+  if (!v.by_coil.empty() && std::none_of(v.by_coil.begin(), v.by_coil.end(), has_energy)) {
+    v.judgement = Judgement::untested;
+    v.sentence = "all samples are zero: there is nothing to explain";
+    return;
+  }
   if (v.tested < 0.5) {
     v.judgement = Judgement::untested;
     v.sentence =
