@@ -305,7 +305,7 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
       (cause.empty() ? "; unit, trajectory, maps, calibration or motion?" : "; likeliest cause: " + cause));
 }
 
-/// The image is there: where its noise cannot be told it is a warning.
+/// The image is there, and stays where its noise cannot be told: a note, no doubt (--strict).
 void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,
                                  const std::function<void(const std::string&)>& on_fallback, ReconResult& result) {
   Report& report = result.reconstruction.report;
@@ -320,7 +320,7 @@ void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progr
     for (auto& note : made.notes) report.notes.push_back(std::move(note));
     report.noise_summary = std::move(made.summary);
   } catch (const Error& error) {
-    report.warnings.push_back(std::string("the maps of the noise were not made: ") + error.what());
+    report.notes.push_back(std::string("the maps of the noise were not made: ") + error.what());
   }
   if (!fell_back && !fallback_.empty()) report.notes.push_back("noise map: " + fallback_);
 }

@@ -60,7 +60,7 @@ std::array<int, 3> matrix_of(const std::array<double, 3>& largest_k, const std::
                              std::vector<std::string>& inferred) {
   std::array<int, 3> n{1, 1, 1};
   const double extent = *std::max_element(largest_k.begin(), largest_k.end());
-  if (extent > 0 && extent <= 1.005 * std::numbers::pi)  // radians/voxel, kmax or cycles/voxel
+  if (extent > 0 && extent <= edge_rounding * std::numbers::pi)  // radians/voxel, kmax or cycles/voxel
     throw Error(
         subject, "k-space positions in cycles/FOV of a matrix of more than 6 voxels",
         fmt::format("|k| up to {:.4g}", extent),

@@ -16,7 +16,6 @@ namespace {
 using enum TrajectoryUnit;
 constexpr std::array all_units{cycles_per_fov,    cycles_per_recon_fov, cycles_per_voxel,  //
                                radians_per_voxel, cycles_per_metre,     cycles_per_mm,    kmax};
-constexpr double rounding = 1.005;
 
 // Likelihoods of a unit, as negative logarithms: 3 decides. The widths are wide on purpose: a unit that is
 // wrong is wrong by a factor.
@@ -64,11 +63,11 @@ struct Hypothesis {
   double longest = 0;  ///< of the object along the axes that tell, FOVs to be shown; 0: unknown
   double penalty = 0;
 
-  bool possible() const { return largest_fill <= rounding; }
+  bool possible() const { return largest_fill <= edge_rounding; }
   bool knows_object() const { return longest > 0; }
   bool same_k_as(const Hypothesis& other) const {
     for (int axis = 0; axis < 3; ++axis)
-      if (std::abs(fill[axis] - other.fill[axis]) > (rounding - 1) * fill[axis]) return false;
+      if (std::abs(fill[axis] - other.fill[axis]) > (edge_rounding - 1) * fill[axis]) return false;
     return true;
   }
 };
@@ -109,7 +108,7 @@ std::vector<Hypothesis> hypothesis_of(TrajectoryUnit unit, const TrajectoryEvide
 
 /// "100 % of the edge" or "50 %, 100 % and 100 % along x, y and z"
 std::string fill_in_words(const Hypothesis& h) {
-  if (h.largest_fill <= rounding * h.least_fill) return fmt::format("{:.0f} %", 100 * h.largest_fill);
+  if (h.largest_fill <= edge_rounding * h.least_fill) return fmt::format("{:.0f} %", 100 * h.largest_fill);
   std::string percent, axes;
   for (int axis = 0; axis < 3; ++axis)
     if (h.fill[axis] > 0) {

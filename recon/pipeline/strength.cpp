@@ -1,12 +1,13 @@
-// The strength of a sparse term from the noise. With E |n|^2 = sum of the covariance C over samples, Stein's unbiased
-// estimate of |E rho - E rho_0|^2, rho_0 the image without noise, is
+// The strength of a sparse term from the noise. With E |n|^2 = sum of the covariance C over samples, Stein's
+// unbiased estimate of |E rho - E rho_0|^2, rho_0 the image without noise, is
 //
 //     risk = |E rho - d|^2 - E |n|^2 + 2 Re <b, E rho(d + e b) - E rho(d)> / e,    b: noise like that of d,
 //
-// in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist. 9:1135
-// (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside the discrepancy
-// principle (the residual is the noise, as for lambda), which takes two to four times the strength: an image follows
-// some of the noise, so that its residual is less (validation/results/2026-11-23-auto.md).
+// in which the last term, by one draw of b, counts the noise that the image follows. Sources: Stein, Ann. Statist.
+// 9:1135 (1981); Ramani, Blu and Unser, IEEE Trans. Image Process. 17:1540 (2008). Its minimum was tried beside
+// the discrepancy principle (the residual is the noise, as for lambda), which takes two to four times the
+// strength: an image follows some of the noise, so that its residual is less
+// (validation/results/2026-11-23-auto.md).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -109,8 +110,9 @@ class Risk {
     search_.first_image(disturbed_, disturbed_image_);
   }
 
-  /// The edge of k-space holds signal too. An image leaves of the data the noise that it does not follow, and more where the
-  /// model does not explain them: where that says less, it is nearer. Source: Wahba, J. R. Stat. Soc. B 45:133 (1983).
+  /// The edge of k-space holds signal too. An image leaves of the data the noise that it does not follow, and more
+  /// where the model does not explain them: where that says less, it is nearer. Source: Wahba, J. R. Stat. Soc. B
+  /// 45:133 (1983).
   void lessen_noise() {
     const auto [square, followed] = fit(first_strength);
     const double share = std::sqrt(square / (noise_norm_ * noise_norm_ - followed));
@@ -138,8 +140,8 @@ class Curve {
  public:
   explicit Curve(std::function<double(double)> risk_at) : risk_at_(std::move(risk_at)) {}
 
-  /// Steps downhill from the first strength until the risk rises again on both sides; then where the parabola through the
-  /// lowest and its neighbours is lowest. The lowest of all.
+  /// Steps downhill from the first strength until the risk rises again on both sides; then where the parabola
+  /// through the lowest and its neighbours is lowest. The lowest of all.
   double minimum() {
     take(first_strength);
     take(first_strength * step);
@@ -185,7 +187,8 @@ class Curve {
 void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
   if (!is_measured)
     journal.note(
-        "settings.regularizer = auto: the scan has no noise readouts; the noise is taken from the edge of k-space, or "
+        "settings.regularizer = auto: the scan has no noise readouts; the noise is taken from the edge of "
+        "k-space, or "
         "from what an image of strength 0.01 leaves, whichever is less");
   journal.note("strength " + short_number(strength) +
                (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
@@ -219,9 +222,9 @@ double search_strength(const StrengthSearch<T>& search, const Model<T>& model, c
   return strength;
 }
 
-template double search_strength<float>(const StrengthSearch<float>&, const Model<float>&, const Measurements<float>&,
-                                       const Array<Complex<float>>&, const Array<Complex<float>>&,
-                                       Array<Complex<float>>&, const Context&);
+template double search_strength<float>(const StrengthSearch<float>&, const Model<float>&,
+                                       const Measurements<float>&, const Array<Complex<float>>&,
+                                       const Array<Complex<float>>&, Array<Complex<float>>&, const Context&);
 template double search_strength<double>(const StrengthSearch<double>&, const Model<double>&,
                                         const Measurements<double>&, const Array<Complex<double>>&,
                                         const Array<Complex<double>>&, Array<Complex<double>>&, const Context&);

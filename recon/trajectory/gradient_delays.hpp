@@ -38,7 +38,8 @@ Trajectory delayed(const Trajectory& nominal, const Geometry& geometry, const Re
 /// so, their place in every readout.
 enum class BeyondMatrix { samples, columns };
 
-/// The scan at the positions as played, its calibration as well (`of_calibration`: where its readouts start),
+/// The scan at the positions as played, its calibration as well (`of_calibration`: where its readouts start, of
+/// the dwell time of the scan),
 /// without the samples that then lie beyond its matrix, which a remark tells. Of readouts that are not of one
 /// length BeyondMatrix::columns leaves out samples alone. Throws Error naming "gradient delays" where nothing is
 /// left.

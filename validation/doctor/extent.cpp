@@ -12,7 +12,7 @@ namespace fhd::doctor {
 namespace {
 
 /// The fewest voxels whose edge of k-space contains |k|.
-int matrix_for(double k) { return std::max(1, static_cast<int>(std::ceil(2 * k / 1.005))); }
+int matrix_for(double k) { return std::max(1, static_cast<int>(std::ceil(2 * k / edge_rounding))); }
 
 }  // namespace
 
@@ -66,7 +66,9 @@ void check_swapped_axes(const std::string& path, const DiagnosisSettings& settin
   options.matrix_size = {largest, largest, n[2]};
   try {
     const auto extents = extents_of(io::open_scan(path, options)->read(0, 0).trajectory);
-    const auto fits = [](double k, int voxels) { return k <= 1.005 * voxels / 2 && k >= 0.8 * voxels / 2; };
+    const auto fits = [](double k, int voxels) {
+      return k <= edge_rounding * voxels / 2 && k >= 0.8 * voxels / 2;
+    };
     if (fits(extents[0].magnitude(), n[1]) && fits(extents[1].magnitude(), n[0]))
       findings.add(
           Severity::problem, "extent",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "io/result/results.hpp"
+#include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 
@@ -40,6 +41,18 @@ TEST_F(DelaysCommand, recon_finds_and_corrects_them_before_calibration) {
   EXPECT_LE(difference(corrected, undelayed), 0.05);
   EXPECT_GT(difference(delayed, undelayed), 0.1);
   EXPECT_LE(difference(recon("--trajectory-correction 0.6,-0.3"), corrected), 0.01);
+}
+
+TEST_F(DelaysCommand, are_corrected_in_calibration_readouts_too) {
+  // So small that no sample leaves the matrix.
+  const std::string correction = "--trajectory-correction 0.12,-0.1";
+  simulate("--no-maps");
+  const Image of_centre = recon(correction);
+  auto series = io::read_all(*io::open_scan(path("scan.h5")));
+  Scan& scan = series.scans.front();
+  scan.calibration = Calibration{scan.trajectory, scan.kspace};
+  io::write_scan(path("scan.h5"), io::ScanFormat::fhd, series);
+  EXPECT_LE(difference(recon(correction), of_centre), 1e-6) << "its own samples as calibration";
 }
 
 TEST_F(DelaysCommand, of_zero_leave_the_image_as_it_is) {
