@@ -163,8 +163,7 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
-  of_options([&] { validate(settings); });
-  of_options([&] { require_frames_can(settings, team); });
+  of_options([&] { validate(settings), require_frames_can(settings, team); });
   const bool first = !team || team->rank() == 0;
   if (team) share_work(team, execution);
   if (output) require_name(*output);

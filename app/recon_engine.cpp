@@ -253,22 +253,23 @@ std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
   return warnings;
 }
 
+static bool warns_of_delays(const Report& report) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+    return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
+  });
+}
+
 /// What a delay alone brings about says nothing of the object.
 static void leave_out_hints_of_delays(Report& report) {
-  const bool is_delayed =
-      (report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
-      std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
-        return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
-      });
-  if (is_delayed)
+  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) || warns_of_delays(report))
     std::erase_if(report.warnings, [](const std::string& warning) { return warning.starts_with(beyond_fov); });
 }
 
 void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
   constexpr double well_explained = 0.005;
   const bool takes_long = delay_check_.is_sparing || scan.geometry.matrix_size[2] > 1;
-  if (delay_check_.are_sought || (takes_long && report.verdict && report.verdict->unexplained <= well_explained))
-    return;
+  const bool is_explained = report.verdict && report.verdict->unexplained <= well_explained;
+  if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && is_explained)) return;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = validation::readout_starts(scan.trajectory);
   const auto found = diagnose_delays(scan, validation::readout_length(starts));

@@ -325,7 +325,7 @@ constexpr auto too_few_samples =
 /// The minimum, from `estimate` on; why there is none, or null.
 const char* minimise(const Search& search, const std::vector<Element>& elements, DelayEstimate& estimate,
                      std::vector<double>& uncertainty, double& disturbance) {
-  constexpr int most_steps = 12;
+  constexpr int most_steps = 12, most_long_steps = 4, most_middle_steps = 6;  // more than these find nothing
   auto& d = estimate.delays.samples;
   for (int i = 0; i < most_steps; ++i) {
     const auto step = newton_step(search, estimate.delays, elements);
@@ -343,6 +343,7 @@ const char* minimise(const Search& search, const std::vector<Element>& elements,
     }
     uncertainty = step->uncertainty;
     if (longest < 5e-4) return nullptr;
+    if ((longest >= 1 && i >= most_long_steps) || (longest >= 0.1 && i >= most_middle_steps)) return no_minimum;
   }
   return no_minimum;
 }
