@@ -16,6 +16,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/surroundings.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
@@ -272,8 +273,10 @@ void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
   if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && is_explained)) return;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = validation::readout_starts(scan.trajectory);
-  const auto found = diagnose_delays(scan, validation::readout_length(starts));
-  if (found.severity == Severity::warning) report.warnings.push_back(in_one_line(found));
+  if (may_be_delayed(scan, starts))
+    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
+        found.severity == Severity::warning)
+      report.warnings.push_back(in_one_line(found));
   leave_out_hints_of_delays(report);
   add_stage(report, "gradient delays", seconds_since(begin));
 }

@@ -445,7 +445,6 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   shared.terms = journal.report.terms;
   if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
     shared.suspicions.push_back(std::move(doubt));
-  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) shared.suspicions.push_back(std::move(gaps));
   const auto back = inverse(preparation->order);
   std::vector<Reconstruction> results(made.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -454,6 +453,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
     if (made[i].gridded) results[i].gridded = in_order(back, std::move(*made[i].gridded));
   }
   Report& first = results.front().report;  // what was done once
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
   first.stages.insert(first.stages.begin(), preparation->report.stages.begin(), preparation->report.stages.end());
   first.seconds += preparation->report.seconds;
   results.front().diagnostic_images = std::move(journal.diagnostic_images);

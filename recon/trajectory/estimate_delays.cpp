@@ -435,7 +435,27 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
   return estimate;
 }
 
+/// The largest radius, cycles/FOV, whose samples tell an object.
+constexpr double largest_radius(bool is_3d) { return is_3d ? 3 : 6; }
+
 }  // namespace
+
+bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
+  if (is_cartesian(scan.trajectory)) return false;
+  const auto& matrix_size = scan.geometry.matrix_size;
+  const Region region{1, largest_radius(matrix_size[2] > 1)};
+  const auto centre = central_readings(scan, starts, region.radius);
+  if (centre.count() < 20 || sum_of_squares(centre.values) == 0) return false;
+  const auto voxels = small_voxels(matrix_size, region);
+  const auto step = newton_step({scan, starts, centre, voxels}, {}, elements_of(matrix_size, false));
+  if (!step) return true;  // of a smaller radius, perhaps
+  constexpr double certain = 4, exact = 0.1;
+  for (std::size_t e = 0; e < step->change.size(); ++e) {
+    const double delay = std::abs(step->change[e]), sigma = step->uncertainty[e];
+    if (delay > certain * sigma && sigma <= std::max(useful_uncertainty, exact * delay)) return true;
+  }
+  return false;
+}
 
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   DelayEstimate estimate;
@@ -445,7 +465,7 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   }
   const bool is_3d = scan.geometry.matrix_size[2] > 1;
   constexpr double least_radius = 2;
-  for (double radius = is_3d ? 3 : 6; radius >= least_radius; --radius) {
+  for (double radius = largest_radius(is_3d); radius >= least_radius; --radius) {
     estimate = estimate_inside(scan, starts, {1, radius});
     if (estimate.obstacle != too_few_samples) break;
   }
