@@ -269,8 +269,9 @@ static void leave_out_hints_of_delays(Report& report) {
 void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
   constexpr double well_explained = 0.005;
   const bool takes_long = delay_check_.is_sparing || scan.geometry.matrix_size[2] > 1;
-  const bool is_explained = report.verdict && report.verdict->unexplained <= well_explained;
-  if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && is_explained)) return;
+  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
+  if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const trace::Span span("gradient delays", "check");
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = validation::readout_starts(scan.trajectory);
   if (may_be_delayed(scan, starts))
@@ -278,7 +279,7 @@ void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
         found.severity == Severity::warning)
       report.warnings.push_back(in_one_line(found));
   leave_out_hints_of_delays(report);
-  add_stage(report, "gradient delays", seconds_since(begin));
+  report.seconds += seconds_since(begin);
 }
 
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.

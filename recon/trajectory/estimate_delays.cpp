@@ -65,7 +65,7 @@ double energy_at_edge(const Scan& scan) {
   return sum / count;
 }
 
-CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius) {
+CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius, std::size_t most) {
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   CentralReadings centre;
   for (Index m = 0; m < all; ++m) {
@@ -74,7 +74,7 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
       if (scan.geometry.matrix_size[axis] > 1) square += std::pow(scan.trajectory.k[axis * all + m], 2);
     if (square <= radius * radius) centre.samples.push_back(m);
   }
-  thin_out(centre.samples, scan.geometry.matrix_size[2] > 1 ? 3000 : 4000);
+  thin_out(centre.samples, most);
   double largest = 0;
   centre.values = Matrix({centre.count(), coils});
   for (Index i = 0; i < centre.count(); ++i) {
@@ -415,7 +415,7 @@ DelayEstimate estimate_from(double start, const Search& search) {
 
 /// With the samples inside a radius.
 DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, const Region& region) {
-  const auto centre = central_readings(scan, starts, region.radius);
+  const auto centre = central_readings(scan, starts, region.radius, scan.geometry.matrix_size[2] > 1 ? 3000 : 4000);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
     DelayEstimate none;
     none.obstacle = too_few_samples;
@@ -435,16 +435,14 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
   return estimate;
 }
 
-/// The largest radius, cycles/FOV, whose samples tell an object.
-constexpr double largest_radius(bool is_3d) { return is_3d ? 3 : 6; }
-
 }  // namespace
 
 bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
   if (is_cartesian(scan.trajectory)) return false;
   const auto& matrix_size = scan.geometry.matrix_size;
-  const Region region{1, largest_radius(matrix_size[2] > 1)};
-  const auto centre = central_readings(scan, starts, region.radius);
+  const Region region{1, matrix_size[2] > 1 ? 2.0 : 4.0};
+  constexpr std::size_t enough = 800;  // a step of them takes 5 MB
+  const auto centre = central_readings(scan, starts, region.radius, enough);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) return false;
   const auto voxels = small_voxels(matrix_size, region);
   const auto step = newton_step({scan, starts, centre, voxels}, {}, elements_of(matrix_size, false));
@@ -465,7 +463,7 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   }
   const bool is_3d = scan.geometry.matrix_size[2] > 1;
   constexpr double least_radius = 2;
-  for (double radius = largest_radius(is_3d); radius >= least_radius; --radius) {
+  for (double radius = is_3d ? 3 : 6; radius >= least_radius; --radius) {
     estimate = estimate_inside(scan, starts, {1, radius});
     if (estimate.obstacle != too_few_samples) break;
   }
