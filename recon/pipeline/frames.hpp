@@ -46,8 +46,8 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
 /// plane: one sentence, empty where there is none.
 std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& layout);
 
-/// The readouts that are left out between others: "13 readouts are left out between others, from number 60 on: ...";
-/// empty where none is.
+/// The readouts that are left out between others: "13 readouts are left out between others, from number 60 on: ...",
+/// or empty.
 std::string doubt_of_gaps(const FrameLayout& layout);
 
 /// Throws Error naming the setting that frames cannot have.

@@ -415,7 +415,8 @@ DelayEstimate estimate_from(double start, const Search& search) {
 
 /// With the samples inside a radius.
 DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, const Region& region) {
-  const auto centre = central_readings(scan, starts, region.radius, scan.geometry.matrix_size[2] > 1 ? 3000 : 4000);
+  const std::size_t most = scan.geometry.matrix_size[2] > 1 ? 3000 : 4000;
+  const auto centre = central_readings(scan, starts, region.radius, most);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
     DelayEstimate none;
     none.obstacle = too_few_samples;

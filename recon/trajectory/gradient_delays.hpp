@@ -72,8 +72,8 @@ struct DelayEstimate {
 /// off-resonance of a spiral looks a little like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
 
-/// Whether estimate_delays is worth its time: by the first of its steps alone, from no delay on, which tells one of up to
-/// some two samples along some axis. Takes a tenth of the time and less.
+/// Whether estimate_delays is worth its time: by the first of its steps alone, from no delay on, which tells one of
+/// up to some two samples along some axis. Takes a tenth of the time and less.
 bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts);
 
 /// How far delays move a sample: the largest over the axes of |row of D| times the root mean square step from

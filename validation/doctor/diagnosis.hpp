@@ -48,8 +48,8 @@ std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, boo
 /// known.
 inline constexpr std::string_view delayed_readouts = "the trajectory is delayed against the data",
                                   gradient_delays = "Gradient delays of";
-/// The finding on gradient delays of one volume, which are those of the machine: one volume of a scan tells them. Takes
-/// tenths of a second in 2D, seconds in 3D.
+/// The finding on gradient delays of one volume, which are those of the machine: one volume of a scan tells them.
+/// Takes tenths of a second in 2D, seconds in 3D.
 Finding diagnose_delays(const Scan& scan, std::int64_t readout_length);
 
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
