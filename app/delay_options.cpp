@@ -40,9 +40,13 @@ std::array<double, 3> parse_delays(const std::string& text, const std::string& o
 std::vector<double> parse_echo_times(const std::string& text) {
   auto times = parse_list(text);
   for (double& time : times) time *= 1e-3;
-  const bool ascend = std::adjacent_find(times.begin(), times.end(), std::greater_equal<>()) == times.end();
-  if (times.empty() || !(times.front() > 0) || !(times.back() <= 10) || !ascend)
-    throw Error("--echo-times", "times in ms, each later than the one before, such as 2.3,6.9",
+  constexpr double longest_s = 10, least_step_s = 1e-6;
+  const bool ascend = std::adjacent_find(times.begin(), times.end(), [](double a, double b) {
+                        return !(b - a > least_step_s);
+                      }) == times.end();
+  if (times.empty() || !(times.front() > 0) || !(times.back() <= longest_s) || !ascend)
+    throw Error("--echo-times",
+                "times in ms above 0 and up to 10000, each more than 0.001 after the one before, such as 2.3,6.9",
                 "'" + text + "'");
   return times;
 }

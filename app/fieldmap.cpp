@@ -15,7 +15,7 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
-#include "app/option_names.hpp"
+#include "app/number_option.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
 #include "app/recon_engine.hpp"
@@ -90,6 +90,9 @@ std::vector<Echo> find_echoes(const std::vector<std::unique_ptr<io::ScanFile>>& 
       throw Error(summary.path, fmt::format("an echo time (TE) of each of the {} echoes", echoes.size()),
                   "none", "give them with --echo-times MS,MS...");
     echoes[e].time_s = *time;
+    if (const auto stated = stated_time(summary, echoes[e].repetition); stated && std::abs(*stated - *time) > 1e-6)
+      fmt::print("note      {}: the header says TE {:g} ms, {:g} ms of --echo-times is used\n", summary.path,
+                 *stated * 1e3, *time * 1e3);
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");
@@ -134,6 +137,12 @@ std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slic
     if (k.shape() != of_first.shape() || !std::equal(k.begin(), k.end(), of_first.begin()))
       throw Error(echo.file->summary().path, "echoes at the same k-space positions", "others",
                   "only echoes whose readouts are alike can be compared");
+    const auto is_the_same = [&](const Scan& other) {
+      return std::equal(scan.kspace.values.begin(), scan.kspace.values.end(), other.kspace.values.begin());
+    };
+    if (std::any_of(scans.begin(), scans.end() - 1, is_the_same))
+      throw Error(echo.file->summary().path, "echoes with values of their own", "the values of another echo",
+                  "give each echo once");
     if (!are_in_one_place(first.geometry, scan.geometry))
       throw Error(fmt::format("{}, slice {}", echo.file->summary().path, slice),
                   "the FOV, position and directions of " + echoes.front().file->summary().path, "others",
@@ -143,30 +152,34 @@ std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slic
 }
 
 /// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
-std::vector<Reconstruction> images_of(const std::vector<Scan>& scans, Reconstructor& reconstructor) {
-  const auto preparation = reconstructor.prepare_series(scans.front());
-  const auto at_once =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, reconstructor.volumes_at_once(*preparation)));
+std::vector<Reconstruction> images_of(std::vector<Scan> scans, ReconEngine& engine) {
+  const auto series = std::make_shared<SliceSeries>(scans.front());
+  const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, engine.volumes_at_once(*series)));
   std::vector<Reconstruction> made;
   for (std::size_t first = 0; first < scans.size(); first += at_once) {
-    std::vector<const Scan*> volumes;
+    std::vector<ReadVolume> volumes;
     for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e)
-      volumes.push_back(&scans[e]);
-    for (auto& result : reconstructor.reconstruct_series(preparation, volumes)) {
-      say_in_words_of_options(result.report);
-      made.push_back(std::move(result));
-    }
+      volumes.push_back({e, std::move(scans[e]), series, e == 0});
+    for (auto& result : engine(volumes, {}, print_fallback)) made.push_back(std::move(result.reconstruction));
   }
   return made;
 }
 
-/// How the first echo was reconstructed, and what did not converge.
+/// How the first echo was reconstructed, what did not converge, and what there is to doubt.
 void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, std::set<std::string>& said) {
   for (const auto& note : echoes.front().report.notes)
     if (said.insert(note).second) fmt::print("note      {}\n", note);
-  for (std::size_t e = 0; e < echoes.size(); ++e)
-    if (const Report& report = echoes[e].report; (slice == 0 && e == 0) || !report.converged)
+  for (std::size_t e = 0; e < echoes.size(); ++e) {
+    const Report& report = echoes[e].report;
+    if ((slice == 0 && e == 0) || !report.converged)
       fmt::print("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
+    for (const auto& suspicion : report.suspicions)
+      if (said.insert(suspicion).second)
+        print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, e, suspicion));
+    for (const auto& warning : report.warnings)
+      if (said.insert(warning).second)
+        print_error(fmt::format("warning: slice {}, echo {}: {}", slice, e, warning));
+  }
 }
 
 /// Maps of all slices, rad/s.
@@ -175,21 +188,32 @@ struct FieldMaps {
   std::vector<Geometry> geometries;
 };
 
+/// Throws Error where images would not keep their phase.
+void require_phase(const Settings& settings) {
+  const auto* method = least_squares(settings);
+  const auto refuse = [](const std::string& found) {
+    throw UsageError(Error("echoes",
+                           "images that keep their phase: --method cg, without --lambda auto, wavelet, tv or tgv",
+                           found, "leave it out"));
+  };
+  if (!method) refuse(std::string("--method ") + name_of(settings.method));
+  if (std::holds_alternative<FromNoise>(method->lambda)) refuse("--lambda auto");
+  if (!method->sparse.empty()) refuse(std::string("--regularizer ") + name_of(method->sparse.front().kind));
+}
+
 FieldMaps maps_of(const std::vector<Echo>& echoes, const std::vector<double>& times, double smoothing,
-                  const Settings& settings, const Execution& execution,
-                  std::shared_ptr<TrajectoryCache> cache) {
-  Reconstructor reconstructor(settings, execution, {std::move(cache), {}, {}});
+                  const Settings& settings, ReconEngine& engine, bool delays_are_sought) {
   FieldMaps result;
   std::set<std::string> said;
-  for (std::int64_t slice = 0; slice < echoes.front().file->summary().slice_count; ++slice) {
-    const auto scans = read_echoes(echoes, slice);
-    if (!takes_series(settings, execution, scans.front()))
-      throw Error(
-          "echoes",
-          "images that keep their phase: --method cg with maps or one coil, without --lambda auto, wavelet, "
-          "tv or tgv",
-          "other settings");
-    const auto made = images_of(scans, reconstructor);
+  const std::int64_t slices = echoes.front().file->summary().slice_count;
+  for (std::int64_t slice = 0; slice < slices; ++slice) {
+    auto scans = read_echoes(echoes, slice);
+    if (!takes_series(settings, {}, scans.front()))
+      throw Error("echoes", "sensitivity maps, or one coil",
+                  fmt::format("{} coils without maps", scans.front().kspace.coil_count()),
+                  "leave out --coils none");
+    engine.check_delays({slice == slices / 2 ? 0 : scans.size(), delays_are_sought});
+    const auto made = images_of(std::move(scans), engine);
     print_slice(made, slice, said);
     std::vector<const Array<Complex<float>>*> values;
     for (const auto& echo : made) values.push_back(&echo.image.values);
@@ -199,14 +223,35 @@ FieldMaps maps_of(const std::vector<Echo>& echoes, const std::vector<double>& ti
   return result;
 }
 
+/// "; known but for ...", where the times leave a multiple of a frequency open.
+std::string openness(const std::vector<double>& times, double shortest) {
+  for (const double time : times) {
+    const double steps = (time - times.front()) / shortest;
+    if (std::abs(steps - std::round(steps)) > 0.02) return {};
+  }
+  return fmt::format("; known but for multiples of {:.3g} Hz, of which the median of the object is nearest 0 Hz",
+                     1 / shortest);
+}
+
+/// The name of the map's file.
+std::string checked_name(std::string output) {
+  require_name(output);
+  for (const char* ending : {".nii", ".nii.gz", ".png", ".json"})
+    if (output.ends_with(ending))
+      throw UsageError(Error("-o " + output, "the name of an HDF5 file", "the ending " + std::string(ending),
+                             "end it in .h5"));
+  return output.ends_with(".h5") ? output : output + ".h5";
+}
+
 int FieldMapCommand::run() {
   const Settings settings = of_options([&] { return recon_options.settings(); });
+  require_phase(settings);
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   const auto given =
       of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
   if (const auto& map = read_options.outside.field_map; !map.empty())
     throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
-  if (!output.ends_with(".h5")) output += ".h5";
+  output = checked_name(output);
   require_new_file(output, inputs_of(scans, read_options), force);
   read_options.precision = settings.precision;
   std::vector<std::unique_ptr<io::ScanFile>> files;
@@ -216,9 +261,7 @@ int FieldMapCommand::run() {
   }
   files = with_trajectory_correction(std::move(files), correction);
   const auto echoes = find_echoes(files, given);
-  Execution execution;
   const ChosenDevice device = device_option.choose();
-  execution.device = device.device;
   fmt::print("device    {}\n", device.text);
   std::vector<double> times;
   double shortest = INFINITY;
@@ -226,8 +269,10 @@ int FieldMapCommand::run() {
     if (!times.empty()) shortest = std::min(shortest, echo.time_s - times.back());
     times.push_back(echo.time_s);
   }
-  const auto [maps, geometries] =
-      maps_of(echoes, times, smoothing, settings, execution, recon_options.trajectory_cache());
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), false, false);
+  const CurrentDevice current(device.device);
+  const auto [maps, geometries] = maps_of(echoes, times, smoothing, settings, engine,
+                                          correction.kind == TrajectoryCorrection::Kind::automatic);
   std::vector<const Array<float>*> slices;
   double lowest = INFINITY, highest = -INFINITY;
   for (const auto& map : maps) {
@@ -239,9 +284,10 @@ int FieldMapCommand::run() {
   io::write_field_map(written, output, slices, geometries);
   io::commit_all(written);
   const double hz = 1 / (2 * std::numbers::pi);
+  const auto open = openness(times, shortest);
   for (double& time : times) time *= 1e3;
-  fmt::print("echoes    {} at {:g} ms; without wraps between voxels +-{:.3g} Hz\n", times.size(),
-             fmt::join(times, ", "), 0.5 / shortest);
+  fmt::print("echoes    {} at {:g} ms; without wraps between voxels +-{:.3g} Hz{}\n", times.size(),
+             fmt::join(times, ", "), 0.5 / shortest, open);
   fmt::print("field     {:.3g} ... {:.3g} Hz\n", lowest * hz, highest * hz);
   fmt::print("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);
   return 0;
@@ -260,7 +306,7 @@ Run add_fieldmap(CLI::App& app) {
       ->type_name("MS,MS...");
   app.add_option("--smoothing", command->smoothing,
                  "length in voxels below which the map is smooth, 0 ... 100")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_between(0, 100))
       ->capture_default_str();
   app.add_flag("--force", command->force, "overwrite what is there under this name");
   command->device_option.add_to(app);

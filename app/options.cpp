@@ -17,6 +17,7 @@
 #include "app/processors.hpp"
 #include "app/regularizer_option.hpp"
 #include "io/checksum.hpp"
+#include "io/result/atomic_file.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -198,10 +199,15 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (names_piece("--field-map-unit") && !names_piece("--field-map"))
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
   // Of FrameOptions, which 'fhd recon' has.
-  if (const auto kind = temporal_kind(settings))
-    if (const std::string term = name_of(*kind); !names_piece("--frames") && !names_piece("--spokes-per-frame"))
+  if (const auto kind = temporal_kind(settings)) {
+    const std::string term = name_of(*kind);
+    if (!app_->get_option_no_throw("--frames"))
+      throw Error("--regularizer " + term, "a term of one image, such as tv, wavelet or tgv", term,
+                  "it couples frames, which 'fhd recon --frames' alone makes");
+    if (!names_piece("--frames") && !names_piece("--spokes-per-frame"))
       throw Error("--regularizer " + term, "--frames or --spokes-per-frame of 'fhd recon' beside it", "none",
                   "it couples frames; tv, wavelet and tgv are of one image");
+  }
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }
 
@@ -210,6 +216,19 @@ static void tell_bound(int threads) {
   static bool told = false;
   const auto note = note_of_bound(threads, "--threads");
   if (!note.empty() && !std::exchange(told, true)) print_error(note);
+}
+
+/// It only costs time. Once, however many scans have these options.
+static void tell_unusable_cache(const std::string& folder) {
+  static bool told = false;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  try {
+    io::require_writable_folder((std::filesystem::path(folder) / "q").string());
+  } catch (const Error& error) {
+    if (!std::exchange(told, true))
+      print_error(std::string("nothing is kept for other scans (--cache): ") + error.what());
+  }
 }
 
 Settings ReconOptions::settings() const {
@@ -256,6 +275,7 @@ Settings ReconOptions::settings() const {
 std::shared_ptr<TrajectoryCache> ReconOptions::trajectory_cache() const {
   const std::string cache = cache_ == "auto" ? io::default_trajectory_cache() : cache_;
   if (cache == "off" || cache.empty()) return nullptr;
+  if (cache_ != "auto") tell_unusable_cache(cache);
   return std::make_shared<io::DiskTrajectoryCache>(cache, program_version);
 }
 

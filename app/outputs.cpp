@@ -2,12 +2,20 @@
 
 #include <filesystem>
 
+#include "app/commands.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 
 namespace fs = std::filesystem;
+
+void require_name(const std::string& prefix) {
+  const auto name = fs::path(prefix).filename();
+  if (name.empty() || name == "." || name == "..")
+    throw UsageError(Error("-o " + prefix, "a name, or the common beginning of several, such as results/brain",
+                           prefix.empty() ? "nothing" : "a folder", "add a name"));
+}
 
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options) {
   auto named = paths;

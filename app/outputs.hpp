@@ -7,6 +7,8 @@
 
 namespace fhd::app {
 
+/// Throws UsageError where results cannot begin with `prefix`, the value of -o: nothing, or a folder.
+void require_name(const std::string& prefix);
 /// Every file of these scans or images, and of the pieces that come from files of their own.
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options);
 /// Throws Error where `output` is one of them.

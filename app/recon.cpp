@@ -19,6 +19,7 @@
 #include "app/frame_options.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
 #include "app/series_identity.hpp"
@@ -61,7 +62,7 @@ struct ReconCommand {
                          const Settings& settings, const ChosenDevice& device) const;
   void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
                   ScanResults& results, SeriesPrinter& printer) const;
-  void require_frames_can(const std::shared_ptr<MpiTeam>& team) const;
+  void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -162,10 +163,10 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   Execution execution;
-  of_options([&] { validate(settings); });
-  of_options([&] { require_frames_can(team); });
+  of_options([&] { validate(settings), require_frames_can(settings, team); });
   const bool first = !team || team->rank() == 0;
   if (team) share_work(team, execution);
+  if (output) require_name(*output);
   output = output ? io::without_result_ending(*output) : default_output(scan);
   std::vector<std::string> inputs{scan};
   for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
@@ -205,12 +206,14 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
   results.set_devices(devices);
   const auto of_gpus = is_by_team() ? team_of(devices) : nullptr;
+  const bool sought = correction.kind == TrajectoryCorrection::Kind::automatic;
   const auto make_engine = [&](const ChosenDevice& device, int threads) {
     Execution own = execution;
     own.threads = threads;
     auto engine = std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
                                                 first && !no_gridded_image, !quiet, of_gpus);
     engine->map_noise(noise_request);
+    engine->check_delays({results.standing_for_scan(), sought});
     return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
@@ -226,9 +229,10 @@ std::string ReconCommand::further_files(const ScanResults& results) const {
   return names;
 }
 
-void ReconCommand::require_frames_can(const std::shared_ptr<MpiTeam>& team) const {
+void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
   if (!frame_options.asks()) return;
   frame_options.choice();
+  validate_for_frames(settings);
   const char* const subject = "--frames and --spokes-per-frame";
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
@@ -250,20 +254,24 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  engine.check_delays(
+      {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   std::optional<ScanResults> results;
   std::optional<SeriesPrinter> printer;
   FrameLayout first;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = file.read(slices[slice], repetitions.front());
     // Known for certain once the samples are read.
-    const auto layout =
+    auto layout =
         lay_out_frames(volume.trajectory.sample_count(), summary.readout_length, frame_options.choice());
+    layout.readout_numbers = volume.readout_numbers;
     if (slice == 0) {
       first = layout;
       io::ScanSummary of_frames = summary;
       of_frames.repetition_count = layout.frames;
       of_frames.repetition_counters.clear();
-      of_frames.repetition_time_s = summary.readout_time_s * static_cast<double>(layout.step);
+      of_frames.repetition_time_s =
+          doubt_of_gaps(layout).empty() ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
       results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
       results->set_devices({device});
       results->set_frames(layout);

@@ -16,9 +16,11 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/surroundings.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
 #include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "version.hpp"
 
@@ -163,9 +165,14 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
 std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& volumes,
                                                  const ProgressCallback& progress,
                                                  const std::function<void(const std::string&)>& on_fallback) {
-  if (volumes.front().series) return series_results(volumes, progress, on_fallback);
   std::vector<ReconResult> results;
-  for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
+  if (volumes.front().series)
+    results = series_results(volumes, progress, on_fallback);
+  else
+    for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
+  for (std::size_t v = 0; v < volumes.size(); ++v)
+    if (volumes[v].number == delay_check_.volume)
+      warn_of_delays(volumes[v].scan, results[v].reconstruction.report);
   return results;
 }
 
@@ -185,6 +192,7 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
     say_in_words_of_options(report);
     results[frame].reconstruction = std::move(made[frame]);
   }
+  warn_of_delays(scan, results.front().reconstruction.report);
   return results;
 }
 
@@ -237,13 +245,29 @@ std::int64_t readout_length_of(const Scan& scan) {
   return validation::readout_length(validation::readout_starts(scan.trajectory));
 }
 
+std::string in_one_line(const Finding& finding) {
+  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
+}
+
 /// What is probably wrong.
 std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
   std::vector<std::string> warnings;
   for (const auto& finding : findings)
     if (finding.severity >= Severity::warning)
-      warnings.push_back(finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + "."));
+      warnings.push_back(in_one_line(finding));
   return warnings;
+}
+
+bool warns_of_delays(const Report& report) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+    return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
+  });
+}
+
+/// What a delay alone brings about says nothing of the object.
+void leave_out_hints_of_delays(Report& report) {
+  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) || warns_of_delays(report))
+    std::erase_if(report.warnings, [](const std::string& warning) { return warning.starts_with(beyond_fov); });
 }
 
 }  // namespace
@@ -265,9 +289,26 @@ std::vector<std::string> ReconEngine::warnings_of(const Scan& scan, SliceSeries&
   return warnings;
 }
 
+void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
+  constexpr double well_explained = 0.005;
+  const bool takes_long = delay_check_.is_sparing || scan.geometry.matrix_size[2] > 1;
+  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
+  if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const trace::Span span("gradient delays", "check");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  if (may_be_delayed(scan, starts))
+    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
+        found.severity == Severity::warning)
+      report.warnings.push_back(in_one_line(found));
+  leave_out_hints_of_delays(report);
+  report.seconds += seconds_since(begin);
+}
+
 /// What the verdict does not explain becomes a suspicion, with the likeliest cause.
 void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   Verdict& verdict = *report.verdict;
+  leave_out_hints_of_delays(report);
   using Judgement = Verdict::Judgement;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
   if (verdict.cause.empty() && seeks) {
@@ -280,9 +321,16 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
     if (verdict.cause.empty()) return;
     verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
   }
-  report.suspicions.push_back(verdict.sentence + (verdict.cause.empty()
-                                                      ? "; unit, trajectory, maps, calibration or motion?"
-                                                      : "; likeliest cause: " + verdict.cause));
+  std::string cause = verdict.cause;
+  if (cause.starts_with(validation::delay_cause)) {
+    leave_out_hints_of_delays(report);  // the cause may just have been found
+    cause += delay_check_.are_sought
+                 ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
+                 : " (--trajectory-correction auto)";
+  }
+  report.suspicions.push_back(
+      verdict.sentence +
+      (cause.empty() ? "; unit, trajectory, maps, calibration or motion?" : "; likeliest cause: " + cause));
 }
 
 /// The image is there, and stays where its noise cannot be told: a note, no doubt (--strict).
@@ -379,7 +427,8 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
 }
 
 void ScanResults::set_frames(const FrameLayout& layout) {
-  provenance_.frames = {layout.readouts_per_frame, layout.step};
+  auto& [readouts, first] = provenance_.frames.emplace(io::FrameNumbers{layout.readouts_per_frame, {}});
+  for (std::int64_t frame = 0; frame < layout.frames; ++frame) first.push_back(layout.first_readout(frame));
 }
 
 std::vector<std::string> ScanResults::inputs() const {

@@ -32,6 +32,13 @@ struct ReconResult {
   std::optional<ScanSizes> sizes;
 };
 
+/// Whether a scan is looked at for gradient delays.
+struct DelayCheck {
+  std::size_t volume = 0;     ///< which volume, in the order of the results, stands for its scan
+  bool are_sought = false;    ///< --trajectory-correction auto has done it
+  bool is_sparing = false;    ///< only where the verdict leaves something, as in 3D: it takes tenths of a second
+};
+
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
 /// gives way to the CPU, for good.
 class ReconEngine {
@@ -45,6 +52,9 @@ class ReconEngine {
               std::shared_ptr<const DeviceTeam> team = nullptr);
   /// Volumes by themselves get maps of their noise from now on.
   void map_noise(std::optional<NoiseMapRequest> request) { noise_map_ = request; }
+  /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always
+  /// are.
+  void check_delays(const DelayCheck& check) { delay_check_ = check; }
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
@@ -80,6 +90,7 @@ class ReconEngine {
                       const std::function<void(const std::string&)>& on_fallback, ReconResult& result);
   std::vector<std::string> warnings_of(const Scan& scan) const;
   std::vector<std::string> warnings_of(const Scan& scan, SliceSeries& series) const;
+  void warn_of_delays(const Scan& scan, Report& report) const;
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.
@@ -90,6 +101,7 @@ class ReconEngine {
 
   Settings settings_;
   std::optional<NoiseMapRequest> noise_map_;
+  DelayCheck delay_check_;
   std::optional<Settings> companion_settings_;
   Execution execution_;
   Services services_;
@@ -132,6 +144,8 @@ class ScanResults {
   std::size_t noise_map_count() const {
     return !companions_.noise ? 0 : companions_.noise->g_factor.empty() ? 2 : 3;
   }
+  /// The one that `fhd check` looks at for what is the same in all.
+  std::size_t standing_for_scan() const { return static_cast<std::size_t>(series_.slice_count / 2); }
   /// Of all volumes, where they are in memory.
   const std::vector<Report>& reports() const { return provenance_.reports; }
   /// After the last volume: what is wrong with their positions goes to the notes of the first, and is

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,7 +15,11 @@
 
 #include "app/commands.hpp"
 #include "app/nearest_word.hpp"
+#include "app/number_option.hpp"
 #include "app/options.hpp"
+#include "app/outputs.hpp"
+#include "io/hdf5.hpp"
+#include "io/made_by.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/field_map_file.hpp"
 #include "io/result/nifti.hpp"
@@ -25,6 +30,8 @@
 namespace fhd::app {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm, delay, echo_times;
@@ -33,7 +40,7 @@ struct Options {
   double undersampling = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
-  bool without_maps = false, prior = false;
+  bool without_maps = false, prior = false, force = false;
 };
 
 const std::map<std::string, data::PhantomKind> phantoms{{"shepp-logan", data::PhantomKind::shepp_logan},
@@ -190,10 +197,43 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   return prior;
 }
 
+constexpr auto maker = "fhd simulate";
+
+/// Whether a file says so itself.
+bool is_simulated(const std::string& path) {
+  try {
+    const auto file = io::hdf5::File::open(path);
+    return file.has_attribute("/", io::made_by_attribute) &&
+           file.text_attribute("/", io::made_by_attribute) == maker;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Throws Error where the files cannot be written, or one is there that this command has not made. Pictures do not
+/// say who made them: the scan beside them does.
+void require_replaceable(const Options& options) {
+  const auto& name = options.output;
+  std::error_code status;
+  require_name(name);
+  std::vector<std::string> paths{name + ".h5", name + ".truth.h5", name + ".truth.png"};
+  if (options.field_hz > 0) paths.push_back(name + ".field.h5");
+  if (options.prior) paths.push_back(name + ".prior.nii.gz");
+  for (const auto& path : paths) {
+    io::require_writable_folder(path);
+    if (fs::is_directory(path, status))
+      throw Error(path, "the name of a file", "a directory", "choose another name");
+    if (!options.force && fs::exists(path, status) && !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
+      throw Error(path, "a new name, or an earlier scan of fhd simulate", "a file that another has made",
+                  "--force overwrites it, -o NAME writes beside it");
+  }
+}
+
 /// All repetitions or echoes, moved out of `simulation`.
 io::ScanSeries series_of(data::Simulation& simulation, const std::vector<double>& echo_times_s) {
   io::ScanSeries series;
   series.echo_times_s = echo_times_s;
+  series.made_by = maker;
   series.readout_length = simulation.readout_length;
   series.repetition_count = static_cast<std::int64_t>(simulation.further_repetitions.size()) + 1;
   series.scans.push_back(std::move(simulation.scan));
@@ -226,8 +266,8 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
 }
 
 int run(const Options& options) {
-  io::check_writable(options.output);
   const auto settings = of_options([&] { return resolved(options); });
+  require_replaceable(options);
   of_options([&] { require_memory(options, settings); });
   data::Simulation simulation = of_options([&] { return data::simulate(settings); });
 
@@ -240,12 +280,12 @@ int run(const Options& options) {
   std::vector<io::AtomicFile> files;  // all three or none
   io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
   io::write_image_file(files, options.output + ".truth.h5",
-                       {{"/image", &band_limited}, {"/image_ideal", &ideal}});
+                       {{"/image", &band_limited}, {"/image_ideal", &ideal}}, maker);
   files.emplace_back(options.output + ".truth.png");
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
   if (!simulation.field_map.empty())
     io::write_field_map(files, options.output + ".field.h5", {&simulation.field_map},
-                        {series.scans.front().geometry});
+                        {series.scans.front().geometry}, maker);
   if (options.prior) {
     const auto path = options.output + ".prior.nii.gz";
     const io::ImageSeries prior{1, 1, {prior_of(settings, series.scans.front().geometry)}};
@@ -268,7 +308,7 @@ void add_object(CLI::App& app, Options& options) {
                  "at its own "
                  "time, with a true image for every N readouts (try --readouts 780 --dynamic 13)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->excludes("--phantom");
   app.add_option("--object-scale", options.object_scale,
                  "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
@@ -294,7 +334,7 @@ static void add_imperfections(CLI::App& app, Options& options) {
                  "also noise without signal in the scan file, N samples of every coil, by which 'fhd recon' "
                  "whitens [0]")
       ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
+      ->check(whole_number(0, 1000000));
 }
 
 Run add_simulate(CLI::App& app) {
@@ -321,12 +361,12 @@ Run add_simulate(CLI::App& app) {
                  "spirals: an eighth of the "
                  "matrix]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   app.add_option("--readout-samples", options->readout_samples,
                  "samples per readout [twice the matrix; Cartesian: the matrix; spirals: as long as the "
                  "gradients need]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   app.add_option("--undersampling", options->undersampling,
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
       ->type_name("R");
@@ -334,15 +374,17 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--snr", options->snr,
                  "mean signal over noise in a full Cartesian scan's combined image, or none [30]")
       ->type_name("SNR");
-  app.add_option("--seed", options->seed, "of the noise [1]")->type_name("N")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options->seed, "of the noise [1]")->type_name("N")->check(whole_number(0));
   app.add_option("--repetitions", options->repetitions,
                  "of the same object and trajectory, each with noise of its own, in one file [1]")
       ->type_name("N")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   add_imperfections(app, *options);
   app.add_flag("--prior-image", options->prior,
                "also write NAME.prior.nii.gz: the same anatomy in another contrast, at twice the matrix, for "
                "'fhd recon --prior'");
+  app.add_flag("--force", options->force,
+               "overwrite files under these names that fhd simulate has not made, too");
   app.add_flag("--no-maps", options->without_maps, "leave the sensitivity maps out of the scan file");
   return [options] { return run(*options); };
 }

@@ -10,6 +10,7 @@
 
 #include "data/moving_phantom.hpp"
 #include "recon/array/random_numbers.hpp"
+#include "recon/domain/text.hpp"
 
 namespace fhd::data {
 namespace {
@@ -112,7 +113,7 @@ void check(const SimulationSettings& settings) {
   if (!(settings.object_scale >= 0.1 && settings.object_scale <= 2))
     throw Error("scale of the object", "0.1 ... 2", std::to_string(settings.object_scale));
   if (!(settings.field_hz >= 0 && settings.field_hz <= 1000))
-    throw Error("off-resonance", "0 ... 1000 Hz", std::to_string(settings.field_hz));
+    throw Error("off-resonance", "0 ... 1000 Hz", short_number(settings.field_hz));
   if (!settings.echo_times_s.empty() && settings.repetition_count > 1)
     throw Error("simulated scan", "several repetitions or several echoes", "both", "leave one of them out");
   if (settings.readouts_per_frame > 0 && (!settings.echo_times_s.empty() || settings.field_hz > 0))

@@ -62,7 +62,7 @@ void write_gzip(const std::string& path, const std::string& reported_path, std::
                 const ContentPart& content, const Compression& compression) {
   require_compression_level(compression.level, reported_path + " compression");
   const auto count =
-      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / block_bytes));
+      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / deflated_block));
   const auto compress = [&](std::int64_t block) {
     const auto offset = static_cast<std::uint64_t>(block) * deflated_block;
     std::vector<std::uint8_t> bytes(std::min(deflated_block, byte_count - offset));

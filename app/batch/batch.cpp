@@ -18,6 +18,7 @@
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands.hpp"
+#include "app/number_option.hpp"
 #include "app/processes.hpp"
 #include "app/processors.hpp"
 #include "app/timeline.hpp"
@@ -57,19 +58,24 @@ std::uint64_t memory_budget(std::uint64_t limit_mib, int ranks_here) {
   return kib * 1024 / 5 * 4 / static_cast<std::uint64_t>(ranks_here);
 }
 
+/// Of the results, with those that it lies in.
+void make_folder(const std::string& output) {
+  std::error_code status;
+  std::filesystem::create_directories(output, status);
+  if (status) throw Error("-o " + output, "a folder, or a place where one can be made", status.message());
+  io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
+}
+
 int BatchCommand::run() {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   Ranks ranks = Ranks::of_environment();
-  std::error_code status;
-  std::filesystem::create_directories(output, status);
-  io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
-
   BatchList list = of_options([&] { return list_scans(scans, output); });
   BatchWork work = of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
   work.accepts_version = accept_version;
+  make_folder(output);
   remove_strays(output);
 
   const BatchLimits limited = limits(ranks, work);
@@ -163,10 +169,10 @@ Run add_batch(CLI::App& app) {
   app.add_option("--at-once", command->at_once,
                  "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
       ->type_name("MIB")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   app.add_flag("--accept-version", command->accept_version,
                "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");

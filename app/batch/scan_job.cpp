@@ -89,6 +89,9 @@ void ScanJob::load() {
 
 void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
   results_.set_devices({engine.device});
+  const auto correction = settings->options.recon.trajectory_correction();
+  engine.engine.check_delays({results_.standing_for_scan(),
+                              correction.kind == TrajectoryCorrection::Kind::automatic, /*is_sparing=*/true});
   const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
   while (true) {
     const auto volumes = reader_->next(at_once);

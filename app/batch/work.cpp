@@ -22,6 +22,11 @@
 namespace fhd::app {
 namespace {
 
+/// "--lambda", ...: the options that may differ between the scans of a batch, and those that may not.
+struct JobOptionNames {
+  std::set<std::string> of_scans, of_batch;
+};
+
 // --- The recipe
 
 /// One option of a recipe.
@@ -164,8 +169,8 @@ std::vector<RecipeEntry> read_json(const std::string& text, const std::string& p
 }
 
 /// In the order of the file. Throws Error with the line of what cannot be read, and of keys that are not
-/// among `options`.
-std::vector<RecipeEntry> read_recipe(const std::string& path, const std::set<std::string>& options) {
+/// among those of scans.
+std::vector<RecipeEntry> read_recipe(const std::string& path, const JobOptionNames& known) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   content << file.rdbuf();
@@ -174,6 +179,7 @@ std::vector<RecipeEntry> read_recipe(const std::string& path, const std::set<std
     throw Error("--recipe " + path, "a TOML or JSON file", "none that can be read");
   const auto text = content.str();
   auto entries = path.ends_with(".json") ? read_json(text, path) : read_toml(text, path);
+  const auto& options = known.of_scans;
   for (auto& entry : entries) {
     std::replace(entry.option.begin(), entry.option.end(), '_', '-');
     if (options.count(entry.option)) continue;
@@ -181,8 +187,10 @@ std::vector<RecipeEntry> read_recipe(const std::string& path, const std::set<std
     for (const auto& option : options)
       if (option.starts_with("--")) names.push_back(option.substr(2));
     const auto name = entry.option.substr(2), hint = did_you_mean(name, names);
-    throw Error(entry.where, "an option of 'fhd recon' that may differ between scans", "'" + name + "'",
-                hint.empty() ? "see 'fhd recon --help'" : hint);
+    throw Error(entry.where, "an option of 'fhd batch' that may differ between scans", "'" + name + "'",
+                known.of_batch.count(entry.option) ? "give it on the command line, for all scans"
+                : hint.empty()                     ? "see 'fhd batch --help'"
+                                                   : hint);
   }
   return entries;
 }
@@ -197,11 +205,6 @@ bool fits(const std::string& pattern, const std::string& scan) {
 }
 
 // --- The options
-
-/// "--lambda", ...: the options that may differ between the scans of a batch, and those that may not.
-struct JobOptionNames {
-  std::set<std::string> of_scans, of_batch;
-};
 
 JobOptionNames job_option_names() {
   CLI::App app;
@@ -237,7 +240,7 @@ JobOptions::JobOptions(const std::vector<std::string>& arguments)
   try {
     parser_->parse(reversed);
   } catch (const CLI::ParseError& error) {
-    throw UsageError(Error(error.what(), "", "", "see 'fhd recon --help'"));
+    throw UsageError(Error(error.what(), "", "", "see 'fhd batch --help'"));
   }
 }
 
@@ -269,7 +272,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
   work.device = own.empty() ? asked : own;
   work.gpus = ranks.gpus();
   work.cpu_stands_in = asked == "auto";
-  const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, names.of_scans);
+  const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, names);
   // Every line by itself first: its mistakes are its own.
   for (const auto& entry : entries) try {
       JobOptions{{entry.option + "=" + entry.value}};

@@ -2,12 +2,13 @@
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
+#include "io/made_by.hpp"
 
 namespace fhd::io {
 
 void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
                      const std::vector<const Array<float>*>& slices,
-                     const std::vector<Geometry>& geometries) {
+                     const std::vector<Geometry>& geometries, const std::string& made_by) {
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto& shape = slices.front()->shape();
@@ -22,6 +23,7 @@ void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
   }
   file.write_attribute("/field_map", "unit", "rad/s");
   write_geometry(file, "/", geometries);
+  if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
 

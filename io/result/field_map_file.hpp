@@ -9,8 +9,10 @@
 
 namespace fhd::io {
 
-/// Of every slice; adds the file to `files`, for the caller to commit. Throws Error.
+/// Of every slice; `made_by`, where it is given, is an attribute. Adds the file to `files`, for the caller
+/// to commit. Throws Error.
 void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
-                     const std::vector<const Array<float>*>& slices, const std::vector<Geometry>& geometries);
+                     const std::vector<const Array<float>*>& slices, const std::vector<Geometry>& geometries,
+                     const std::string& made_by = {});
 
 }  // namespace fhd::io

@@ -242,7 +242,7 @@ std::string text_of_image(const ImageSeries& series, const Provenance& provenanc
              {"fov_mm", geometry.fov_mm},
              {"position_mm", geometry.position_mm}};
   if (provenance.frames)
-    image["first_readout"] = static_cast<std::int64_t>(i / slice_count) * provenance.frames->step;
+    image["first_readout"] = provenance.frames->first_readouts[i / static_cast<std::size_t>(slice_count)];
   add_counters(image, provenance, i / slice_count, i % slice_count);
   image.update(report);
   std::string text = i == 0 ? "\n    " : ",\n    ";

@@ -32,6 +32,7 @@
 #include "io/blocks.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
+#include "io/made_by.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
@@ -98,11 +99,9 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
   write_geometry(file, name, geometries_of_slices(series.images, series.slice_count));
 }
 
-void write_frames(hdf5::File& file, const std::string& name, std::int64_t frames,
-                  const Provenance& provenance) {
-  const auto [readouts, step] = *provenance.frames;
-  std::vector<int> first;
-  for (std::int64_t frame = 0; frame < frames; ++frame) first.push_back(static_cast<int>(frame * step));
+void write_frames(hdf5::File& file, const std::string& name, const Provenance& provenance) {
+  const auto& [readouts, numbers] = *provenance.frames;
+  const std::vector<int> first(numbers.begin(), numbers.end());
   file.write_attribute(name, "repetitions_are", "frames");
   file.write_attribute(name, "first_readouts", first);
   file.write_attribute(name, "readouts_per_frame", std::vector<int>{static_cast<int>(readouts)});
@@ -113,7 +112,7 @@ void write_frames(hdf5::File& file, const std::string& name, std::int64_t frames
 void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries& series,
                    const Provenance& provenance, int threads) {
   write_series(file, name, series, threads);
-  if (provenance.frames) write_frames(file, name, series.repetition_count, provenance);
+  if (provenance.frames) write_frames(file, name, provenance);
   file.write_attribute(name, "repetitions", chosen_numbers(provenance.repetitions, series.repetition_count));
   file.write_attribute(name, "slices", chosen_numbers(provenance.slices, series.slice_count));
   const auto write_counters = [&](const char* attribute, int RepetitionCounters::*counter) {
@@ -374,10 +373,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
 }
 
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
-                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets) {
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
+                      const std::string& made_by) {
   files.emplace_back(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
+  if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
 

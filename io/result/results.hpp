@@ -40,7 +40,8 @@ struct InputPiece {
 
 /// Frames of a continuous acquisition, which take the place of repetitions.
 struct FrameNumbers {
-  std::int64_t readouts_per_frame = 0, step = 0;  ///< step: from the first readout of a frame to that of the next
+  std::int64_t readouts_per_frame = 0;
+  std::vector<std::int64_t> first_readouts;  ///< of every frame, as the file counts them
 };
 
 /// How the images were made: what a reader needs to make them again.
@@ -98,9 +99,11 @@ void require_replaceable(const std::string& prefix, const std::string& scan,
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions = {});
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
-/// OUT.h5. Adds it to `files`, for the caller to commit. Throws Error.
+/// OUT.h5, with the attribute made_by where it is given. Adds it to `files`, for the caller to commit.
+/// Throws Error.
 void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
-                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets);
+                      const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
+                      const std::string& made_by = {});
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image
 /// [z][y][x] or [y][x] of any HDF5 file; in double too where it is stored so.
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");

@@ -137,6 +137,7 @@ struct ScanSeries {
   std::vector<Scan> scans;
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
   std::vector<double> echo_times_s{};  ///< not empty: what counts as repetitions are echoes (ISMRMRD: contrasts)
+  std::string made_by{};               ///< not empty: kept as the attribute made_by of the file (ISMRMRD)
 };
 
 /// Every volume of an open file.

@@ -103,7 +103,10 @@ bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
                   "they are left out "
                   "as not measured (--zeros measured keeps them)",
                   zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples)));
-  return are_whole_readouts(measured, readout_length);
+  if (!are_whole_readouts(measured, readout_length)) return false;
+  for (std::size_t i = 0; i < measured.size(); i += static_cast<std::size_t>(readout_length))
+    scan.readout_numbers.push_back(measured[i] / readout_length);
+  return true;
 }
 
 std::unique_ptr<ScanFile> without_zeros(std::unique_ptr<ScanFile> file) {

@@ -9,7 +9,8 @@ namespace fhd::io {
 
 /// Leaves out the zeros of a scan and of its calibration where they are a mask: more than one sample in a hundred,
 /// at most 63 in 64, and ten times as many as would be zero by chance, were the zeros of each coil's real and
-/// imaginary parts (rounding of small signals to integers) independent of each other's. Says so in the remarks.
+/// imaginary parts (rounding of small signals to integers) independent of each other's. Says so in the remarks,
+/// and in readout_numbers where they are whole readouts.
 /// Returns whether every readout of this length is kept or left out as a whole (0: not known, false).
 bool leave_out_zeros(Scan& scan, std::int64_t readout_length);
 

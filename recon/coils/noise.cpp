@@ -67,6 +67,13 @@ std::vector<std::int64_t> without_signal(const std::vector<std::int64_t>& edge,
   return noise;
 }
 
+/// Of the power of two below the largest value; 0 where all are zero.
+int exponent_of(const Array<Complex<float>>& values) {
+  float largest = 0;
+  for (const auto& value : values) largest = std::max({largest, std::abs(value.re), std::abs(value.im)});
+  return largest > 0 ? std::ilogb(largest) : 0;
+}
+
 }  // namespace
 
 template <class T>
@@ -91,8 +98,16 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
     if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
       throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
                   "leave this coil out of the file, or use settings.coils.whitening = off");
-  NoiseCovariance covariance{sum_of_outer_products(noise), samples};
-  for (auto& value : covariance.values) value *= 1 / static_cast<double>(samples);
+  // Products of values far from 1 are beyond single precision.
+  const int exponent = exponent_of(noise);
+  Array<Complex<float>> scaled;
+  if (std::abs(exponent) > 20) {
+    scaled = noise;
+    for (auto& value : scaled) value = {std::ldexp(value.re, -exponent), std::ldexp(value.im, -exponent)};
+  }
+  NoiseCovariance covariance{sum_of_outer_products(scaled.empty() ? noise : scaled), samples};
+  const double unit = scaled.empty() ? 1 : std::ldexp(1.0, 2 * exponent);
+  for (auto& value : covariance.values) value *= unit / static_cast<double>(samples);
   require_shape(covariance.values, {coils, coils}, "noise covariance");
   return covariance;
 }

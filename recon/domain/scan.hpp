@@ -70,6 +70,9 @@ struct Scan {
   /// The image is cropped to this matrix, about its centre, after reconstruction (readout oversampling).
   std::array<int, 3> cropped_matrix_size{0, 0, 0};  ///< 0: not cropped on that axis
 
+  /// Of the readouts in the file, where whole ones of it are left out; empty: all are there, or none is known.
+  std::vector<std::int64_t> readout_numbers{};
+
   /// What its source did to the values (corrected, left out), one sentence each: goes to the report.
   std::vector<std::string> remarks;
 

@@ -118,6 +118,10 @@ struct PlainAdjoint {
 /// The inverse FFT of a Cartesian scan, on the CPU.
 struct CartesianFft {};
 using Method = std::variant<LeastSquares, ConventionalGridding, PlainAdjoint, CartesianFft>;
+inline const char* name_of(const Method& method) {
+  constexpr const char* names[] = {"cg", "gridded", "adjoint", "fft"};
+  return names[method.index()];
+}
 
 // --- Coils ---
 

@@ -216,14 +216,13 @@ void unwrap(Array<double>& phase, const Array<double>& weight) {
       if (!is_done[static_cast<std::size_t>(neighbour)]) front.push({weight[neighbour], {neighbour, at}});
     });
   }
-  std::vector<std::pair<double, double>> sorted;
-  double sum = 0;
-  for (std::int64_t p = 0; p < phase.size(); ++p) sorted.emplace_back(phase[p], weight[p]), sum += weight[p];
-  std::sort(sorted.begin(), sorted.end());
-  std::size_t middle = 0;
-  for (double below = sorted[0].second; below < sum / 2 && middle + 1 < sorted.size();)
-    below += sorted[++middle].second;
-  const double turns = turn * std::round(sorted[middle].first / turn);
+  // Of all voxels of the object alike: a bright rim at one end of the field would take the others along.
+  std::vector<double> of_object;
+  for (std::int64_t p = 0; p < phase.size(); ++p)
+    if (weight[p] >= object_share * weight[seed]) of_object.push_back(phase[p]);
+  const auto middle = of_object.begin() + static_cast<std::ptrdiff_t>(of_object.size() / 2);
+  std::nth_element(of_object.begin(), middle, of_object.end());
+  const double turns = turn * std::round(*middle / turn);
   for (double& value : phase) value -= turns;
 }
 

@@ -9,11 +9,6 @@
 namespace fhd {
 namespace {
 
-const char* name_of(const Method& method) {
-  constexpr const char* names[] = {"cg", "gridded", "adjoint", "fft"};
-  return names[method.index()];
-}
-
 std::string in_words(const LambdaChoice& lambda) {
   if (const auto* of_largest = std::get_if<OfLargestEigenvalue>(&lambda))
     return exact_number(of_largest->share);

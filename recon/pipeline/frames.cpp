@@ -287,6 +287,20 @@ std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& lay
   return {};
 }
 
+std::string doubt_of_gaps(const FrameLayout& layout) {
+  const auto& numbers = layout.readout_numbers;
+  std::int64_t missing = 0, first = 0;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] == numbers[i - 1] + 1) continue;
+    if (missing == 0) first = numbers[i - 1] + 1;
+    missing += numbers[i] - numbers[i - 1] - 1;
+  }
+  if (missing == 0) return {};
+  return std::to_string(missing) + (missing == 1 ? " readout is" : " readouts are") +
+         " left out between others, from number " + std::to_string(first) +
+         " on: frames do not follow each other evenly, and some may hold readouts from both sides of a gap";
+}
+
 double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,
                     const Settings& settings, Device device) {
   const LeastSquares& method = *least_squares(settings);
@@ -337,21 +351,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   if (layout.frames < 1 || layout.step < 1 || layout.readouts_per_frame < 1 || layout.unused() < 0 ||
       layout.readouts * layout.readout_length != scan.trajectory.sample_count())
     throw Error("frames", "a layout of this scan: lay_out_frames", "another one");
-  const auto* method = least_squares(settings);
-  if (method == nullptr || method->normal != NormalKind::toeplitz)
-    throw Error("frames", "settings.method = cg with settings.normal = toeplitz", "another method");
-  if (std::holds_alternative<FromNoise>(method->lambda))
-    throw Error("frames", "a number for settings.lambda", "auto",
-                "the noise decides lambda of one image alone");
-  for (const auto& penalty : method->sparse) {
-    const std::string name = name_of(penalty.kind);
-    if (penalty.kind == SparseKind::tgv)
-      throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
-                  "use tv in its place");
-    if (!penalty.strength)
-      throw Error("frames", "a strength behind " + name + ", such as " + name + ":0.01", "none",
-                  "the noise decides strengths of one image alone");
-  }
+  validate_for_frames(settings);
   if (scan.field_map)
     throw Error("frames", "a scan without a field map", "one with it",
                 "off-resonance is not corrected in frames; leave the field map out");
@@ -366,6 +366,26 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
                 "leave out settings.coils.maps = none");
   require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
                  layout, settings, device_for(settings, execution.device));
+}
+
+void validate_for_frames(const Settings& settings) {
+  const auto* method = least_squares(settings);
+  if (method == nullptr)
+    throw Error("frames", "settings.method = cg", std::string("settings.method = ") + name_of(settings.method));
+  if (method->normal != NormalKind::toeplitz)
+    throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
+  if (std::holds_alternative<FromNoise>(method->lambda))
+    throw Error("frames", "a number for settings.lambda", "auto",
+                "the noise decides lambda of one image alone");
+  for (const auto& penalty : method->sparse) {
+    const std::string name = name_of(penalty.kind);
+    if (penalty.kind == SparseKind::tgv)
+      throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
+                  "use tv in its place");
+    if (!penalty.strength)
+      throw Error("frames", "a strength behind " + name + ", such as " + name + ":0.01", "none",
+                  "the noise decides strengths of one image alone");
+  }
 }
 
 template <class T>

@@ -338,8 +338,20 @@ std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const
   return widths;
 }
 
-void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseMapResult& result) {
+/// "12 %", of a deviation from so many complex numbers, whose mean is known or not: 1 / (2 sqrt(n)).
+std::string uncertainty(std::int64_t numbers) {
+  return short_number(std::round(50 / std::sqrt(static_cast<double>(std::max<std::int64_t>(numbers, 1))))) + " %";
+}
+
+void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linear, bool has_g_factor,
+          NoiseMapResult& result) {
   const NoiseSummary& summary = result.summary;
+  constexpr std::int64_t enough_samples = 100;
+  if (noise_samples < enough_samples)
+    result.notes.push_back("noise map: the level of the noise is from " + std::to_string(noise_samples) +
+                           (noise_samples == 1 ? " sample" : " samples") +
+                           " of each coil, which tell its deviation to " + uncertainty(noise_samples) +
+                           ": so uncertain are all maps");
   if (!summary.noise_is_measured)
     result.notes.push_back(
         "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from "
@@ -350,7 +362,10 @@ void tell(const NoiseMapRequest& request, bool linear, bool has_g_factor, NoiseM
         "noise map: the method is not linear; the map is of this image, and says nothing of another");
   result.notes.push_back(
       "noise map " +
-      (request.replicas > 0 ? "of " + std::to_string(request.replicas) + " pseudo-replicas" : "exact") +
+      (request.replicas > 0 ? "of " + std::to_string(request.replicas) +
+                                  " pseudo-replicas (a voxel's deviation to " +
+                                  uncertainty(request.replicas - 1) + ")"
+                            : "exact") +
       ": standard deviation " + short_number(summary.deviation) + ", SNR " + short_number(summary.snr) +
       (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
                           short_number(summary.largest_g_factor) + ")"
@@ -422,7 +437,10 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   summarize(result.maps, made.image, result.summary);
   if (linear) result.summary.widths = point_widths(repeat, made.image, prepared);
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  tell(request, linear, has_g_factor, result);
+  if (request.replicas == 0 && !made.report.converged)
+    result.notes.push_back(
+        "noise map: exact of the converged image, and this one stopped before: its noise may be less");
+  tell(request, noise.covariance.sample_count, linear, has_g_factor, result);
   return result;
 }
 

@@ -18,7 +18,7 @@ std::vector<std::int64_t> live_coils(const KSpace& kspace) {
   std::vector<std::int64_t> live;
   for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
     const Complex<float>* values = kspace.values.data() + coil * samples;
-    if (std::any_of(values, values + samples, [](auto d) { return norm(d) != 0; })) live.push_back(coil);
+    if (std::any_of(values, values + samples, [](auto d) { return d.re != 0 || d.im != 0; })) live.push_back(coil);
   }
   return live;
 }

@@ -411,7 +411,7 @@ Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t fr
   add("frames", layout.frames);
   add("readouts per frame", layout.readouts_per_frame);
   add("readouts from frame to frame", layout.step);
-  add("first readout of the frame", frame * layout.step);
+  add("first readout of the frame", layout.first_readout(frame));
   told.tell(shared);
   return shared;
 }
@@ -426,6 +426,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   require_frames_can(scan, layout, settings, execution);
   const auto preparation = state_->prepare(scan, progress);
   const Scan& prepared = preparation->scan;
+  if (prepared.kspace.coil_count() > 1 && !prepared.sensitivity_maps)
+    throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");
   Journal journal(execution.device, progress);
   Settings as_prepared = settings;
   as_prepared.coils = CoilSettings::as_they_are();
@@ -451,6 +453,7 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
     if (made[i].gridded) results[i].gridded = in_order(back, std::move(*made[i].gridded));
   }
   Report& first = results.front().report;  // what was done once
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
   first.stages.insert(first.stages.begin(), preparation->report.stages.begin(), preparation->report.stages.end());
   first.seconds += preparation->report.seconds;
   results.front().diagnostic_images = std::move(journal.diagnostic_images);

@@ -377,8 +377,8 @@ std::string sizes_in_words(const std::array<int, 3>& n) {
 }  // namespace
 
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
-  return "the object reaches beyond the field of view along " +
-         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
+  return std::string(beyond_fov) + " along " + differing_axes(matrix_size, object.matrix_size) + " (" +
+         short_number(100 * object.energy_share) +
          " % of its energy at low resolution)";
 }
 

@@ -20,7 +20,8 @@ constexpr double damping = 1e-6;     ///< of x_c, relative to the mean eigenvalu
 constexpr double longest_delay = 8;  ///< samples
 constexpr double useful_uncertainty =
     0.05;  ///< samples: a twentieth of a sample moves k by less than noise does
-constexpr double largest_inconsistency = 0.25;
+constexpr double largest_inconsistency = 0.25;  ///< noise included
+constexpr double largest_disturbance = 0.1;     ///< the same without what noise may have of it
 
 bool is_cartesian(const Trajectory& trajectory) {
   return std::all_of(trajectory.k.begin(), trajectory.k.end(),
@@ -32,6 +33,7 @@ struct CentralReadings {
   std::vector<Index> samples;
   std::vector<std::size_t> readouts;
   Matrix values;
+  double edge_energy = 0;  ///< of a sample's values at the edge of k-space, on average: noise has no more
   Index count() const { return static_cast<Index>(samples.size()); }
 };
 
@@ -44,7 +46,26 @@ void thin_out(std::vector<Index>& samples, std::size_t most) {
   std::sort(samples.begin(), samples.end());
 }
 
-CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius) {
+/// sum_c |d_c|^2, the mean over the samples in the outer fifth of k-space.
+double energy_at_edge(const Scan& scan) {
+  const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
+  std::vector<double> squares(static_cast<std::size_t>(all));
+  for (Index m = 0; m < all; ++m)
+    for (int axis = 0; axis < 3; ++axis)
+      if (scan.geometry.matrix_size[axis] > 1)
+        squares[static_cast<std::size_t>(m)] +=
+            std::pow(scan.trajectory.k[axis * all + m] / scan.geometry.matrix_size[axis], 2);
+  const double furthest = *std::max_element(squares.begin(), squares.end());
+  double sum = 0, count = 0;
+  for (Index m = 0; m < all; ++m) {
+    if (!(squares[static_cast<std::size_t>(m)] >= 0.8 * 0.8 * furthest)) continue;
+    ++count;
+    for (Index coil = 0; coil < coils; ++coil) sum += norm(Complex<double>(scan.kspace.values[coil * all + m]));
+  }
+  return sum / count;
+}
+
+CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius, std::size_t most) {
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   CentralReadings centre;
   for (Index m = 0; m < all; ++m) {
@@ -53,7 +74,7 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
       if (scan.geometry.matrix_size[axis] > 1) square += std::pow(scan.trajectory.k[axis * all + m], 2);
     if (square <= radius * radius) centre.samples.push_back(m);
   }
-  thin_out(centre.samples, scan.geometry.matrix_size[2] > 1 ? 3000 : 4000);
+  thin_out(centre.samples, most);
   double largest = 0;
   centre.values = Matrix({centre.count(), coils});
   for (Index i = 0; i < centre.count(); ++i) {
@@ -67,6 +88,7 @@ CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, 
     }
   }
   for (auto& value : centre.values) value *= largest > 0 ? 1 / largest : 0;
+  centre.edge_energy = largest > 0 ? energy_at_edge(scan) / (largest * largest) : 0;
   return centre;
 }
 
@@ -303,7 +325,7 @@ constexpr auto too_few_samples =
 /// The minimum, from `estimate` on; why there is none, or null.
 const char* minimise(const Search& search, const std::vector<Element>& elements, DelayEstimate& estimate,
                      std::vector<double>& uncertainty, double& disturbance) {
-  constexpr int most_steps = 12;
+  constexpr int most_steps = 12, most_long_steps = 4, most_middle_steps = 6;  // more than these find nothing
   auto& d = estimate.delays.samples;
   for (int i = 0; i < most_steps; ++i) {
     const auto step = newton_step(search, estimate.delays, elements);
@@ -321,6 +343,7 @@ const char* minimise(const Search& search, const std::vector<Element>& elements,
     }
     uncertainty = step->uncertainty;
     if (longest < 5e-4) return nullptr;
+    if ((longest >= 1 && i >= most_long_steps) || (longest >= 0.1 && i >= most_middle_steps)) return no_minimum;
   }
   return no_minimum;
 }
@@ -369,10 +392,14 @@ DelayEstimate estimate_from(double start, const Search& search) {
     return estimate;
   }
   estimate.uncertainty = *std::max_element(uncertainty.begin(), uncertainty.end());
-  if (estimate.inconsistency > largest_inconsistency)
+  const auto& centre = search.centre;
+  const double noise =
+      centre.edge_energy * static_cast<double>(centre.count()) / sum_of_squares(centre.values);
+  if (estimate.inconsistency > largest_inconsistency ||
+      std::pow(estimate.inconsistency, 2) - noise > std::pow(largest_disturbance, 2))
     estimate.obstacle = "the samples near the centre of k-space contradict each other by " +
                         short_number(100 * estimate.inconsistency) +
-                        " % with any delays (contrast or motion between readouts?)";
+                        " % with any delays that were found (longer ones, contrast or motion between readouts?)";
   else if (!(estimate.uncertainty <= useful_uncertainty))
     estimate.obstacle = "the samples near the centre of k-space do not tell them: uncertain by " +
                         short_number(estimate.uncertainty) + " samples";
@@ -388,7 +415,8 @@ DelayEstimate estimate_from(double start, const Search& search) {
 
 /// With the samples inside a radius.
 DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, const Region& region) {
-  const auto centre = central_readings(scan, starts, region.radius);
+  const std::size_t most = scan.geometry.matrix_size[2] > 1 ? 3000 : 4000;
+  const auto centre = central_readings(scan, starts, region.radius, most);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) {
     DelayEstimate none;
     none.obstacle = too_few_samples;
@@ -409,6 +437,24 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
 }
 
 }  // namespace
+
+bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
+  if (is_cartesian(scan.trajectory)) return false;
+  const auto& matrix_size = scan.geometry.matrix_size;
+  const Region region{1, matrix_size[2] > 1 ? 2.0 : 4.0};
+  constexpr std::size_t enough = 800;  // a step of them takes 5 MB
+  const auto centre = central_readings(scan, starts, region.radius, enough);
+  if (centre.count() < 20 || sum_of_squares(centre.values) == 0) return false;
+  const auto voxels = small_voxels(matrix_size, region);
+  const auto step = newton_step({scan, starts, centre, voxels}, {}, elements_of(matrix_size, false));
+  if (!step) return true;  // of a smaller radius, perhaps
+  constexpr double certain = 4, exact = 0.1;
+  for (std::size_t e = 0; e < step->change.size(); ++e) {
+    const double delay = std::abs(step->change[e]), sigma = step->uncertainty[e];
+    if (delay > certain * sigma && sigma <= std::max(useful_uncertainty, exact * delay)) return true;
+  }
+  return false;
+}
 
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
   DelayEstimate estimate;

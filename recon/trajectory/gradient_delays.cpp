@@ -81,10 +81,10 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
     scan.calibration->trajectory = delayed(scan.calibration->trajectory, scan.geometry, of_calibration, delays);
   const std::int64_t length = leaves == BeyondMatrix::columns ? readout_length(starts) : 0;
   const auto kept = samples_within(scan, length);
-  if (kept.empty())
-    throw Error("gradient delays", "ones that leave samples inside the matrix", "none is left",
-                "give smaller ones");
   const auto all = scan.trajectory.sample_count(), left = all - static_cast<std::int64_t>(kept.size());
+  if (2 * left > all)
+    throw Error("gradient delays", "ones that leave at least half of the samples inside the matrix",
+                std::to_string(left) + " of " + std::to_string(all) + " outside", "give smaller ones");
   if (left == 0) return scan;
   scan.trajectory.k = columns_of(scan.trajectory.k, kept);
   scan.kspace.values = columns_of(scan.kspace.values, kept);

@@ -67,10 +67,14 @@ struct DelayEstimate {
 /// Off-diagonal elements that are not above their uncertainty are zero.
 ///
 /// Nothing is found, which `obstacle` says, where the trajectory is Cartesian, where too few samples lie near the
-/// centre, where they contradict each other with any delays, or do not tell them to 0.05 samples, and where what
-/// the delays do not explain, noise aside, is more than a third of what they do: off-resonance of a spiral looks a
-/// little like a delay.
+/// centre, where they contradict each other by a tenth beside noise with any delays, or do not tell them to 0.05
+/// samples, and where what the delays do not explain, noise aside, is more than a third of what they do:
+/// off-resonance of a spiral looks a little like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
+
+/// Whether estimate_delays is worth its time: by the first of its steps alone, from no delay on, which tells one of
+/// up to some two samples along some axis. Takes a tenth of the time and less.
+bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts);
 
 /// How far delays move a sample: the largest over the axes of |row of D| times the root mean square step from
 /// sample to sample inside of readouts, cycles/FOV.

@@ -38,7 +38,7 @@ void check_readouts(const Scan& scan, const std::vector<double>& energy, std::in
 void check_maps(const Scan& scan, Findings& findings);
 void check_sample_times(const Scan& scan, std::int64_t readout_length, Findings& findings);
 void check_field_map(const Scan& scan, Findings& findings);
-/// Gradient delays; seconds of a 3D scan.
+/// Gradient delays; seconds of a 3D scan. One finding.
 void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findings);
 
 // --- Of the file

@@ -14,12 +14,14 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
   const auto starts = validation::readout_starts(scan.trajectory, readout_length);
   const auto found = estimate_delays(scan, starts);
   if (!found.found()) {
-    findings.add(Severity::ok, "delays", "Gradient delays were not found: " + found.obstacle + ".");
+    constexpr double much = 0.1;
+    findings.add(found.inconsistency_before > much ? Severity::note : Severity::ok, "delays",
+                 "Gradient delays were not found: " + found.obstacle + ".");
     return;
   }
   const auto uncertainty = GradientDelays::along_axes({found.uncertainty, 0, 0});
   const double moved = displacement(found.delays, scan.trajectory, starts);
-  const auto what = fmt::format("Gradient delays of {} (uncertain by {:.2g})",
+  const auto what = fmt::format("{} {} (uncertain by {:.2g})", gradient_delays,
                                 in_words(found.delays, scan.geometry), found.uncertainty);
   if (moved > harmless && moved > certain * displacement(uncertainty, scan.trajectory, starts))
     findings.add(

@@ -72,6 +72,15 @@ class FindingsOfVolumes {
   std::map<Key, Known> known_;
 };
 
+/// A delay spreads an object beyond its edges: what is said of these waits until it is corrected.
+void add_delays(Finding delays, std::vector<Finding>& found) {
+  found.push_back(std::move(delays));
+  const auto warns_of = [](const char* topic) {
+    return [topic](const Finding& each) { return each.topic == topic && each.severity == Severity::warning; };
+  };
+  if (std::any_of(found.begin(), found.end(), warns_of("delays"))) std::erase_if(found, warns_of("surroundings"));
+}
+
 /// The slices that could be read.
 std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   const auto& summary = file.summary();
@@ -84,12 +93,8 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
         const auto scan = file.read(slice, repetition);
         if (repetition == 0) slices.push_back(scan.geometry);
         found = diagnose(scan, summary.readout_length);
-        // Delays are those of the machine: one volume tells them.
-        if (repetition == 0 && slice == summary.slice_count / 2) {
-          Findings delays;
-          check_delays(scan, summary.readout_length, delays);
-          found.insert(found.end(), delays.list.begin(), delays.list.end());
-        }
+        if (repetition == 0 && slice == summary.slice_count / 2)
+          add_delays(diagnose_delays(scan, summary.readout_length), found);
       } catch (const Error& error) {
         found.push_back(finding_of(Severity::problem, "values", error.what()));
       }
@@ -100,6 +105,12 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
 }
 
 }  // namespace
+
+Finding diagnose_delays(const Scan& scan, std::int64_t readout_length) {
+  Findings delays;
+  check_delays(scan, readout_length, delays);
+  return std::move(delays.list.front());
+}
 
 std::string_view name_of(Severity severity) {
   constexpr std::string_view names[] = {"ok", "note", "warning", "problem"};

@@ -48,6 +48,14 @@ std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_le
 std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_length,
                                      bool looked_beyond_fov = false);
 
+/// How a finding on readouts whose energy lies beside the centre of k-space, and one on gradient delays, are
+/// known.
+inline constexpr std::string_view delayed_readouts = "the trajectory is delayed against the data",
+                                  gradient_delays = "Gradient delays of";
+/// The finding on gradient delays of one volume, which are those of the machine: one volume of a scan tells them.
+/// Takes tenths of a second in 2D, seconds in 3D.
+Finding diagnose_delays(const Scan& scan, std::int64_t readout_length);
+
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
 /// cannot be read is a problem among the findings, not an exception. The same finding in several volumes
 /// comes once, with their number.

@@ -112,16 +112,16 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
         Severity::ok, "centre",
         fmt::format("The energy is at the centre of k-space ({:.2g} times that of the edge).", ratio));
   }
-  if (const auto shift = shift_of_energy(scan, energy, readout_length); shift && std::abs(*shift) > 0.5)
+  if (const auto shift = shift_of_energy(scan, energy, readout_length); shift && std::abs(*shift) > 0.5) {
+    const auto delay = fmt::format("{:.2g}", *shift / distance(scan, 0, 1));
     findings.add(
-        Severity::warning, "centre",
+        Severity::warning, "delays",
         fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
-                    "their direction: the trajectory is delayed against the data.",
-                    std::abs(*shift), *shift > 0 ? "behind" : "before"),
-        fmt::format("correct it with --trajectory-correction auto, or shift the trajectory by {:.2g} "
-                    "cycles/FOV along "
-                    "its readouts",
-                    -*shift));
+                    "their direction: {}.",
+                    std::abs(*shift), *shift > 0 ? "behind" : "before", delayed_readouts),
+        fmt::format("correct it with --trajectory-correction auto, or, where that finds none, with {0},{0}{1}", delay,
+                    scan.geometry.matrix_size[2] > 1 ? "," + delay : ""));
+  }
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
+#include "validation/verdict/judgement.hpp"
 #include "validation/verdict/readouts.hpp"
 #include "validation/verdict/verdict.hpp"
 
@@ -343,7 +344,7 @@ class Alternatives {
   }
 
   void add_delay(double samples, int only) {
-    add(fmt::format("a gradient delay: the trajectory is {:.2g} samples {} the data{}", std::abs(samples),
+    add(fmt::format("{}: the trajectory is some {:.2g} samples {} the data{}", delay_cause, std::abs(samples),
                     samples < 0 ? "ahead of" : "behind",
                     only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
         [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });

@@ -37,9 +37,8 @@ std::string cause_of(const Verdict& v) {
   };
   const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
   if (delay && delay->share > 0.3)
-    return fmt::format("a gradient delay: the trajectory is about {:.2g} samples {} the data "
-                       "(--trajectory-correction auto)",
-                       std::abs(delay->amount), delay->amount < 0 ? "ahead of" : "behind");
+    return fmt::format("{}: the trajectory is {} the data", delay_cause,
+                       delay->amount < 0 ? "ahead of" : "behind");
   if (frequency && frequency->share > 0.3)
     return fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit);
   if (share("gain of a coil") > 0.3) return "the gain or the sign of a coil is not that of its map";
@@ -110,6 +109,12 @@ void decide(Verdict& v, double solver_residual, int iterations) {
     return;
   }
   if (solver_residual > convergence_limit) return say_not_converged();
+  const auto has_energy = [](const Misfit& part) { return part.energy != 0; };
+  if (!v.by_coil.empty() && std::none_of(v.by_coil.begin(), v.by_coil.end(), has_energy)) {
+    v.judgement = Judgement::untested;
+    v.sentence = "all samples are zero: there is nothing to explain";
+    return;
+  }
   if (v.tested < 0.5) {
     v.judgement = Judgement::untested;
     v.sentence =

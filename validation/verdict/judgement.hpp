@@ -23,6 +23,9 @@ inline constexpr double convergence_limit = 1e-2;
 /// Of so few iterations it is what was asked for, and nothing is said of the data.
 inline constexpr int few_iterations = 20;
 
+/// How a cause begins that --trajectory-correction takes away.
+inline constexpr auto delay_cause = "a gradient delay";
+
 /// Fills judgement, sentence and, where the figures alone tell it, cause; `solver_residual` as in Certificate.
 void decide(Verdict& verdict, double solver_residual, int iterations);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "io/hdf5.hpp"
+#include "io/made_by.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/records.hpp"
@@ -162,6 +163,7 @@ Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
   }
   records.close();
   write_maps(file, series);
+  if (!series.made_by.empty()) file.write_attribute("/", made_by_attribute, series.made_by);
   file.close();
   auto lost = lost_calibration(series);
   if (!series.scans.front().kspace.in_double.empty())

@@ -63,7 +63,7 @@ TEST_F(CommandLine, an_unknown_key_of_a_recipe_gets_the_nearest) {
   write_text(path("recipe.toml"), "lamda = 1e-3\n");
   EXPECT_CONTAINS(
       refusal("batch scan.h5 -o results --recipe recipe.toml"),
-      "recipe.toml:1: expected an option of 'fhd recon' that may differ between scans, found 'lamda'; "
+      "recipe.toml:1: expected an option of 'fhd batch' that may differ between scans, found 'lamda'; "
       "did you mean 'lambda'?");
 }
 

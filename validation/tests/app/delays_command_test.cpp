@@ -73,6 +73,42 @@ TEST_F(DelaysCommand, check_warns_where_they_matter) {
   EXPECT_EQ(text("out").find("warning  Gradient delays"), std::string::npos) << text("out");
 }
 
+TEST_F(DelaysCommand, recon_warns_of_them_as_check_does) {
+  ASSERT_EQ(run("simulate -o scan --matrix 48 --coils 4 --trajectory variable-density-spiral --delay 0.6,-0.4"), 0);
+  ASSERT_EQ(run("recon scan.h5 -o out --device cpu"), 0) << text("err");
+  EXPECT_NE(text("out").find("data explained"), std::string::npos) << "the verdict alone does not tell";
+  EXPECT_NE(text("err").find("warning: image 1: Gradient delays of 0.6"), std::string::npos) << text("err");
+  EXPECT_EQ(run("recon scan.h5 -o strict --device cpu --strict"), 1);
+  EXPECT_NE(text("err").find("Gradient delays of 0.6"), std::string::npos) << text("err");
+  EXPECT_FALSE(std::filesystem::exists(path("strict.h5")));
+  EXPECT_EQ(run("recon scan.h5 -o strict --device cpu --strict --trajectory-correction auto"), 0) << text("err");
+  EXPECT_EQ(run("batch scan.h5 -o results --device cpu --cache off --strict"), 1);
+}
+
+TEST_F(DelaysCommand, hide_no_object_beyond_the_field_of_view) {
+  ASSERT_EQ(run("simulate -o scan --matrix 48 --coils 4 --trajectory radial --delay 0.5,-0.4"), 0);
+  recon("");
+  EXPECT_NE(text("err").find("likeliest cause: a gradient delay: the trajectory is ahead of the data "
+                             "(--trajectory-correction auto)"),
+            std::string::npos)
+      << text("err");
+  EXPECT_EQ(text("err").find("beyond the field of view"), std::string::npos) << text("err");
+}
+
+TEST_F(DelaysCommand, too_long_to_be_found_are_given_by_hand) {
+  ASSERT_EQ(run("simulate -o scan --matrix 48 --coils 4 --delay 4,4"), 0);
+  recon("--trajectory-correction auto");
+  EXPECT_NE(text("out").find("the trajectory was not corrected for gradient delays"), std::string::npos);
+  EXPECT_EQ(text("err").find("data (--trajectory-correction auto)"), std::string::npos) << text("err");
+  EXPECT_NE(text("err").find("or, where that finds none, with 4,4"), std::string::npos) << text("err");
+  recon("--trajectory-correction 4,4");
+  EXPECT_EQ(text("err"), "");
+  ASSERT_EQ(run("check scan.h5"), 0);
+  EXPECT_NE(text("out").find("note     Gradient delays were not found"), std::string::npos) << text("out");
+  EXPECT_EQ(run("recon scan.h5 -o none --trajectory-correction 100,100"), 1);
+  EXPECT_NE(text("err").find("at least half of the samples"), std::string::npos) << text("err");
+}
+
 TEST_F(DelaysCommand, what_cannot_be_corrected_is_said_in_one_line) {
   simulate("--trajectory cartesian");
   recon("--trajectory-correction auto");

@@ -106,9 +106,49 @@ TEST_F(FieldMapCommand, makes_a_map_of_a_scan_that_has_one_already) {
                  "--field-map: expected none: the map is made from the echoes, found one.field.h5; leave it out");
 }
 
+TEST_F(FieldMapCommand, says_what_is_open_and_what_it_overrides) {
+  simulate("echoes", "--field-hz 200 --echo-times 2,6.6");
+  ASSERT_EQ(run("fieldmap echoes.h5 -o b0.h5 --device cpu"), 0) << text("err");
+  EXPECT_NE(text("out").find("known but for multiples of 217 Hz"), std::string::npos) << text("out");
+  const auto found = map("b0.h5"), true_map = map("echoes.field.h5");
+  const auto middle = 24 * 48 + 24;  // a turn is 217 Hz
+  EXPECT_NEAR(found[middle] / (2 * std::numbers::pi), true_map[middle] / (2 * std::numbers::pi), 10);
+  ASSERT_EQ(run("fieldmap echoes.h5 -o b0.h5 --device cpu --force --echo-times 2,7"), 0) << text("err");
+  EXPECT_NE(text("out").find("echoes.h5: the header says TE 6.6 ms, 7 ms of --echo-times is used"),
+            std::string::npos)
+      << text("out");
+  simulate("three", "--field-hz 100 --echo-times 2,3,6.6");
+  ASSERT_EQ(run("fieldmap three.h5 -o b0.h5 --device cpu --force"), 0) << text("err");
+  EXPECT_EQ(text("out").find("known but for"), std::string::npos) << text("out");
+}
+
+TEST_F(FieldMapCommand, repeats_the_doubts_in_the_images_of_the_echoes) {
+  ASSERT_EQ(run("simulate -o noise --matrix 16 --coils 1 --snr 0.01 --echo-times 2,6"), 0) << text("err");
+  ASSERT_EQ(run("fieldmap noise.h5 -o b0.h5 --device cpu"), 0) << text("err");
+  EXPECT_NE(text("err").find("warning: slice 0, echo 0: The centre of k-space holds no more energy"),
+            std::string::npos)
+      << text("err");
+  ASSERT_EQ(run("simulate -o early --matrix 48 --coils 4 --echo-times 2"), 0) << text("err");
+  ASSERT_EQ(run("simulate -o late --matrix 48 --coils 4 --echo-times 6 --delay 0.6,0.4"), 0) << text("err");
+  ASSERT_EQ(run("fieldmap early.h5 late.h5 -o b0.h5 --force --device cpu"), 0) << text("err");
+  EXPECT_NE(text("err").find("warning: slice 0, echo 1 is suspicious"), std::string::npos) << text("err");
+}
+
+TEST_F(FieldMapCommand, refuses_names_that_are_none_and_echoes_that_are_one) {
+  simulate("one", "--echo-times 2");
+  expect_refused("one.h5 one.h5 --echo-times 2,6", 1, "expected echoes with values of their own");
+  for (const std::string name : {"''", "folder/", "b.nii.gz"}) {
+    EXPECT_EQ(run("fieldmap one.h5 one.h5 --echo-times 2,6 -o " + name), 2) << name;
+    EXPECT_EQ(text("err").find("fhd: -o "), 0u) << text("err");
+  }
+  EXPECT_EQ(run("fieldmap one.h5 one.h5 -o b0.h5 --smoothing nan"), 2);
+  EXPECT_NE(text("err").find("--smoothing: expected a number from 0 to 100, found 'nan'"), std::string::npos)
+      << text("err");
+}
+
 TEST_F(FieldMapCommand, refuses_echoes_of_other_places) {
   simulate("one", "--echo-times 3");
-  simulate("two", "--echo-times 5");
+  simulate("two", "--echo-times 5 --seed 2");
   const auto moved = [&](const auto& change) {
     ASSERT_EQ(run("convert two.h5 moved.h5 --to fhd --force"), 0) << text("err");
     auto series = io::read_all(*io::open_scan(path("moved.h5")));
@@ -144,7 +184,7 @@ TEST_F(FieldMapCommand, refuses_echoes_that_tell_no_field) {
   simulate("other", "--echo-times 6.9 --interleaves 7");
   expect_refused("single.h5 other.h5", 1, "expected echoes at the same k-space positions");
   expect_refused("single.h5 absent.h5", 1, "absent.h5");
-  expect_refused("single.h5 untold.h5 --echo-times 2.3,6.9 --method gridded", 1, "images that keep their phase");
+  expect_refused("single.h5 untold.h5 --echo-times 2.3,6.9 --method gridded", 2, "found --method gridded");
   EXPECT_EQ(run("fieldmap single.h5 untold.h5 --echo-times 2.3,6.9 -o absent/b0.h5"), 1);
   EXPECT_NE(text("err").find("absent"), std::string::npos) << text("err");
   ASSERT_EQ(run("fieldmap single.h5 untold.h5 --echo-times 2.3,6.9 -o single.h5 --force"), 1);

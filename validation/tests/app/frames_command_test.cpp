@@ -46,13 +46,13 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
                  "--spokes-per-frame: expected 1 ... 30, of the 31 readouts of the scan, found 31");
   expect_refused("--spokes-per-frame 6 --sliding 7", 1,
                  "--sliding: expected 1 ... 6, the readouts of a frame, found 7");
-  expect_refused("--frames 5 --method gridded", 1,
-                 "frames: expected --method cg with --normal toeplitz, found another method");
+  expect_refused("--frames 5 --method gridded", 2, "frames: expected --method cg, found --method gridded");
   expect_refused(
-      "--frames 5 --regularizer tgv:0.01", 1,
+      "--frames 5 --regularizer tgv:0.01", 2,
       "frames: expected wavelet, tv, temporal-tv or llr in --regularizer, found tgv; use tv in its place");
-  for (const char* wrong : {"0", "-3", "abc", "1e99", "2.5"})
-    EXPECT_EQ(recon(std::string("--frames ") + wrong), 2) << wrong;
+  for (const std::string wrong : {"0", "1", "-3", "abc", "1e99", "2.5", "99999999999999999999", "3,4"})
+    expect_refused("--frames " + wrong, 2,
+                   "--frames: expected a whole number from 2, found '" + wrong + "'; see 'fhd recon --help'");
 }
 
 TEST_F(FramesCommand, a_scan_that_does_not_know_its_readouts_is_refused) {
@@ -65,6 +65,37 @@ TEST_F(FramesCommand, a_scan_that_does_not_know_its_readouts_is_refused) {
       "fhd: frames: expected a scan made of readouts of equal length, found one that does not say where its "
       "readouts "
       "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file\n");
+}
+
+TEST_F(FramesCommand, readouts_of_zeros_leave_a_gap_that_is_told) {
+  auto series = io::read_all(*io::open_scan(path("scan.h5")));
+  Scan& scan = series.scans.front();
+  const std::int64_t length = series.readout_length, count = scan.kspace.sample_count();
+  for (std::int64_t coil = 0; coil < 4; ++coil)
+    for (std::int64_t m = 14 * length; m < 17 * length; ++m) scan.kspace.values[coil * count + m] = {};
+  io::write_scan(path("gap.h5"), io::ScanFormat::ismrmrd, series);
+  ASSERT_EQ(run("recon gap.h5 -o out --device cpu --spokes-per-frame 6"), 0) << text("err");
+  EXPECT_NE(text("err").find("3 readouts are left out between others, from number 14 on"), std::string::npos)
+      << text("err");
+  const auto images = nlohmann::json::parse(text("out.json"))["images"];
+  ASSERT_EQ(images.size(), 4u);
+  EXPECT_EQ(images[2]["first_readout"], 12);
+  EXPECT_EQ(images[3]["first_readout"], 21);
+  EXPECT_EQ(run("recon gap.h5 -o out --force --device cpu --spokes-per-frame 6 --strict"), 1);
+}
+
+TEST_F(FramesCommand, values_of_any_size_make_frames_and_zeros_none) {
+  const auto with_factor = [&](float factor) {
+    auto series = io::read_all(*io::open_scan(path("scan.h5")));
+    for (auto& value : series.scans.front().kspace.values) value = {factor * value.re, factor * value.im};
+    series.scans.front().sensitivity_maps.reset();
+    io::write_scan(path("small.h5"), io::ScanFormat::ismrmrd, series);
+    return run("recon small.h5 -o out --force --device cpu --frames 5");
+  };
+  EXPECT_EQ(with_factor(1e-30f), 0) << text("err");
+  EXPECT_EQ(with_factor(0), 1);
+  EXPECT_EQ(text("err"),
+            "fhd: frames: expected coils with signal, which tells their sensitivity maps, found k-space of zeros\n");
 }
 
 TEST_F(FramesCommand, of_a_scan_whose_trajectory_is_corrected_are_whole_readouts) {

@@ -75,6 +75,19 @@ TEST_F(NoiseMapCommand, an_image_is_written_although_its_noise_cannot_be_told) {
   EXPECT_EQ(text("out").find("out_noise.nii.gz"), std::string::npos) << text("out");
 }
 
+TEST_F(NoiseMapCommand, says_how_uncertain_it_is) {
+  ASSERT_EQ(recon("--repetitions 0 --noise-map 3 --quiet"), 0) << text("err");
+  ASSERT_EQ(run("simulate -o few --matrix 16 --coils 2 --noise-readouts 1"), 0) << text("err");
+  ASSERT_EQ(run("recon few.h5 -o out --force --device cpu --noise-map 2"), 0) << text("err");
+  EXPECT_NE(text("out").find("the level of the noise is from 1 sample of each coil, which tell its deviation to 50 %"),
+            std::string::npos)
+      << text("out");
+  EXPECT_NE(text("out").find("of 2 pseudo-replicas (a voxel's deviation to 50 %)"), std::string::npos) << text("out");
+  ASSERT_EQ(recon("--force --repetitions 0 --noise-map exact --iterations 1"), 0) << text("err");
+  EXPECT_NE(text("out").find("exact of the converged image, and this one stopped before"), std::string::npos)
+      << text("out");
+}
+
 TEST_F(NoiseMapCommand, a_map_of_an_earlier_run_is_told) {
   ASSERT_EQ(recon("--repetitions 0 --noise-map exact"), 0) << text("err");
   ASSERT_EQ(recon("--repetitions 0 --noise-map 2 --regularizer wavelet:0.01"), 0) << text("err");

@@ -165,6 +165,10 @@ TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_an
                                 "--trajectory spiral --readout-samples 3",
                                 "--readouts -4",
                                 "--readouts 99999999999",
+                                "--dynamic 0",
+                                "--dynamic 1e9",
+                                "--field-hz 1e308",
+                                "--echo-times 0,1",
                                 "--seed -1",
                                 "--seed x",
                                 "--repetitions 0",
@@ -174,16 +178,35 @@ TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_an
     const auto output = simulate(arguments);
     EXPECT_EQ(output.status, 2) << arguments << ": " << output.text;
     EXPECT_FALSE(output.text.empty());
+    EXPECT_LE(output.text.size(), 300u) << "no number of 309 digits: " << output.text;
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1)
         << arguments << ": " << output.text;
     EXPECT_EQ(file_count(), 0) << arguments;
   }
 }
 
+TEST_F(SimulateCommand, overwrites_its_own_scans_alone_unless_forced) {
+  ASSERT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --prior-image").status, 0);
+  EXPECT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --prior-image").status, 0) << "its own";
+  for (const char* name : {"scan.h5", "scan.truth.h5", "scan.field.h5"}) {
+    std::ofstream(path(name)) << "precious";
+    const auto output = simulate("--matrix 16 --coils 1 --field-hz 50");
+    EXPECT_EQ(output.status, 1) << name;
+    EXPECT_EQ(output.text, "fhd: " + path(name) +
+                               ": expected a new name, or an earlier scan of fhd simulate, found a file that another "
+                               "has made; --force overwrites it, -o NAME writes beside it\n");
+    EXPECT_EQ(text(name), "precious");
+    EXPECT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --force").status, 0);
+  }
+  std::ofstream(path("mine.truth.png")) << "precious";
+  EXPECT_EQ(run("-o " + path("mine") + " --matrix 16").status, 1) << "no scan beside it says whose it is";
+  EXPECT_FALSE(fs::exists(path("mine.h5")));
+}
+
 TEST_F(SimulateCommand, reports_an_output_that_cannot_be_written_and_leaves_what_was_there) {
   const auto missing = run("-o " + path("nowhere/scan") + " --matrix 16");
   EXPECT_EQ(missing.status, 1) << missing.text;
-  EXPECT_NE(missing.text.find("nowhere"), std::string::npos) << missing.text;
+  EXPECT_NE(missing.text.find("nowhere/scan.h5"), std::string::npos) << missing.text;
 
   std::ofstream(path("scan.h5")) << "precious";
   fs::create_directory(path("scan.truth.h5"));

@@ -143,7 +143,7 @@ TEST(Diagnosis, measures_the_delay_of_a_trajectory) {
   // A quarter of a sample's distance of 0.5 cycles/FOV, as the energy's own asymmetry is that small.
   EXPECT_LE(std::abs(*undelayed), 0.125);
   EXPECT_LE(std::abs(*shift - delay), 0.125);
-  EXPECT_TRUE(warns(scan, "centre", "1.5 cycles/FOV behind k = 0"));
+  EXPECT_TRUE(warns(scan, "delays", "1.5 cycles/FOV behind k = 0"));
 }
 
 TEST(Diagnosis, suspects_values_without_a_signal) {

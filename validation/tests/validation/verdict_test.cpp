@@ -94,6 +94,8 @@ TEST(Verdict, cannot_tell_where_every_image_explains_the_data) {
   Scan scan = simulated(TrajectoryKind::cartesian, {32, 32, 1}, 1).scan;
   scan.sensitivity_maps.reset();
   EXPECT_EQ(verdict_of(scan).judgement, Judgement::untested);
+  scan.kspace.values.fill_zero();
+  EXPECT_EQ(verdict_of(scan).sentence, "all samples are zero: there is nothing to explain");
 }
 
 TEST(Verdict, says_that_the_solver_stopped_early) {

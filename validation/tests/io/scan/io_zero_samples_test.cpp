@@ -53,6 +53,14 @@ TEST_F(ZeroSamples, times_and_calibration_follow) {
   EXPECT_NO_THROW(scan.validate("scan"));
 }
 
+TEST_F(ZeroSamples, readouts_that_are_kept_keep_their_numbers) {
+  auto scan = filled([](std::int64_t m) { return m / readout == 1 || m / readout == 2; });
+  ASSERT_TRUE(leave_out_zeros(scan, readout));
+  ASSERT_EQ(scan.readout_numbers.size(), static_cast<std::size_t>(samples / readout - 2));
+  EXPECT_EQ(scan.readout_numbers[0], 0);
+  EXPECT_EQ(scan.readout_numbers[1], 3);
+}
+
 TEST_F(ZeroSamples, values_in_double_follow_and_count_where_single_precision_has_none) {
   auto scan = filled(of_lines);
   scan.kspace.in_double = converted<Complex<double>>(scan.kspace.values);

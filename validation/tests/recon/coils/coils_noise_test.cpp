@@ -65,6 +65,19 @@ TEST(NoiseCovariance, equals_that_of_the_mixing) {
   EXPECT_LE(largest, 5 / std::sqrt(samples));
 }
 
+TEST(NoiseCovariance, of_values_far_from_1_is_that_of_the_same_in_another_unit) {
+  const auto noise = mixed_noise(random_mixing(3, 1), 500, 2);
+  const auto plain = noise_covariance(noise);
+  for (const int exponent : {-100, 100}) {  // 1e-30 and 1e30: squares are beyond single precision
+    auto scaled = noise;
+    for (auto& value : scaled) value = {std::ldexp(value.re, exponent), std::ldexp(value.im, exponent)};
+    const auto covariance = noise_covariance(scaled);
+    for (std::int64_t i = 0; i < covariance.values.size(); ++i)
+      EXPECT_LE(abs(std::ldexp(1.0, -2 * exponent) * covariance.values[i] - plain.values[i]),
+                1e-5 * abs(plain.values[i]));  // sums of products in single precision
+  }
+}
+
 TEST(Whitening, makes_other_noise_of_the_same_coils_white) {
   const std::int64_t coils = 12, samples = 10000;
   const auto mixing = random_mixing(coils, 3);

@@ -33,6 +33,18 @@ TEST(FrameLayout, cuts_readouts_into_frames) {
   EXPECT_EQ(lay_out_frames(2, 1, {.frames = 2}).readouts_per_frame, 1);
 }
 
+TEST(FrameLayout, counts_readouts_as_the_file_does) {
+  auto layout = lay_out_frames(10 * 4, 4, {.readouts_per_frame = 3});
+  EXPECT_EQ(layout.first_readout(2), 6);
+  EXPECT_EQ(doubt_of_gaps(layout), "");
+  layout.readout_numbers = {5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  EXPECT_EQ(layout.first_readout(2), 11);
+  EXPECT_EQ(doubt_of_gaps(layout), "");
+  layout.readout_numbers = {0, 1, 2, 3, 7, 8, 9, 10, 11, 13};
+  EXPECT_EQ(layout.first_readout(2), 9);
+  EXPECT_EQ(doubt_of_gaps(layout).find("4 readouts are left out between others, from number 4 on"), 0u);
+}
+
 TEST(FrameLayout, refuses_what_does_not_fit) {
   const auto line = [](std::int64_t samples, std::int64_t length, const FrameChoice& choice) -> std::string {
     try {
@@ -308,7 +320,7 @@ TEST(Frames, refuse_what_they_cannot_have) {
     return "";
   };
   EXPECT_EQ(line({ConventionalGridding{}}),
-            "frames: expected settings.method = cg with settings.normal = toeplitz, found another method");
+            "frames: expected settings.method = cg, found settings.method = gridded");
   LeastSquares method;
   method.lambda = FromNoise{};
   EXPECT_EQ(line({method}),

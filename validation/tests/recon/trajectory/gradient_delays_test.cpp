@@ -234,6 +234,36 @@ TEST(GradientDelays, are_not_found_where_nothing_tells_them) {
   EXPECT_FALSE(obstacle_of(noise).empty());
 }
 
+TEST(GradientDelays, are_looked_for_where_a_first_step_tells_some) {
+  const auto looked_for = [](const data::SimulationSettings& settings) {
+    const auto simulation = data::simulate(settings);
+    return may_be_delayed(simulation.scan, starts_of(simulation.scan, simulation.readout_length));
+  };
+  for (const auto kind : {TrajectoryKind::golden_radial, TrajectoryKind::radial, TrajectoryKind::spiral}) {
+    EXPECT_FALSE(looked_for(settings_of(kind, {}))) << data::name_of(kind);
+    for (const double delay : {0.3, 1.0, -1.5})
+      EXPECT_TRUE(looked_for(settings_of(kind, {delay, 0.2, 0}))) << data::name_of(kind) << delay;
+  }
+  auto noise = settings_of(TrajectoryKind::golden_radial, {});
+  noise.snr = 0.01;
+  EXPECT_FALSE(looked_for(noise));
+}
+
+TEST(GradientDelays, too_long_to_be_found_are_not_taken_for_others) {
+  for (const auto& delays : {std::array<double, 3>{10, 8, 0}, {8, 6, 0}}) {
+    auto settings = settings_of(TrajectoryKind::golden_radial, delays);
+    settings.trajectory.matrix_size = {48, 48, 1};
+    settings.snr = 30;
+    EXPECT_FALSE(obstacle_of(data::simulate(settings)).empty()) << delays[0];
+  }
+}
+
+TEST(GradientDelays, that_leave_less_than_half_of_the_samples_are_refused) {
+  const auto simulation = data::simulate(settings_of(TrajectoryKind::golden_radial, {}));
+  const auto starts = starts_of(simulation.scan, simulation.readout_length);
+  EXPECT_THROW(with_delays(simulation.scan, starts, GradientDelays::along_axes({80, 80, 0})), Error);
+}
+
 TEST(GradientDelays, are_told_in_words) {
   Geometry geometry;
   geometry.matrix_size = {32, 32, 1};
