@@ -340,6 +340,8 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   const auto* method = least_squares(settings);
   if (method == nullptr || method->normal != NormalKind::toeplitz)
     throw Error("frames", "settings.method = cg with settings.normal = toeplitz", "another method");
+  if (method->partial_fourier != PartialFourier::off)
+    throw Error("frames", "settings.partial_fourier = off", "phase", "leave it out");
   if (std::holds_alternative<FromNoise>(method->lambda))
     throw Error("frames", "a number for settings.lambda", "auto",
                 "the noise decides lambda of one image alone");
