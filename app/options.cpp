@@ -54,8 +54,8 @@ CompressionChoice compression_of(const std::string& text) {
 namespace {
 
 constexpr const char* partial_fourier_help =
-    "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the phase of "
-    "the centre of k-space, where that is smooth";
+    "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the phase "
+    "of the centre of k-space, where that is smooth";
 
 std::string tolerance_help() {
   return fmt::format(

@@ -332,8 +332,8 @@ Run add_simulate(CLI::App& app) {
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
       ->type_name("R");
   app.add_option("--partial-fourier", options->partial_fourier,
-                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to 1, such "
-                 "as 0.625 [1]")
+                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
+                 "1, such as 0.625 [1]")
       ->type_name("SHARE");
   app.add_option("--coils", options->coils, "1 ... 32; one is uniform [8]")->type_name("N");
   app.add_option("--snr", options->snr,

@@ -165,8 +165,8 @@ TEST(PartialFourier, works_along_any_axis_of_a_volume) {
   EXPECT_EQ(missing_side(other).longest, 31);
 }
 
-/// Of 32 x 32 voxels, one coil, with the lines from -9 to 15: a Gaussian of which nothing else is measurable,
-/// exp(-2 (pi 3.5 k / 32)^2) = 7e-5 at k = 9 ... with a phase that changes by 0.5 rad across it.
+/// Of 32 x 32 voxels, one coil, with the lines from -9 to 15: a Gaussian of which nothing else is measurable, at
+/// k = 9 exp(-2 (pi 3.5 k / 32)^2) = 5e-9 of it, with a phase that changes by 0.5 rad across it.
 Scan complete_scan() {
   constexpr int n = 32;
   Scan scan;
@@ -183,8 +183,9 @@ Scan complete_scan() {
     scan.trajectory.k[m] = static_cast<double>(m % n) - 16;
     scan.trajectory.k[25 * n + m] = static_cast<double>(m / n) - 9;
   }
-  scan.kspace.values = converted<Complex<float>>(
-      oracle::forward(scan.trajectory.k, oracle::voxel_positions(scan.geometry.matrix_size), std::move(image).reshaped({1, n * n})).reshaped({1, 25 * n}));
+  const auto samples = oracle::forward(scan.trajectory.k, oracle::voxel_positions(scan.geometry.matrix_size),
+                                       std::move(image).reshaped({1, n * n}));
+  scan.kspace.values = converted<Complex<float>>(samples);
   return scan;
 }
 
