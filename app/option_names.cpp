@@ -25,6 +25,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fie
       {"settings.coils.compression", "--compress"},
       {"settings.coils.count", "--compress"},
       {"settings.coils.allow_folding", "--allow-folding"},
+      {"settings.partial_fourier", "--partial-fourier"},
       {"settings.surroundings", "--surroundings"},
       {"frames.count", "--frames"},
       {"frames.readouts", "--spokes-per-frame"},

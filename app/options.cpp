@@ -54,6 +54,10 @@ CompressionChoice compression_of(const std::string& text) {
 
 namespace {
 
+constexpr const char* partial_fourier_help =
+    "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the phase "
+    "of the centre of k-space, where that is smooth";
+
 std::string tolerance_help() {
   return fmt::format(
       "stop at this relative residual of the normal equations; {}, of the conditions of optimality, with "
@@ -110,6 +114,7 @@ void ReconOptions::add_to(CLI::App& app) {
   app.add_flag("--allow-folding", allow_folding_,
                "solve regularly undersampled Cartesian scans without maps or reference too: the image folds")
       ->group("Reconstruction");
+  choice("--partial-fourier", partial_fourier_, {"off", "phase"}, partial_fourier_help);
   choice("--surroundings", surroundings_, {"auto", "off"},
          "tissue beyond the field of view; auto: where the samples tell it apart, cg reconstructs a larger "
          "matrix and crops it");
@@ -185,7 +190,7 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   const bool gridded = is_method<ConventionalGridding>(settings), fft = is_method<CartesianFft>(settings);
   if (!least_squares(settings))
     for (const char* flag : {"--normal", "--preconditioner", "--regularizer", "--prior", "--lambda",
-                             "--iterations", "--tolerance", "--surroundings"})
+                             "--iterations", "--tolerance", "--surroundings", "--partial-fourier"})
       refuse(flag, "--method " + method_);
   if (gridded && transform_ == "direct") refuse("--transform", "--method gridded");
   if (fft)
@@ -245,6 +250,8 @@ Settings ReconOptions::settings() const {
       normal_, {{"toeplitz", NormalKind::toeplitz}, {"explicit", NormalKind::explicit_product}});
   solved.preconditioner = chosen<PreconditionerKind>(
       preconditioner_, {{"auto", PreconditionerKind::automatic}, {"none", PreconditionerKind::none}});
+  solved.partial_fourier = chosen<PartialFourier>(
+      partial_fourier_, {{"off", PartialFourier::off}, {"phase", PartialFourier::phase}});
   Settings settings;
   settings.precision = chosen<Precision>(
       precision_, {{"single", Precision::single_precision}, {"double", Precision::double_precision}});

@@ -64,7 +64,7 @@ class ReconOptions {
               regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
               compress_ = "auto";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
-  std::string surroundings_ = "auto", trajectory_correction_ = "off";
+  std::string surroundings_ = "auto", trajectory_correction_ = "off", partial_fourier_ = "off";
   bool allow_folding_ = false;
   int threads_ = 0;
 };

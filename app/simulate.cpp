@@ -37,7 +37,7 @@ struct Options {
   std::optional<std::string> matrix, fov_mm, delay, echo_times;
   int dimensions = 0;  ///< 0: not given
   std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0;
-  double undersampling = 1, object_scale = 1, field_hz = 0;
+  double undersampling = 1, partial_fourier = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
   bool without_maps = false, prior = false, force = false;
@@ -136,6 +136,7 @@ data::SimulationSettings resolved(const Options& options) {
   trajectory.readout_count = options.readouts;
   trajectory.readout_length = options.readout_samples;
   trajectory.undersampling = options.undersampling;
+  trajectory.partial_fourier = options.partial_fourier;
   return settings;
 }
 
@@ -370,6 +371,10 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--undersampling", options->undersampling,
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
       ->type_name("R");
+  app.add_option("--partial-fourier", options->partial_fourier,
+                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
+                 "1, such as 0.625 [1]")
+      ->type_name("SHARE");
   app.add_option("--coils", options->coils, "1 ... 32; one is uniform [8]")->type_name("N");
   app.add_option("--snr", options->snr,
                  "mean signal over noise in a full Cartesian scan's combined image, or none [30]")

@@ -72,6 +72,12 @@ void check(const TrajectorySettings& settings) {
     if (!(fov > 0 && fov < 1e5)) throw Error("FOV", "millimetres > 0", text(fov));
   if (!(settings.undersampling >= 1 && settings.undersampling <= 1000))
     throw Error("undersampling", "1 ... 1000", text(settings.undersampling));
+  if (!(settings.partial_fourier > 0.5 && settings.partial_fourier <= 1))
+    throw Error("partial Fourier", "a share of k-space above 0.5 and up to 1, such as 0.625",
+                text(settings.partial_fourier));
+  if (settings.partial_fourier < 1 && settings.kind != TrajectoryKind::cartesian)
+    throw Error(name + " trajectory", "the whole of k-space", "partial Fourier",
+                "leave --partial-fourier out, or use --trajectory cartesian");
   if (!(settings.dwell_s > 0 && settings.dwell_s < 1))
     throw Error("dwell time", "seconds > 0", text(settings.dwell_s));
   if (!(settings.largest_gradient_t_per_m > 0 && settings.largest_gradient_t_per_m < 1e3))
@@ -135,9 +141,10 @@ DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {
     throw Error("cartesian trajectory", "no count of readouts", std::to_string(settings.readout_count),
                 "use --undersampling to acquire fewer lines");
   std::vector<double> lines;  // distance R = undersampling, rounded to integers, the centre included
+  const double lowest = std::round((1 - settings.partial_fourier) * ny) - ny / 2;
   const double first = std::ceil(-(ny / 2) / settings.undersampling - 0.5);
   for (double i = first; std::floor(i * settings.undersampling + 0.5) <= (ny - 1) / 2; ++i)
-    if (const double line = std::floor(i * settings.undersampling + 0.5); line >= -(ny / 2))
+    if (const double line = std::floor(i * settings.undersampling + 0.5); line >= lowest)
       lines.push_back(line);
   const auto line_count = static_cast<std::int64_t>(lines.size());
   const double dwell_s = std::max(settings.dwell_s, 1 / gradient_limits(settings).speed);

@@ -55,6 +55,8 @@ struct TrajectorySettings {
   /// >= 1. Cartesian: distance of lines along y, the centre line included. Radial: divides the count of
   /// diameters. Spirals: distance of turns (variable density: at the edge) in units of 1 cycle/FOV.
   double undersampling = 1;
+  /// (0.5, 1], Cartesian: the share of k-space along y, from its +k side on, whose lines are kept.
+  double partial_fourier = 1;
   double dwell_s = 2.5e-6;  ///< between samples; radial and Cartesian readouts slow down if the gradient asks
   double largest_gradient_t_per_m = 0.04;
   double largest_slew_t_per_m_s = 150;

@@ -50,8 +50,18 @@ void validate_sparse(const LeastSquares& method) {
                 "the noise decides lambda of a quadratic regularizer alone");
 }
 
+void validate_partial_fourier(const LeastSquares& method) {
+  if (method.partial_fourier == PartialFourier::off) return;
+  if (!method.sparse.empty())
+    throw Error("settings.partial_fourier", "identity or roughness in settings.regularizer",
+                name_of(method.sparse.front().kind), "leave one of them out");
+  if (std::holds_alternative<FromNoise>(method.lambda))
+    throw Error("settings.partial_fourier", "a number for settings.lambda", "auto", "leave one of them out");
+}
+
 void validate(const LeastSquares& method) {
   validate_sparse(method);
+  validate_partial_fourier(method);
   if (const auto* lambda = std::get_if<OfMeanEigenvalue>(&method.lambda))
     require_share("settings.lambda", lambda->share, std::numeric_limits<double>::max());
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);

@@ -90,6 +90,10 @@ enum class NormalKind { toeplitz, explicit_product };
 /// automatic: circulant (encoding/preconditioner.hpp) where E^H E is one Toeplitz operator, else none.
 enum class PreconditionerKind { automatic, none };
 
+/// Of Cartesian scans that leave out most of one side of k-space. phase: the image is real but for the phase that the
+/// symmetric centre of k-space tells, which takes the place of what is missing (pipeline/partial_fourier.hpp).
+enum class PartialFourier { off, phase };
+
 /// rho = argmin |E rho - d|^2 + lambda |W rho|^2 + 2 sum of weight g(A rho) over the sparse terms, E = F S. Without
 /// these (E^H E + lambda W^H W) rho = E^H d, by conjugate gradient.
 struct LeastSquares {
@@ -103,6 +107,7 @@ struct LeastSquares {
   /// Stop when the relative residual of the normal equations falls below; with sparse terms, of the conditions of
   /// optimality (solve/sparse_solution.hpp).
   double tolerance = 1e-4;
+  PartialFourier partial_fourier = PartialFourier::off;  ///< phase: without sparse terms, lambda a number
 };
 /// Iterations and tolerance that suit sparse terms.
 inline constexpr int sparse_iterations = 100;

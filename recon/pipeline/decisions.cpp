@@ -117,7 +117,9 @@ bool needs_largest_eigenvalue(const LeastSquares& method) {
 bool uses_preconditioner(const LeastSquares& method, bool corrects_off_resonance) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
   return method.preconditioner == PreconditionerKind::automatic && method.normal == NormalKind::toeplitz &&
-         !corrects_off_resonance && !(of_largest && of_largest->share == 0 && method.sparse.empty());
+         !corrects_off_resonance && !(of_largest && of_largest->share == 0 && method.sparse.empty()) &&
+         // On a lattice there is no density to even out, and the side that is missing would count as its inverse.
+         method.partial_fourier == PartialFourier::off;
 }
 
 TransformSettings verdict_transform(const Settings& settings, const TransformSettings& own) {

@@ -82,6 +82,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
   journal.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
   journal.setting("regularizer", names_of_terms(*solved));
   if (!solved->sparse.empty()) journal.setting("solver", name_of(decide_solver(*solved)));
+  if (solved->partial_fourier == PartialFourier::phase) journal.setting("partial Fourier", "phase");
   journal.setting("lambda", in_words(solved->lambda));
   journal.setting("iterations", std::to_string(solved->iterations));
   journal.setting("tolerance", exact_number(solved->tolerance));

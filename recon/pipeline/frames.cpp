@@ -374,6 +374,8 @@ void validate_for_frames(const Settings& settings) {
     throw Error("frames", "settings.method = cg", std::string("settings.method = ") + name_of(settings.method));
   if (method->normal != NormalKind::toeplitz)
     throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
+  if (method->partial_fourier != PartialFourier::off)
+    throw Error("frames", "settings.partial_fourier = off", "phase", "leave it out");
   if (std::holds_alternative<FromNoise>(method->lambda))
     throw Error("frames", "a number for settings.lambda", "auto",
                 "the noise decides lambda of one image alone");

@@ -171,6 +171,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   model.coils_at_once = coils_at_once;
   model.images_at_once = images_at_once;
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
+  model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.

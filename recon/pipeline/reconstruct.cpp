@@ -9,6 +9,7 @@
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/axis_order.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/partial_fourier.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 
@@ -168,6 +169,43 @@ Volumes reconstruct_volumes(const Scan& scan, std::vector<const KSpace*> each, c
   return result;
 }
 
+/// P of the scan: the phase of an image of its centre, which nobody else sees.
+Array<Complex<double>> phase_of_centre(const Scan& scan, const MissingSide& missing, const Context& context) {
+  Settings settings = context.settings;
+  std::get<LeastSquares>(settings.method).partial_fourier = PartialFourier::off;
+  Journal journal(context.device(), context.journal.progress());
+  const Services none;
+  const Context own{settings, context.execution, none, journal};
+  const Scan centre = symmetric_centre(scan, missing);
+  const auto image_of = [&]<class T>(Kept<T> kept) {
+    return std::move(reconstruct_volumes(centre, {&centre.kspace}, Together{}, own, kept).images.front());
+  };
+  return smooth_phase(settings.precision == Precision::single_precision ? image_of(Kept<float>{})
+                                                                        : image_of(Kept<double>{}),
+                      missing);
+}
+
+/// Of a scan by itself, with coils as prepared; real but for a phase where the settings ask for it.
+template <class T>
+Volumes reconstruct_prepared(const Scan& scan, const Context& context, Kept<T>& kept) {
+  const auto* method = least_squares(context.settings);
+  if (method == nullptr || method->partial_fourier == PartialFourier::off)
+    return reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept);
+  Journal& journal = context.journal;
+  const MissingSide missing = missing_side(scan);
+  Array<Complex<double>> phase;
+  journal.stage("phase", [&] { phase = phase_of_centre(scan, missing, context); });
+  journal.note("partial Fourier: k-space reaches " + short_number(missing.reach) + " cycles/FOV on one side and " +
+               short_number(missing.longest) + " on the other; the image is real but for the phase of the centre");
+  const Scan turned = with_phase(scan, phase);
+  Volumes made = reconstruct_volumes(turned, {&turned.kspace}, Together{}, context, kept);
+  for (auto* images : {&made.images, &made.gridded})
+    for (auto& image : *images) apply_phase(phase, image);
+  if (scan.sensitivity_maps)
+    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+  return made;
+}
+
 template <class T>
 Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Kept<T>& kept) {
   Journal& journal = context.journal;
@@ -176,7 +214,7 @@ Reconstruction reconstruct_scan(const Scan& measured, const Context& context, Ke
   result.prepared =
       prepare_coils(measured, context.settings, journal, context.device(), nullptr, &kept.calibrations);
   const Scan& scan = result.prepared ? *result.prepared : measured;
-  Volumes made = reconstruct_volumes(scan, {&scan.kspace}, Together{}, context, kept);
+  Volumes made = reconstruct_prepared(scan, context, kept);
   result.image = std::move(made.images.front());
   if (!made.gridded.empty()) result.gridded = std::move(made.gridded.front());
   if (!made.told.empty()) made.told.front().tell(journal.report);
@@ -246,7 +284,7 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
   if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
-      reference.field_map)
+      method->partial_fourier != PartialFourier::off || reference.field_map)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(
@@ -258,6 +296,8 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr || method->normal != NormalKind::toeplitz)
     return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
+  if (method->partial_fourier != PartialFourier::off)
+    return MissingForGroup{"settings.partial_fourier = off", "phase"};
   return {};
 }
 

@@ -33,7 +33,13 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       model.preconditioner = preconditioner_of(model, weight, 0, context);
       model.preconditioned_weight = weight;
     }
-    auto results = conjugate_gradients(problem.system(), solution.right_hand_sides, solution.images,
+    Array<Complex<T>> real;
+    if (problem.is_real) {
+      real = Array<Complex<T>>(solution.right_hand_sides);
+      keep_real_part(real);
+    }
+    auto results = conjugate_gradients(problem.system(), problem.is_real ? real : solution.right_hand_sides,
+                                       solution.images,
                                        {.iterations = method.iterations,
                                         .tolerance = method.tolerance,
                                         .check_every = residual_interval(context.device()),

@@ -62,6 +62,9 @@ struct Found {
       add_scaled(of_image, T(1), solution.subgradient);
     }
     regularized = product.to(Device::cpu());
+    // Of real images the condition is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
+    if (problem.is_real)
+      for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
   }
 
   /// Views.
@@ -113,6 +116,10 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
         "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
         "terms without "
         "squares cancel; that the latter is a subgradient of these terms is the solver's word");
+  if (model.problem.is_real)
+    journal.note(
+        "certificate: of the residual it checks the real part, all that an image has to answer for that is real "
+        "beside its phase; that phase it takes as a part of the maps");
   journal.stage("certificate", [&] {
     for_each_in_parallel(
         inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });

@@ -3,6 +3,10 @@
 //
 //     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2 + 2 sum_j weight_j g_j(A_j rho).
 //
+// Where rho is to be real, the minimum among real images solves Re(E^H E + sum_i weight_i W_i^H W_i) rho = Re E^H d
+// (derivatives by real unknowns); Re A is symmetric among real vectors where A is Hermitian, so that conjugate gradient
+// does not change.
+//
 // A quadratic term says what it adds to the normal operator E^H E; those without squares are SparseTerms.
 #include <array>
 #include <memory>
@@ -10,6 +14,7 @@
 
 #include "recon/array/linear_operator.hpp"
 #include "recon/array/vector_math.hpp"
+#include "recon/solve/real_part.hpp"
 #include "recon/solve/sparse_term.hpp"
 
 namespace fhd {
@@ -42,17 +47,19 @@ struct WeightedSparseTerm {
   double weight = 0;
 };
 
-/// A + sum_i weight_i W_i^H W_i: the operator of the normal equations.
+/// A + sum_i weight_i W_i^H W_i: the operator of the normal equations; its real part where images are real.
 template <class T>
 class RegularizedNormal final : public HermitianOperator<T> {
  public:
-  RegularizedNormal(std::shared_ptr<const HermitianOperator<T>> normal, std::vector<WeightedTerm<T>> terms)
-      : normal_(std::move(normal)), terms_(std::move(terms)) {}
+  RegularizedNormal(std::shared_ptr<const HermitianOperator<T>> normal, std::vector<WeightedTerm<T>> terms,
+                    bool is_real = false)
+      : normal_(std::move(normal)), terms_(std::move(terms)), is_real_(is_real) {}
   Shape domain() const override { return normal_->domain(); }
   Device device() const override { return normal_->device(); }
   void forward(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     normal_->forward(in, out);
     add_terms(in, out);
+    if (is_real_) keep_real_part(out);
   }
   void forward_each(const Array<Complex<T>>& in, Array<Complex<T>>& out) const override {
     normal_->forward_each(in, out);
@@ -60,6 +67,7 @@ class RegularizedNormal final : public HermitianOperator<T> {
       auto result = one_of(out, domain(), i);
       add_terms(one_of(in, domain(), i), result);
     }
+    if (is_real_) keep_real_part(out);
   }
 
  private:
@@ -70,6 +78,7 @@ class RegularizedNormal final : public HermitianOperator<T> {
 
   std::shared_ptr<const HermitianOperator<T>> normal_;
   std::vector<WeightedTerm<T>> terms_;
+  bool is_real_;
 };
 
 template <class T>
@@ -77,9 +86,10 @@ struct Problem {
   std::shared_ptr<const HermitianOperator<T>> normal;  ///< E^H E
   std::vector<WeightedTerm<T>> terms;
   std::vector<WeightedSparseTerm<T>> sparse{};
+  bool is_real = false;  ///< rho is sought among real images, from Re E^H d; without sparse terms
 
   /// Of the quadratic part.
-  RegularizedNormal<T> system() const { return {normal, terms}; }
+  RegularizedNormal<T> system() const { return {normal, terms, is_real}; }
 };
 
 }  // namespace fhd

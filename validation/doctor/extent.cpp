@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "recon/error.hpp"
+#include "recon/transform/cartesian.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd::doctor {
@@ -45,7 +46,10 @@ void check_extent(const Scan& scan, Findings& findings) {
           Severity::note, "extent",
           fmt::format("k along {} runs from {:.4g} to {:.4g}: one side of k-space is missing (partial "
                       "Fourier), and the image is reconstructed without it.",
-                      axis_names[axis], extents[axis].lowest, extents[axis].highest));
+                      axis_names[axis], extents[axis].lowest, extents[axis].highest),
+          shorter >= 2 && is_cartesian(scan.trajectory, scan.geometry.matrix_size)
+              ? "--partial-fourier phase, where the phase of the object is smooth"
+              : "");
   }
   if (!short_axes.empty())
     findings.add(
