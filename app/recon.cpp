@@ -168,11 +168,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   if (team) share_work(team, execution);
   if (output) require_name(*output);
   output = output ? io::without_result_ending(*output) : default_output(scan);
-  std::vector<std::string> inputs{scan};
-  for (const auto& [what, path] : read_options.outside.given()) inputs.push_back(path);
   const auto noise_request = of_options([&] { return noise_map.request(); });
   if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
-  if (first) io::check_writable(*output, inputs, phase, noise_map.given());
+  if (first) io::check_writable(*output, inputs_of({scan}, read_options), phase, noise_map.given());
 
   read_options.precision = settings.precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });

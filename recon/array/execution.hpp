@@ -90,6 +90,7 @@ Array<T> columns_of(const Array<T>& values, const std::vector<std::int64_t>& cho
   const std::int64_t rows = is_row ? 1 : values.extent(0), all = values.size() / rows,
                      count = static_cast<std::int64_t>(chosen.size());
   Array<T> part(is_row ? Shape{count} : Shape{rows, count});
+#pragma omp parallel for schedule(static) if (part.size() >= 1 << 17)
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t i = 0; i < count; ++i)
       part.data()[row * count + i] = values.data()[row * all + chosen[static_cast<std::size_t>(i)]];

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
@@ -146,19 +147,6 @@ std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
   return inside;
 }
 
-/// Columns of [row][column].
-template <class T>
-Array<T> columns_at(const std::vector<std::int64_t>& indices, const Array<T>& values) {
-  const std::int64_t rows = values.extent(0), columns = values.extent(1),
-                     count = static_cast<std::int64_t>(indices.size());
-  Array<T> some({rows, count});
-#pragma omp parallel for schedule(static) if (count * rows >= worth_threads_to_look)
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t i = 0; i < count; ++i)
-      some.data()[row * count + i] = values.data()[row * columns + indices[i]];
-  return some;
-}
-
 /// Threads that work on this many values: waiting for each other costs more below.
 int threads_for(std::int64_t values) {
   constexpr std::int64_t worth_threads = 1 << 20;
@@ -169,8 +157,8 @@ int threads_for(std::int64_t values) {
 
 CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
                           const Array<Complex<float>>& kspace) {
-  CentralSamples some{{columns_at(indices, trajectory.k)}, {}};
-  if (!kspace.empty()) some.kspace = columns_at(indices, kspace);
+  CentralSamples some{{columns_of(trajectory.k, indices)}, {}};
+  if (!kspace.empty()) some.kspace = columns_of(kspace, indices);
   return some;
 }
 
@@ -222,10 +210,10 @@ CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const Calibra
   sampled_ = determined.sampled;
   small_ = calibration_matrix(extent.matrix_size, determined.largest);
   looked_at_ = indices_inside(trajectory, calibration_matrix(extent.matrix_size, extent.largest_radius));
-  positions_ = {columns_at(looked_at_, trajectory.k)};
+  positions_ = {columns_of(trajectory.k, looked_at_)};
   inside_ = indices_inside(trajectory, small_);
   if (inside_.empty()) return;  // region() refuses
-  const Trajectory central{columns_at(inside_, trajectory.k)};
+  const Trajectory central{columns_of(trajectory.k, inside_)};
   const ThreadLimit limit(threads_for(8 * central.sample_count()));  // as much work as that of some coils
   const Device gridder = gridding_device(small_, device), solver = solving_device(small_, sampled_, device);
   density_ = density_compensation(central, small_, gridder);
@@ -246,7 +234,7 @@ bool CalibrationSystem::is_of(const Trajectory& trajectory, const CalibrationExt
   const auto looked_at =
       indices_inside(trajectory, calibration_matrix(extent.matrix_size, extent.largest_radius));
   if (looked_at != looked_at_) return false;
-  const auto k = columns_at(looked_at, trajectory.k);
+  const auto k = columns_of(trajectory.k, looked_at);
   return std::equal(k.begin(), k.end(), positions_.k.begin());
 }
 
@@ -286,7 +274,7 @@ Array<Complex<float>> CalibrationSystem::solve_coil_by_coil(Array<Complex<float>
 }
 
 CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace) {
-  auto samples = columns_at(inside_, kspace);
+  auto samples = columns_of(kspace, inside_);
   normalize(samples);
   const std::int64_t coils = samples.extent(0), count = samples.extent(1);
   const ThreadLimit limit(threads_for(samples.size()));
