@@ -44,7 +44,8 @@ struct Options {
 };
 
 const std::map<std::string, data::PhantomKind> phantoms{{"shepp-logan", data::PhantomKind::shepp_logan},
-                                                        {"resolution", data::PhantomKind::resolution}};
+                                                        {"resolution", data::PhantomKind::resolution},
+                                                        {"anatomy", data::PhantomKind::anatomy}};
 
 template <class Kind>
 std::vector<std::string> names_of(const std::map<std::string, Kind>& kinds) {
@@ -188,9 +189,7 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
   for (int& n : prior.geometry.matrix_size)
     if (n > 1) n *= 2;
   const int dimensions = geometry.matrix_size[2] > 1 ? 3 : 2;
-  const auto phantom = settings.phantom == data::PhantomKind::shepp_logan
-                           ? data::Phantom::shepp_logan(dimensions)
-                           : data::Phantom::resolution(dimensions);
+  const auto phantom = data::phantom_of(settings.phantom, dimensions);
   const auto ideal = data::ideal_image(phantom.scaled(settings.object_scale), prior.geometry.matrix_size);
   prior.values = Array<Complex<float>>(ideal.shape());
   for (std::int64_t p = 0; p < ideal.size(); ++p)

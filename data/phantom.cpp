@@ -37,6 +37,7 @@ double scaled_distance(const PhantomPart& part, int dimensions, double cosine, d
 
 double part_size(const PhantomPart& part, int dimensions) {  // area or volume
   const auto& a = part.half_axes;
+  if (part.form == PhantomPart::Form::bump) return a[0] * a[1] * (dimensions == 3 ? a[2] : 1);
   if (part.form == PhantomPart::Form::box) return 4 * a[0] * a[1] * (dimensions == 3 ? 2 * a[2] : 1);
   return dimensions == 3 ? 4.0 / 3 * pi * a[0] * a[1] * a[2] : pi * a[0] * a[1];
 }
@@ -130,6 +131,15 @@ FHD_FOR_PROCESSORS void box_transforms(const PartTransform& part, bool three, st
   }
 }
 
+void bump_transforms(const PartTransform& part, bool three, std::int64_t count, const double* kx,
+                     const double* ky, const double* kz, double* shares) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = part.xx * kx[i] + part.xy * ky[i], y = part.yx * kx[i] + part.yy * ky[i],
+                 z = three ? part.depth * kz[i] : 0;
+    shares[i] = part.factor * std::exp(-(x * x + y * y + z * z) / (4 * pi));
+  }
+}
+
 /// sum += exp(-i 2 pi k . centre) share
 FHD_FOR_PROCESSORS void add_shifted(const Vector3& centre, std::int64_t count, const double* kx,
                                     const double* ky, const double* kz, const double* shares,
@@ -219,10 +229,39 @@ class PartOnLine {
   double cosine_, sine_;
 };
 
+/// Adds a bump to the voxels (*, y, z): its mean over their points, along z by itself.
+void add_bump_to_row(const PhantomPart& part, const std::array<int, 3>& n, bool three, int y, int z, double* row) {
+  constexpr double negligible_from = 3;  // half axes: exp(-pi d^2) < 1e-12
+  const double cosine = std::cos(part.angle_rad), sine = std::sin(part.angle_rad);
+  const double reach = negligible_from * std::max(part.half_axes[0], part.half_axes[1]);
+  const auto far = [&](int axis, int voxel, double most) {
+    const double middle = static_cast<double>(voxel - n[axis] / 2) / n[axis];
+    return std::abs(middle - part.centre[axis]) > most + 0.5 / n[axis];
+  };
+  if (far(1, y, reach) || (three && far(2, z, negligible_from * part.half_axes[2]))) return;
+  double along_z = three ? 0 : 1;
+  for (int p = 0; three && p < points; ++p) {
+    const double d = (point_position(std::int64_t{z} * points + p, n[2]) - part.centre[2]) / part.half_axes[2];
+    along_z += std::exp(-pi * d * d) / points;
+  }
+  for (int x = 0; x < n[0]; ++x) {
+    if (far(0, x, reach)) continue;
+    double sum = 0;
+    for (int p = 0; p < points * points; ++p) {
+      const double d = scaled_distance(part, 2, cosine, sine,
+                                       {point_position(std::int64_t{x} * points + p % points, n[0]),
+                                        point_position(std::int64_t{y} * points + p / points, n[1]), 0});
+      sum += std::exp(-pi * d * d);
+    }
+    row[x] += part.intensity * along_z * sum / (points * points);
+  }
+}
+
 /// Adds a part to the voxels (*, y, z): its intensity times the share of their points that lie inside. `changes`:
 /// scratch of nx + 1 zeros, left so.
 void add_part_to_row(const PhantomPart& part, const PartOnLine& line, const std::array<int, 3>& n, bool three,
                      int y, int z, std::span<int> changes, double* row) {
+  if (part.form == PhantomPart::Form::bump) return add_bump_to_row(part, n, three, y, z, row);
   const int points_z = three ? points : 1;
   const auto y_of = [&](int p) { return point_position(std::int64_t{y} * points + p, n[1]); };
   const double half = 0.5 / n[1], middle = static_cast<double>(y - n[1] / 2) / n[1];
@@ -368,9 +407,13 @@ Phantom Phantom::scaled(double factor) const {
 
 double Phantom::value(const Vector3& r) const {
   double sum = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i)
-    if (scaled_distance(parts_[i], dimensions_, turns_[i].cosine, turns_[i].sine, r) <= 1)
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const double d = scaled_distance(parts_[i], dimensions_, turns_[i].cosine, turns_[i].sine, r);
+    if (parts_[i].form == PhantomPart::Form::bump)
+      sum += parts_[i].intensity * std::exp(-pi * d * d);
+    else if (d <= 1)
       sum += parts_[i].intensity;
+  }
   return sum;
 }
 
@@ -384,6 +427,8 @@ void Phantom::centred_integrals(std::size_t index, const std::array<std::span<co
   const auto count = static_cast<std::int64_t>(shares.size());
   if (part.form == PhantomPart::Form::box) {
     box_transforms(transform, dimensions_ == 3, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
+  } else if (part.form == PhantomPart::Form::bump) {
+    bump_transforms(transform, dimensions_ == 3, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
   } else if (dimensions_ == 3) {
     ball_transforms(transform, count, k[0].data(), k[1].data(), k[2].data(), shares.data());
   } else {

@@ -4,13 +4,14 @@
 //
 //   P(k) = integral rho(r) exp(-i 2 pi k . r) dr,   r in fractions of the FOV, k in cycles/FOV
 //
-// A phantom is a sum of ellipses and rectangles (2D) or ellipsoids and boxes (3D), each turned about z:
+// A phantom is a sum of ellipses and rectangles (2D) or ellipsoids and boxes (3D), and of smooth bumps, each turned about z:
 //
 //   ellipse    P(k) = intensity pi a b         disc_transform(x)                exp(-i 2 pi k . centre)
 //   ellipsoid  P(k) = intensity 4/3 pi a b c   ball_transform(x)                exp(-i 2 pi k . centre)
 //   box        P(k) = intensity 2a 2b (2c)     product over axes of sin(x_i)/x_i   exp(-i 2 pi k . centre)
+//   bump       P(k) = intensity a b (c)        exp(-x^2 / (4 pi))                  exp(-i 2 pi k . centre)
 //
-// with x_i = 2 pi (half axis i) (k in the part's own axes)_i and x = |(x_1, x_2, x_3)|.
+// a bump being intensity exp(-pi d^2), d the distance from the centre in half axes, with x_i = 2 pi (half axis i) (k in the part's own axes)_i and x = |(x_1, x_2, x_3)|.
 // Koay, Sarlls, Ozarslan, MRM 58:430 (2007), doi:10.1002/mrm.21292, equations 1-6.
 #include <array>
 #include <cstdint>
@@ -25,9 +26,9 @@ namespace fhd::data {
 using Vector3 = std::array<double, 3>;
 
 struct PhantomPart {
-  enum class Form { ellipsoid, box } form = Form::ellipsoid;
+  enum class Form { ellipsoid, box, bump } form = Form::ellipsoid;
   Vector3 centre{};      ///< fractions of the FOV
-  Vector3 half_axes{};   ///< fractions of the FOV, > 0; the third has no meaning in 2D
+  Vector3 half_axes{};   ///< fractions of the FOV, > 0; the third has no meaning in 2D; of a bump where it is exp(-pi)
   double angle_rad = 0;  ///< turns the part about z, from x towards y
   double intensity = 0;  ///< added to what is already there
 };
@@ -43,13 +44,17 @@ class Phantom {
   static Phantom shepp_logan(int dimensions);
   /// A disc (ball) with groups of bars 1/24 ... 1/128 FOV wide along x, y (and z), and small holes.
   static Phantom resolution(int dimensions);
+  /// A head in which little is flat: scalp, skull, folded cortex, white matter, ventricles, vessels, and a texture of bumps from
+  /// a voxel or two to a tenth of the FOV, whose intensities grow with their sizes as those of photographs do. The
+  /// details are drawn by chance, always the same. On top in a picture: as shepp_logan.
+  static Phantom anatomy(int dimensions);
 
   /// The same `factor` times as large about the centre of the FOV.
   Phantom scaled(double factor) const;
 
   int dimensions() const { return dimensions_; }
   const std::vector<PhantomPart>& parts() const { return parts_; }
-  /// rho(r); parts are closed sets.
+  /// rho(r); parts but bumps are closed sets.
   double value(const Vector3& r) const;
   /// P(k).
   Complex<double> fourier_integral(const Vector3& k) const;

@@ -202,11 +202,22 @@ std::vector<Image> true_frames(int dimensions, std::int64_t readouts, const Simu
 
 Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
   if (settings.readouts_per_frame > 0) return moving_phantom(dimensions, 0.5);
-  return settings.phantom == PhantomKind::shepp_logan ? Phantom::shepp_logan(dimensions)
-                                                      : Phantom::resolution(dimensions);
+  return phantom_of(settings.phantom, dimensions);
 }
 
 }  // namespace
+
+Phantom phantom_of(PhantomKind kind, int dimensions) {
+  switch (kind) {
+    case PhantomKind::shepp_logan:
+      return Phantom::shepp_logan(dimensions);
+    case PhantomKind::resolution:
+      return Phantom::resolution(dimensions);
+    case PhantomKind::anatomy:
+      break;
+  }
+  return Phantom::anatomy(dimensions);
+}
 
 void add_noise(Array<Complex<float>>& values, double standard_deviation, std::uint64_t seed,
                std::int64_t first) {

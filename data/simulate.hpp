@@ -12,7 +12,9 @@
 
 namespace fhd::data {
 
-enum class PhantomKind { shepp_logan, resolution };
+enum class PhantomKind { shepp_logan, resolution, anatomy };
+/// In 2 or 3 dimensions.
+Phantom phantom_of(PhantomKind kind, int dimensions);
 
 struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z

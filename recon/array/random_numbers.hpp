@@ -19,6 +19,11 @@ class RandomNumbers {
                  angle = 2 * std::numbers::pi * uniform(2 * counter + 1);
     return {radius * std::cos(angle), radius * std::sin(angle)};
   }
+  /// Uniform number `counter` of the seed, in (0, 1); normal number n is made of 2 n and 2 n + 1.
+  double uniform(std::uint64_t counter) const {
+    const std::uint64_t bits = mixed(stream_ + (counter + 1) * golden);
+    return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
+  }
 
  private:
   static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
@@ -27,11 +32,6 @@ class RandomNumbers {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
-  }
-  /// In (0, 1).
-  double uniform(std::uint64_t counter) const {
-    const std::uint64_t bits = mixed(stream_ + (counter + 1) * golden);
-    return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
   }
   std::uint64_t stream_;
 };

@@ -81,8 +81,8 @@ std::shared_ptr<const SparseTerm<T>> temporal_tv_term(const Shape& image, std::i
 ///
 /// p = voxels of the block: sqrt(p) + sqrt(frames) is the largest singular value of noise of magnitude 1, so that a strength is
 /// one of voxels, whatever the block and the number of frames. The prox shortens singular values; they and the vectors of the shorter side
-/// come from the Gram matrix in double precision by LAPACK, on the CPU, block by block: for images on a GPU the coefficients go
-/// there and back.
+/// come from the Gram matrix in double precision: on the CPU by LAPACK, on a GPU by Jacobi's rotations (low_rank_cuda.cu), if it has
+/// the memory for 64 x 64 of them in a block of threads; else coefficients go to the CPU and back.
 ///
 /// Sources: Trzasko and Manduca, ISMRM 2011, 4371; Cai, Candes and Shen, SIAM J. Optim. 20:1956 (2010), the prox;
 /// Davidson and Szarek (2001), Theorem II.13, the norm of noise.

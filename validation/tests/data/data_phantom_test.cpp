@@ -56,6 +56,28 @@ TEST(Phantom, fourier_integral_equals_a_numerical_integral) {
     }
 }
 
+TEST(Phantom, fourier_integral_of_a_bump_equals_a_sum_over_its_values) {
+  // Of a bump of half axes h, sampled every h / 4, neighbours in k-space are 4 / h apart: exp(-16 pi) = 1e-22 of it.
+  for (int dimensions : {2, 3}) {
+    const PhantomPart part{Form::bump, {0.05, -0.1, 0.02}, {0.12, 0.05, 0.08}, 0.7, 1.5};
+    const Phantom phantom(dimensions, {part});
+    constexpr double step = 0.05 / 4;
+    const auto count = static_cast<int>(3.5 * 0.12 / step) + 1, deep = dimensions == 3 ? count : 0;
+    const double cell = std::pow(step, dimensions);
+    for (const auto& k : positions(dimensions, 8, dimensions == 2 ? 30 : 6)) {
+      std::complex<double> expected;
+      for (int z = -deep; z <= deep; ++z)
+        for (int y = -count; y <= count; ++y)
+          for (int x = -count; x <= count; ++x) {
+            const Vector3 r{part.centre[0] + x * step, part.centre[1] + y * step, part.centre[2] + z * step};
+            const double turns = k[0] * r[0] + k[1] * r[1] + (dimensions == 3 ? k[2] * r[2] : 0);
+            expected += cell * phantom.value(r) * std::polar(1.0, -2 * pi * turns);
+          }
+      EXPECT_LE(distance(phantom.fourier_integral(k), expected), 1e-12 * phantom.fourier_integral({}).re);
+    }
+  }
+}
+
 TEST(Phantom, integral_at_zero_is_the_sum_of_the_parts) {
   for (int dimensions : {2, 3})
     for (const auto& phantom : {Phantom::shepp_logan(dimensions), Phantom::resolution(dimensions)}) {
@@ -69,7 +91,8 @@ TEST(Phantom, integral_at_zero_is_the_sum_of_the_parts) {
 
 TEST(Phantom, fourier_integral_is_hermitian) {
   for (int dimensions : {2, 3})
-    for (const auto& phantom : {Phantom::shepp_logan(dimensions), Phantom::resolution(dimensions)})
+    for (const auto& phantom :
+         {Phantom::shepp_logan(dimensions), Phantom::resolution(dimensions), Phantom::anatomy(dimensions)})
       for (const auto& k : positions(dimensions, 64, 50)) {
         const auto a = phantom.fourier_integral(k), b = phantom.fourier_integral({-k[0], -k[1], -k[2]});
         EXPECT_LE(abs(a - conj(b)),
@@ -81,7 +104,7 @@ TEST(Phantom, turning_a_part_turns_its_fourier_integral) {
   const double angle = 0.6, c = std::cos(angle), s = std::sin(angle);
   const Vector3 centre{0.1, 0.05, -0.1},
       turned_centre{c * centre[0] - s * centre[1], s * centre[0] + c * centre[1], centre[2]};
-  for (Form form : {Form::ellipsoid, Form::box})
+  for (Form form : {Form::ellipsoid, Form::box, Form::bump})
     for (int dimensions : {2, 3}) {
       const Phantom original(dimensions, {{form, centre, {0.3, 0.1, 0.2}, 0.2, 1}});
       const Phantom turned(dimensions, {{form, turned_centre, {0.3, 0.1, 0.2}, 0.2 + angle, 1}});
@@ -189,6 +212,7 @@ TEST(IdealImage, mean_is_the_integral_of_the_phantom) {
     };
     EXPECT_LE(error(Phantom::shepp_logan(dimensions)), 2e-4);
     EXPECT_LE(error(Phantom::resolution(dimensions)), 1e-3);
+    EXPECT_LE(error(Phantom::anatomy(dimensions)), 2e-4);  // bumps are smooth: their means are exact
   }
 }
 
@@ -216,6 +240,7 @@ TEST(IdealImage, equals_the_average_of_many_values_in_every_voxel) {
 TEST(Phantom, rejects_what_is_not_a_phantom) {
   EXPECT_THROW(Phantom::shepp_logan(1), Error);
   EXPECT_THROW(Phantom::resolution(4), Error);
+  EXPECT_THROW(Phantom::anatomy(0), Error);
   EXPECT_THROW(Phantom(2, {{Form::ellipsoid, {0, 0, 0}, {0, 1, 1}, 0, 1}}), Error);
   EXPECT_THROW(Phantom(3, {{Form::box, {0, 0, 0}, {1, 1, std::numeric_limits<double>::quiet_NaN()}, 0, 1}}),
                Error);
