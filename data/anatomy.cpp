@@ -52,7 +52,7 @@ void add_layers(HeadBuilder& head) {
   head.add(Form::ellipsoid, {0, 0.002, 0}, {0.397, 0.453, 0.415}, 0, -0.82);  // skull
   head.add(Form::ellipsoid, {0, 0.002, 0}, {0.362, 0.421, 0.378}, 0, 0.25);   // liquor
   head.add(Form::ellipsoid, {0, 0.002, 0}, brain, 0, 0.27);                   // grey matter
-  head.add(Form::bump, {-0.04, -0.08, 0.05}, {0.26, 0.3, 0.26}, 0, 0.1);         // shading
+  head.add(Form::bump, {-0.04, -0.08, 0.05}, {0.26, 0.3, 0.26}, 0, 0.1);      // shading
 }
 
 /// Folds: liquor runs inwards from the surface of the brain, and white matter outwards between.
@@ -70,12 +70,12 @@ void add_cortex(HeadBuilder& head, int folds, double height) {
 }
 
 void add_inner_parts(HeadBuilder& head) {
-  head.add_pair({0.155, -0.03, 0}, {0.125, 0.25, 0.22}, -0.12, 0.16);     // white matter
+  head.add_pair({0.155, -0.03, 0}, {0.125, 0.25, 0.22}, -0.12, 0.16);  // white matter
   head.add_pair({0.09, 0.16, 0}, {0.08, 0.14, 0.16}, 0.5, 0.05);
-  head.add(Form::ellipsoid, {0, 0, 0.02}, {0.006, 0.4, 0.3}, 0, -0.22);   // between the halves
-  head.add_pair({0.045, -0.07, 0}, {0.02, 0.1, 0.07}, 0.25, -0.34);       // ventricles
+  head.add(Form::ellipsoid, {0, 0, 0.02}, {0.006, 0.4, 0.3}, 0, -0.22);  // between the halves
+  head.add_pair({0.045, -0.07, 0}, {0.02, 0.1, 0.07}, 0.25, -0.34);      // ventricles
   head.add_pair({0.06, 0.1, 0}, {0.016, 0.07, 0.05}, -0.45, -0.3);
-  head.add_pair({0.09, 0.0, -0.02}, {0.028, 0.05, 0.05}, 0.3, -0.09);     // deep grey matter
+  head.add_pair({0.09, 0.0, -0.02}, {0.028, 0.05, 0.05}, 0.3, -0.09);  // deep grey matter
   head.add_pair({0.14, -0.015, -0.02}, {0.022, 0.085, 0.06}, 0.15, -0.07);
   head.add_pair({0.2, -0.01, 0}, {0.006, 0.1, 0.08}, 0.1, -0.12);
 }

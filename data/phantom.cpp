@@ -230,7 +230,8 @@ class PartOnLine {
 };
 
 /// Adds a bump to the voxels (*, y, z): its mean over their points, along z by itself.
-void add_bump_to_row(const PhantomPart& part, const std::array<int, 3>& n, bool three, int y, int z, double* row) {
+void add_bump_to_row(const PhantomPart& part, const std::array<int, 3>& n, bool three, int y, int z,
+                     double* row) {
   constexpr double negligible_from = 3;  // half axes: exp(-pi d^2) < 1e-12
   const double cosine = std::cos(part.angle_rad), sine = std::sin(part.angle_rad);
   const double reach = negligible_from * std::max(part.half_axes[0], part.half_axes[1]);
@@ -241,7 +242,8 @@ void add_bump_to_row(const PhantomPart& part, const std::array<int, 3>& n, bool 
   if (far(1, y, reach) || (three && far(2, z, negligible_from * part.half_axes[2]))) return;
   double along_z = three ? 0 : 1;
   for (int p = 0; three && p < points; ++p) {
-    const double d = (point_position(std::int64_t{z} * points + p, n[2]) - part.centre[2]) / part.half_axes[2];
+    const double d =
+        (point_position(std::int64_t{z} * points + p, n[2]) - part.centre[2]) / part.half_axes[2];
     along_z += std::exp(-pi * d * d) / points;
   }
   for (int x = 0; x < n[0]; ++x) {

@@ -55,7 +55,8 @@ struct LowRankBlocks {
     return block;
   }
   /// Of the voxel of the block in a frame, among coefficients [grid][frame and z][y][x].
-  FHD_HOST_DEVICE std::int64_t place(const LowRankBlock& block, std::int64_t frame, std::int64_t voxel) const {
+  FHD_HOST_DEVICE std::int64_t place(const LowRankBlock& block, std::int64_t frame,
+                                     std::int64_t voxel) const {
     const std::int64_t x = block.first[2] + voxel % block.size[2],
                        y = block.first[1] + voxel / block.size[2] % block.size[1],
                        z = block.first[0] + voxel / (block.size[2] * block.size[1]);
@@ -67,7 +68,8 @@ struct LowRankBlocks {
 
 /// Singular values s of each block -> max(s - threshold weight, 0).
 template <class T>
-void shorten_singular_values_cpu(const LowRankBlocks& blocks, double threshold, Array<Complex<T>>& coefficients);
+void shorten_singular_values_cpu(const LowRankBlocks& blocks, double threshold,
+                                 Array<Complex<T>>& coefficients);
 /// sum over blocks of weight |block|_*
 template <class T>
 double weighted_nuclear_norm_cpu(const LowRankBlocks& blocks, const Array<Complex<T>>& coefficients);
@@ -75,7 +77,8 @@ double weighted_nuclear_norm_cpu(const LowRankBlocks& blocks, const Array<Comple
 /// Whether a GPU's blocks of threads have the memory for these.
 bool fits_low_rank_cuda(const LowRankBlocks& blocks, Device device);
 template <class T>
-void shorten_singular_values_cuda(const LowRankBlocks& blocks, double threshold, Array<Complex<T>>& coefficients);
+void shorten_singular_values_cuda(const LowRankBlocks& blocks, double threshold,
+                                  Array<Complex<T>>& coefficients);
 template <class T>
 double weighted_nuclear_norm_cuda(const LowRankBlocks& blocks, const Array<Complex<T>>& coefficients);
 

@@ -29,8 +29,9 @@ namespace {
 
 constexpr int threads = 512;
 constexpr int most_sweeps = 20;
-/// Off the diagonal, of the trace: rounding of the squares is of this size.
-constexpr double negligible = 4e-15;
+/// Off the diagonal, of the trace. Less than the rounding of G, 1e-16 of it: so many are left that their sum would count, and the last sweep
+/// takes them all alike.
+constexpr double negligible = 1e-17;
 
 using Value = Complex<double>;
 

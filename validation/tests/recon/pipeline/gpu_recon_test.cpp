@@ -173,6 +173,18 @@ Scan with_field_map(Scan scan) {
   return scan;
 }
 
+TEST_F(GpuRecon, image_of_half_of_kspace_equals_the_cpus) {
+  data::SimulationSettings made;
+  made.trajectory.kind = data::TrajectoryKind::cartesian;
+  made.trajectory.matrix_size = {64, 60, 1};
+  made.trajectory.partial_fourier = 0.625;
+  made.coil_count = 4;
+  const Scan scan = data::simulate(made).scan;
+  Chain chain = on(Device::cuda());
+  chain.cg().partial_fourier = PartialFourier::phase;
+  EXPECT_LE(difference_to_cpu(scan, chain), tolerance);
+}
+
 TEST_F(GpuRecon, image_with_a_field_map_equals_the_cpus) {
   for (const auto& scan : {simulated({48, 48, 1}, 4), simulated({24, 20, 12}, 2)}) {
     const Scan resonant = with_field_map(scan);
