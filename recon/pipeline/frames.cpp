@@ -109,15 +109,36 @@ Model<T> joint_model(const FrameSystems<T>& systems, const FrameLayout& layout, 
   return joint;
 }
 
+/// Noise of the scan, as the samples of its frames have it.
+template <class T>
+NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
+                                 const TransformSettings& transform, const FrameSystems<T>& systems,
+                                 const Context& context) {
+  const auto adjoint = [&](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_sides) {
+    const auto noise = samples_of_frames(b.to(Device::cpu()), layout, context);
+    const Shape image = systems.model.encoding->domain(),
+                of_frame{noise.extent(0) / layout.frames, layout.samples_per_frame()};
+    for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
+      TrajectoryOperators<T> operators(frame_of(scan, layout, frame).trajectory, scan.geometry.matrix_size,
+                                       transform, context.execution, context.services.trajectory_cache);
+      auto right_hand_side = one_of(right_hand_sides, image, frame);
+      SenseEncoding<T>(operators.transform(), view_of(systems.model.maps()))
+          .adjoint(one_of(noise, of_frame, frame), right_hand_side);
+    }
+    return norm_l2(noise);
+  };
+  return {scan.kspace.coil_count(), adjoint};
+}
+
 /// Images, and what is told of each, with all but what its samples tell.
 template <class T>
 Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measured,
                           const Array<Complex<T>>& samples, const FrameLayout& layout,
-                          const Context& context) {
+                          const NoiseEncoding<T>& noise, const Context& context) {
   const Shape image = systems.model.encoding->domain(), stack = systems.right_hand_sides.shape();
   Model<T> joint = joint_model(systems, layout, context);
   Solution<T> solution{Array<Complex<T>>(stack, context.device()), view_of(systems.right_hand_sides)};
-  solve_sparse(joint, solution, measured, samples, true, context);
+  solve_sparse(joint, solution, measured, samples, noise, true, context);
   systems.model.preconditioner = joint.preconditioner;
   systems.model.problem.sparse = joint.problem.sparse;
   solution.volumes.resize(static_cast<std::size_t>(layout.frames), solution.volumes.front());
@@ -336,7 +357,8 @@ Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
   part.cropped_matrix_size = scan.cropped_matrix_size;
   part.trajectory.k = columns_of(view_of(scan.trajectory.k), share);
   part.kspace.values = columns_of(view_of(scan.kspace.values), share);
-  if (!scan.kspace.in_double.empty()) part.kspace.in_double = columns_of(view_of(scan.kspace.in_double), share);
+  if (!scan.kspace.in_double.empty())
+    part.kspace.in_double = columns_of(view_of(scan.kspace.in_double), share);
   if (scan.sensitivity_maps) {
     auto& maps = part.sensitivity_maps.emplace();
     maps.values = view_of(scan.sensitivity_maps->values);
@@ -371,7 +393,8 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
 void validate_for_frames(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr)
-    throw Error("frames", "settings.method = cg", std::string("settings.method = ") + name_of(settings.method));
+    throw Error("frames", "settings.method = cg",
+                std::string("settings.method = ") + name_of(settings.method));
   if (method->normal != NormalKind::toeplitz)
     throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
   if (method->partial_fourier != PartialFourier::off)
@@ -384,9 +407,6 @@ void validate_for_frames(const Settings& settings) {
     if (penalty.kind == SparseKind::tgv)
       throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
                   "use tv in its place");
-    if (!penalty.strength)
-      throw Error("frames", "a strength behind " + name + ", such as " + name + ":0.01", "none",
-                  "the noise decides strengths of one image alone");
   }
 }
 
@@ -404,9 +424,11 @@ std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout
   const Shape image = systems.model.encoding->domain();
   choose_lambda(systems.model, all, all.samples, one_of(systems.right_hand_sides, image, 0), context);
   all.samples = {};
-  const Solution<T> solution = least_squares(context.settings)->sparse.empty()
-                                   ? solve_one_by_one(systems, context)
-                                   : solve_jointly(systems, all, samples, layout, context);
+  const Solution<T> solution =
+      least_squares(context.settings)->sparse.empty()
+          ? solve_one_by_one(systems, context)
+          : solve_jointly(systems, all, samples, layout,
+                          noise_of_frames(scan, layout, transform, systems, context), context);
   journal.setting("preconditioner", systems.model.preconditioner ? "circulant" : "none");
   systems.model.preconditioner.reset();
   for (auto& term : journal.report.terms) term.weight *= unit * systems.model.map_unit;

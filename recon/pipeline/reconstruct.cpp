@@ -483,6 +483,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
                   : frame_images<double>(prepared, layout, transform, context);
   Report shared = shared_report(*preparation, journal.report, journal.elapsed_s(), made.size());
   shared.terms = journal.report.terms;
+  shared.strength_curve = journal.report.strength_curve;
+  shared.noise_residual = journal.report.noise_residual;
   if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
     shared.suspicions.push_back(std::move(doubt));
   const auto back = inverse(preparation->order);

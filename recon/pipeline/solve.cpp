@@ -94,8 +94,7 @@ void check_solution(Solution<T>& solution, const Model<T>& model, const Measurem
                     const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
                     TrajectoryOperators<T>& operators, const Context& context) {
   predict_samples(model, operators, solution, samples.shape(), context);
-  if (verifies && context.services.verifier)
-    verify_solution(solution, model, data, coil, operators, context);
+  if (verifies && context.services.verifier) verify_solution(solution, model, data, coil, operators, context);
   compare_with_samples(samples, solution, context);
 }
 
@@ -114,7 +113,13 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
-    solve_sparse(model, solution, data, samples, is_first, context);
+    solve_sparse(model, solution, data, samples,
+                 {samples.extent(0),
+                  [&](const auto& b, auto& right_hand_side) {
+                    model.encoding->adjoint(b, right_hand_side);
+                    return norm_of_all(b, context.processes());
+                  }},
+                 is_first, context);
   else
     run_solver(model, solution, context);
   check_solution(solution, model, data, samples, coil, is_first, operators, context);
@@ -191,11 +196,11 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
   return solved;
 }
 
-#define FHD_INSTANTIATE(T)                                                                              \
-  template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);                      \
-  template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,                \
-                                  const Array<Complex<T>>&, std::optional<std::int64_t>, bool,          \
-                                  TrajectoryOperators<T>&, const Context&);                             \
+#define FHD_INSTANTIATE(T)                                                                     \
+  template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);             \
+  template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,       \
+                                  const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \
+                                  TrajectoryOperators<T>&, const Context&);                    \
   template Solved<T> solve<T>(Model<T>&, const Measurements<T>&, TrajectoryOperators<T>&, const Context&);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)

@@ -73,7 +73,8 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
 /// The weights of the terms, and the report of them. Where the noise decides, `image` becomes that of the strength found.
 template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                      const Array<Complex<T>>& fhd, Array<Complex<T>>& image, const Context& context) {
+                      const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                      const Context& context) {
   const double unit = model.mean_eigenvalue * magnitude_of(image);
   const auto& penalties = least_squares(context.settings)->sparse;
   const auto weigh = [&](double open) {
@@ -91,7 +92,7 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
                 2;  // finds the same strengths to some per cent, in two thirds of the time
             run_admm(model, of, found, penalties.front().strength.value_or(strength), slack, {}, context);
           }};
-      open = search_strength(search, model, data, samples, fhd, image, context);
+      open = search_strength(search, *model.problem.normal, data, samples, noise, fhd, image, context);
     });
   weigh(open);
   for (std::size_t j = 0; j < penalties.size(); ++j)
@@ -103,12 +104,13 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
 
 template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& measured,
-                  const Array<Complex<T>>& samples, bool is_first, const Context& context) {
+                  const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
+                  const Context& context) {
   const Shape shape = model.problem.normal->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   auto image = one_of(solution.images, shape, 0);
   context.journal.stage("first image", [&] { find_first_image(model, fhd, image, context); });
-  if (is_first) choose_strengths(model, measured, samples, fhd, image, context);
+  if (is_first) choose_strengths(model, measured, samples, noise, fhd, image, context);
   const double data = norm_of_all(samples, context.processes());
   SparseSolution<T> found;
   context.journal.stage(name_of(SolverKind::admm), [&] {
@@ -127,8 +129,10 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>&
 }
 
 template void solve_sparse<float>(Model<float>&, Solution<float>&, const Measurements<float>&,
-                                  const Array<Complex<float>>&, bool, const Context&);
+                                  const Array<Complex<float>>&, const NoiseEncoding<float>&, bool,
+                                  const Context&);
 template void solve_sparse<double>(Model<double>&, Solution<double>&, const Measurements<double>&,
-                                   const Array<Complex<double>>&, bool, const Context&);
+                                   const Array<Complex<double>>&, const NoiseEncoding<double>&, bool,
+                                   const Context&);
 
 }  // namespace fhd

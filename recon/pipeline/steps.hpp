@@ -194,11 +194,21 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
 template <class T>
 double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
 
+/// Noise in the place of the samples of a scan, as a search of strengths by the noise asks for it.
+template <class T>
+struct NoiseEncoding {
+  std::int64_t channels = 0;  ///< all coils of the scan, or 1: its strongest
+  /// right_hand_side = E^H b of b [channel][sample of the scan; of this process] on the device; returns |b|, of samples that E
+  /// has several times as often.
+  std::function<double(const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side)> adjoint;
+};
+
 /// The image of sparse terms, by the solver that they ask for, into the first image of `solution` and its volumes.
 /// `samples` are those of the right-hand side; of the first of several coils the strengths become weights. sparse.cpp.
 template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& data,
-                  const Array<Complex<T>>& samples, bool is_first, const Context& context);
+                  const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
+                  const Context& context);
 
 /// The strength of the one sparse term that leaves it to the noise: the minimum of Stein's unbiased risk estimate over
 /// strengths, or `default_strength` where there is no noise to go by. `image` is the first image, and becomes one near that
@@ -211,8 +221,9 @@ struct StrengthSearch {
   std::function<void(const Array<Complex<T>>& fhd, double strength, Array<Complex<T>>& image)> solve;
 };
 template <class T>
-double search_strength(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
-                       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
+                       const Measurements<T>& data, const Array<Complex<T>>& samples,
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                        const Context& context);
 
 // --- frames.cpp: frames of a continuous acquisition, whose layout is in frames.hpp ---

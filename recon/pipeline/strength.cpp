@@ -26,8 +26,8 @@ constexpr double probe_share = 0.5;
 
 /// Noise like that of the samples of the coils that are solved for: all, or the strongest.
 template <class T>
-Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data, std::int64_t channels,
-                                   const Context& context) {
+Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data,
+                                   std::int64_t channels, const Context& context) {
   const std::int64_t coils = data.scan.kspace.coil_count(), samples = data.scan.kspace.sample_count();
   Array<Complex<double>> covariance = covariance_to_draw(noise);
   if (channels != coils) {
@@ -45,12 +45,11 @@ Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T
 template <class T>
 class Risk {
  public:
-  Risk(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
-       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
-       const Context& context)
+  Risk(const StrengthSearch<T>& search, const HermitianOperator<T>& normal, const Measurements<T>& data,
+       const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd,
+       Array<Complex<T>>& image, const Context& context)
       : search_(search),
-        model_(model),
-        context_(context),
+        normal_(normal),
         fhd_(fhd),
         image_(image),
         probe_(fhd.shape(), fhd.device()),
@@ -62,11 +61,9 @@ class Risk {
         first_(image.to(image.device())) {
     const KnownNoise known = known_noise(data.scan);
     is_measured_ = known.is_measured;
-    const auto b = noise_of_samples(known, data, samples.extent(0), context);
     data_norm_ = norm_of_all(samples, context.processes());
-    noise_norm_ = norm_of_all(b, context.processes());
-    model.encoding->adjoint(b, probe_);
-    model.problem.normal->forward(first_, offset_);
+    noise_norm_ = noise.adjoint(noise_of_samples(known, data, noise.channels, context), probe_);
+    normal_.forward(first_, offset_);
     add_scaled(offset_, T(-2), fhd);
     first_square_ = data_norm_ * data_norm_ + real_dot(first_, offset_);
     disturb();
@@ -94,7 +91,7 @@ class Risk {
     search_.solve(fhd_, strength, image_);
     // As the square of the first image, which is near, and the rest: rounding of large products does not count.
     copy(image_, change_);
-    model_.problem.normal->forward(image_, product_);
+    normal_.forward(image_, product_);
     add_scaled(product_, T(1), offset_);
     add_scaled(change_, T(-1), first_);
     const double square = std::max(0.0, first_square_ + real_dot(change_, product_));
@@ -123,8 +120,7 @@ class Risk {
   }
 
   const StrengthSearch<T>& search_;
-  const Model<T>& model_;
-  const Context& context_;
+  const HermitianOperator<T>& normal_;
   const Array<Complex<T>>& fhd_;
   Array<Complex<T>>& image_;
   Array<Complex<T>> probe_;                        ///< E^H b
@@ -147,7 +143,8 @@ class Curve {
     take(first_strength * step);
     for (auto best = lowest(); best == points_.begin() && take(best->first / step); best = lowest()) {
     }
-    for (auto best = lowest(); std::next(best) == points_.end() && take(best->first * step); best = lowest()) {
+    for (auto best = lowest(); std::next(best) == points_.end() && take(best->first * step);
+         best = lowest()) {
     }
     if (!is_at_end(lowest())) take(of_parabola());
     return lowest()->first;
@@ -191,18 +188,20 @@ void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
         "k-space, or "
         "from what an image of strength 0.01 leaves, whichever is less");
   journal.note("strength " + short_number(strength) +
-               (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
-                         : ": there the estimated error (Stein's unbiased risk) is least"));
+               (at_limit
+                    ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
+                    : ": there the estimated error (Stein's unbiased risk) is least"));
 }
 
 }  // namespace
 
 template <class T>
-double search_strength(const StrengthSearch<T>& search, const Model<T>& model, const Measurements<T>& data,
-                       const Array<Complex<T>>& samples, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
+                       const Measurements<T>& data, const Array<Complex<T>>& samples,
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                        const Context& context) {
   Journal& journal = context.journal;
-  Risk<T> risk(search, model, data, samples, fhd, image, context);
+  Risk<T> risk(search, normal, data, samples, noise, fhd, image, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     journal.note("settings.regularizer = auto: there is no noise to go by, the strength is " +
                  short_number(default_strength));
@@ -217,16 +216,19 @@ double search_strength(const StrengthSearch<T>& search, const Model<T>& model, c
     return points.back().risk;
   });
   const double strength = curve.minimum();
-  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.strength < b.strength; });
+  std::sort(points.begin(), points.end(),
+            [](const auto& a, const auto& b) { return a.strength < b.strength; });
   tell(journal, strength, curve.ends_at_limit(), risk.is_measured());
   return strength;
 }
 
-template double search_strength<float>(const StrengthSearch<float>&, const Model<float>&,
+template double search_strength<float>(const StrengthSearch<float>&, const HermitianOperator<float>&,
                                        const Measurements<float>&, const Array<Complex<float>>&,
-                                       const Array<Complex<float>>&, Array<Complex<float>>&, const Context&);
-template double search_strength<double>(const StrengthSearch<double>&, const Model<double>&,
+                                       const NoiseEncoding<float>&, const Array<Complex<float>>&,
+                                       Array<Complex<float>>&, const Context&);
+template double search_strength<double>(const StrengthSearch<double>&, const HermitianOperator<double>&,
                                         const Measurements<double>&, const Array<Complex<double>>&,
-                                        const Array<Complex<double>>&, Array<Complex<double>>&, const Context&);
+                                        const NoiseEncoding<double>&, const Array<Complex<double>>&,
+                                        Array<Complex<double>>&, const Context&);
 
 }  // namespace fhd

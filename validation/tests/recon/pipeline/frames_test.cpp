@@ -210,6 +210,20 @@ TEST(Frames, with_terms_in_time_are_nearer_to_the_truth) {
         << name_of(terms.back().kind);
 }
 
+TEST(Frames, with_a_strength_left_to_the_noise_are_as_good_as_with_the_best) {
+  const auto made = moving({32, 32, 1}, 96, 8);
+  for (const auto kind : {SparseKind::llr, SparseKind::temporal_tv}) {
+    const auto of = [&](std::optional<double> strength) {
+      return frames_of(made, {.readouts_per_frame = 8}, with_terms({{kind, strength}}));
+    };
+    double best = 1;
+    for (const double strength : {0.01, 0.02, 0.04, 0.08}) best = std::min(best, error(of(strength), made));
+    const auto found = of({});
+    EXPECT_LE(error(found, made), 1.1 * best) << name_of(kind);  // what is asked of images, too
+    EXPECT_GE(found.front().report.strength_curve.size(), 3u);
+  }
+}
+
 TEST(Frames, carry_certificate_terms_and_objectives) {
   const auto made = moving({24, 24, 1}, 43, 10);
   Services services;
