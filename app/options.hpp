@@ -29,6 +29,7 @@ struct RegularizerOption;
 struct TrajectoryCorrection {
   enum class Kind { off, automatic, given } kind = Kind::off;
   std::array<double, 3> delay_samples{};  ///< where given
+  std::string girf;  ///< file of the gradients' impulse responses, applied before; empty: none
 };
 
 /// How to reconstruct.
@@ -45,7 +46,7 @@ class ReconOptions {
   Settings settings() const;
   /// Null: off.
   std::shared_ptr<TrajectoryCache> trajectory_cache() const;
-  /// What --trajectory-correction asks for.
+  /// What --trajectory-correction and --girf ask for.
   TrajectoryCorrection trajectory_correction() const;
 
  private:
@@ -64,7 +65,7 @@ class ReconOptions {
               regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
               compress_ = "auto";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
-  std::string surroundings_ = "auto", trajectory_correction_ = "off", partial_fourier_ = "off";
+  std::string surroundings_ = "auto", trajectory_correction_ = "off", girf_, partial_fourier_ = "off";
   bool allow_folding_ = false;
   int threads_ = 0;
 };

@@ -190,8 +190,9 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
   output = output ? io::without_result_ending(*output) : default_output(scan);
   const auto noise_request = of_options([&] { return noise_map.request(); });
   if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
-  if (!team || team->rank() == 0)
-    io::check_writable(*output, inputs_of({scan}, read_options), phase, noise_map.given());
+  auto inputs = inputs_of({scan}, read_options);
+  if (const auto& girf = recon_options.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
+  if (!team || team->rank() == 0) io::check_writable(*output, inputs, phase, noise_map.given());
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
