@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "io/scan/girf_file.hpp"
+#include "recon/trajectory/gradient_response.hpp"
 #include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
@@ -70,22 +73,33 @@ class DelaysOfScan {
   std::optional<Scan> read_;
 };
 
+/// A volume, and what becomes of it where its readouts, and those of its calibration, start there.
+struct Correction {
+  std::function<Scan(io::ScanFile&, std::int64_t slice, std::int64_t repetition)> read;
+  std::function<Scan(Scan, const ReadoutStarts&, const ReadoutStarts& of_calibration, BeyondMatrix)> correct;
+};
+
 class CorrectedScan final : public io::ScanFile {
  public:
-  CorrectedScan(std::shared_ptr<io::ScanFile> file, std::shared_ptr<DelaysOfScan> delays, BeyondMatrix leaves)
-      : file_(std::move(file)), delays_(std::move(delays)), leaves_(leaves), summary_(file_->summary()) {}
+  CorrectedScan(std::shared_ptr<io::ScanFile> file, Correction correction, BeyondMatrix leaves)
+      : file_(std::move(file)),
+        correction_(std::move(correction)),
+        leaves_(leaves),
+        summary_(file_->summary()) {}
   const io::ScanSummary& summary() const override { return summary_; }
   bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
+  /// A file whose content decides the images, too.
+  void add_piece(const std::string& what, const std::string& path) {
+    summary_.outside_pieces.emplace_back(what, path);
+  }
 
   Scan read(std::int64_t slice, std::int64_t repetition) override {
-    const auto& delays = delays_->delays();
-    Scan scan = delays_->read(*file_, slice, repetition);
-    scan.remarks.push_back(delays_->remark());
+    Scan scan = correction_.read(*file_, slice, repetition);
     const auto starts = starts_of(scan, *file_);
     const auto of_calibration =
         scan.calibration ? validation::readout_starts(scan.calibration->trajectory) : ReadoutStarts{};
     const auto all = scan.trajectory.sample_count();
-    scan = with_delays(std::move(scan), starts, delays, of_calibration, leaves_);
+    scan = correction_.correct(std::move(scan), starts, of_calibration, leaves_);
     const auto left = scan.trajectory.sample_count();
     const bool whole = left == all || (leaves_ == BeyondMatrix::columns && readout_length(starts) > 0);
     std::atomic_ref(summary_.readout_length) = whole ? file_->summary().readout_length * left / all : 0;
@@ -94,29 +108,63 @@ class CorrectedScan final : public io::ScanFile {
 
  private:
   std::shared_ptr<io::ScanFile> file_;
-  std::shared_ptr<DelaysOfScan> delays_;
+  Correction correction_;
   BeyondMatrix leaves_;
   io::ScanSummary summary_;
 };
+
+std::unique_ptr<io::ScanFile> with_delays_of(const std::shared_ptr<io::ScanFile>& file,
+                                             const std::shared_ptr<DelaysOfScan>& of_scan,
+                                             BeyondMatrix leaves) {
+  const auto read = [of_scan](io::ScanFile& source, std::int64_t slice, std::int64_t repetition) {
+    static_cast<void>(of_scan->delays());  // found when they are asked for first
+    return of_scan->read(source, slice, repetition);
+  };
+  const auto correct = [of_scan](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration,
+                                 BeyondMatrix beyond) {
+    scan.remarks.push_back(of_scan->remark());
+    return with_delays(std::move(scan), starts, of_scan->delays(), of_calibration, beyond);
+  };
+  return std::make_unique<CorrectedScan>(file, Correction{read, correct}, leaves);
+}
+
+std::unique_ptr<io::ScanFile> with_girf(std::unique_ptr<io::ScanFile> file, const std::string& path,
+                                        BeyondMatrix leaves) {
+  if (path.empty()) return file;
+  const auto response = std::make_shared<const GradientResponse>(io::read_gradient_response(path));
+  const auto read = [](io::ScanFile& source, std::int64_t slice, std::int64_t repetition) {
+    return source.read(slice, repetition);
+  };
+  const auto correct = [response](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration,
+                                  BeyondMatrix beyond) {
+    return with_response(std::move(scan), starts, *response, of_calibration, beyond);
+  };
+  auto corrected = std::make_unique<CorrectedScan>(std::shared_ptr<io::ScanFile>(std::move(file)),
+                                                   Correction{read, correct}, leaves);
+  corrected->add_piece("gradient response", path);
+  return corrected;
+}
 
 }  // namespace
 
 std::unique_ptr<io::ScanFile> with_trajectory_correction(std::unique_ptr<io::ScanFile> file,
                                                          const TrajectoryCorrection& correction,
                                                          BeyondMatrix leaves) {
+  file = with_girf(std::move(file), correction.girf, leaves);
   if (correction.kind == TrajectoryCorrection::Kind::off) return file;
   const std::shared_ptr<io::ScanFile> shared = std::move(file);
-  return std::make_unique<CorrectedScan>(shared, std::make_shared<DelaysOfScan>(shared, correction), leaves);
+  return with_delays_of(shared, std::make_shared<DelaysOfScan>(shared, correction), leaves);
 }
 
 std::vector<std::unique_ptr<io::ScanFile>> with_trajectory_correction(
     std::vector<std::unique_ptr<io::ScanFile>> files, const TrajectoryCorrection& correction) {
-  if (correction.kind == TrajectoryCorrection::Kind::off || files.empty()) return files;
   std::shared_ptr<DelaysOfScan> delays;
   for (auto& file : files) {
+    file = with_girf(std::move(file), correction.girf, BeyondMatrix::samples);
+    if (correction.kind == TrajectoryCorrection::Kind::off) continue;
     const std::shared_ptr<io::ScanFile> shared = std::move(file);
     if (!delays) delays = std::make_shared<DelaysOfScan>(shared, correction);
-    file = std::make_unique<CorrectedScan>(shared, delays, BeyondMatrix::samples);
+    file = with_delays_of(shared, delays, BeyondMatrix::samples);
   }
   return files;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A scan file whose volumes have their trajectory corrected for gradient delays as they are read: whatever
-// follows, calibration first, sees the positions as played.
+// A scan file whose volumes have their trajectory corrected for the gradients' impulse responses and delays, in
+// this order, as they are read: whatever follows, calibration first, sees the positions as played.
 #include <memory>
 #include <vector>
 

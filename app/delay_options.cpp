@@ -59,16 +59,22 @@ void ReconOptions::add_trajectory_correction(CLI::App& app) {
       ->type_name("auto|off|X,Y[,Z]")
       ->capture_default_str()
       ->group("Reconstruction");
+  app.add_option(
+         "--girf", girf_,
+         "impulse responses of the gradients, which turn the trajectory into the one that was played: HDF5 "
+         "with /girf [axis][frequency] and /frequency_hz")
+      ->type_name("FILE")
+      ->group("Reconstruction");
 }
 
 TrajectoryCorrection ReconOptions::trajectory_correction() const {
   using Kind = TrajectoryCorrection::Kind;
-  if (trajectory_correction_ == "off") return {};
-  if (trajectory_correction_ == "auto") return {Kind::automatic, {}};
+  if (trajectory_correction_ == "off") return {Kind::off, {}, girf_};
+  if (trajectory_correction_ == "auto") return {Kind::automatic, {}, girf_};
   if (trajectory_correction_.find(',') == std::string::npos)
     throw Error("--trajectory-correction", "auto, off, or delays in samples such as 0.5,0.2",
                 "'" + trajectory_correction_ + "'", did_you_mean(trajectory_correction_, {"auto", "off"}));
-  return {Kind::given, parse_delays(trajectory_correction_, "--trajectory-correction")};
+  return {Kind::given, parse_delays(trajectory_correction_, "--trajectory-correction"), girf_};
 }
 
 }  // namespace fhd::app

@@ -201,7 +201,11 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
     return option != nullptr && option->count() > 0;
   };
   if (names_piece("--maps") && coils_ != "auto" && coils_ != "file") refuse("--maps", "--coils " + coils_);
-  if (names_piece("--field-map-unit") && !names_piece("--field-map"))
+  const bool names_field_map = names_piece("--field-map");
+  const std::string field_map = names_field_map ? app_->get_option("--field-map")->results().back() : "";
+  const bool is_found = field_map == "auto" || field_map == "off";
+  if (field_map == "auto" && !least_squares(settings)) refuse("--field-map", "--method " + method_);
+  if (names_piece("--field-map-unit") && (!names_field_map || is_found))
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
   // Of FrameOptions, which 'fhd recon' has.
   if (const auto kind = temporal_kind(settings)) {
@@ -467,7 +471,7 @@ bool parse_number(const std::string& text, double& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside) {
+static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside, bool finds_field_maps) {
   const auto file = [&](const char* flag, std::string& path, const char* help) {
     app.add_option(flag, path, help)->type_name("FILE")->group("Pieces from files of their own");
   };
@@ -477,8 +481,21 @@ static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside) {
        "sensitivity maps of the scan's coils and matrix: HDF5 (/sensitivity_maps), or BART .cfl");
   file("--noise", outside.noise,
        "noise for whitening: ISMRMRD (readouts flagged as noise, else all), HDF5 (/noise), or BART .cfl");
-  file("--field-map", outside.field_map,
-       "off-resonance: NIfTI, brought to the scan's voxels by both affine maps, or HDF5 (/field_map)");
+  auto* field_map =
+      app.add_option("--field-map", outside.field_map,
+                     "off-resonance: NIfTI, brought to the scan's voxels by both affine maps, or "
+                     "HDF5 (/field_map)");
+  field_map->type_name("FILE")->group("Pieces from files of their own");
+  if (finds_field_maps)
+    field_map->type_name("FILE|auto|off")
+        ->description(field_map->get_description() +
+                      "; auto: found in the echoes of the scan; off: not corrected [that of the scan]");
+  else
+    field_map->check([](const std::string& text) {
+      return text == "auto" || text == "off"
+                 ? "expected a file, found '" + text + "', which 'fhd recon' and 'fhd batch' alone take"
+                 : "";
+    });
   app.add_option_function<std::string>(
          "--field-map-unit",
          [&outside](const std::string& unit) {
@@ -490,7 +507,7 @@ static void add_outside_pieces(CLI::App& app, io::OutsidePieces& outside) {
       ->group("Pieces from files of their own");
 }
 
-void add_read_options(CLI::App& app, io::ReadOptions& options) {
+void add_read_options(CLI::App& app, io::ReadOptions& options, bool finds_field_maps) {
   add_parsed(app, "--matrix", "voxels of the image: N, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
              [&options](const std::string& text) { options.matrix_size = parse_matrix_size(text); });
   add_parsed(app, "--fov-mm", "field of view in mm: F, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
@@ -523,7 +540,7 @@ void add_read_options(CLI::App& app, io::ReadOptions& options) {
   app.add_option("--group", options.group,
                  "which measurement of an ISMRMRD file that holds several [the only one]")
       ->type_name("NAME");
-  add_outside_pieces(app, options.outside);
+  add_outside_pieces(app, options.outside, finds_field_maps);
 }
 
 // --- How files are written
@@ -534,48 +551,6 @@ void add_compression_option(CLI::App& app, std::optional<int>& level) {
          "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
       ->check(CLI::Range(0, 9))
       ->type_name("N");
-}
-
-// --- Which volumes
-
-void VolumeSelection::add_to(CLI::App& app) {
-  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
-  app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")
-      ->capture_default_str();
-}
-
-std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
-                                          const std::string& option) {
-  std::vector<std::int64_t> selected;
-  if (text == "all") {
-    for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
-    return selected;
-  }
-  const auto refuse = [&] {
-    throw Error(option,
-                fmt::format("\"all\" or different numbers and ranges from 0 to {}, such as 0-3,7", count - 1),
-                "'" + text + "'");
-  };
-  const char *at = text.data(), *end = at + text.size();
-  const auto integer = [&] {
-    std::int64_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= count) refuse();
-    at = next;
-    return value;
-  };
-  while (true) {
-    const std::int64_t first = integer();
-    std::int64_t last = first;
-    if (at != end && *at == '-') ++at, last = integer();
-    if (last < first) refuse();
-    for (std::int64_t i = first; i <= last; ++i) {
-      if (std::find(selected.begin(), selected.end(), i) != selected.end()) refuse();
-      selected.push_back(i);
-    }
-    if (at == end) return selected;
-    if (*at++ != ',') refuse();
-  }
 }
 
 std::string with_content(const std::string& value) {

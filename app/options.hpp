@@ -29,6 +29,7 @@ struct RegularizerOption;
 struct TrajectoryCorrection {
   enum class Kind { off, automatic, given } kind = Kind::off;
   std::array<double, 3> delay_samples{};  ///< where given
+  std::string girf;  ///< file of the gradients' impulse responses, applied before; empty: none
 };
 
 /// How to reconstruct.
@@ -45,7 +46,7 @@ class ReconOptions {
   Settings settings() const;
   /// Null: off.
   std::shared_ptr<TrajectoryCache> trajectory_cache() const;
-  /// What --trajectory-correction asks for.
+  /// What --trajectory-correction and --girf ask for.
   TrajectoryCorrection trajectory_correction() const;
 
  private:
@@ -64,7 +65,7 @@ class ReconOptions {
               regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
               compress_ = "auto";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
-  std::string surroundings_ = "auto", trajectory_correction_ = "off", partial_fourier_ = "off";
+  std::string surroundings_ = "auto", trajectory_correction_ = "off", girf_, partial_fourier_ = "off";
   bool allow_folding_ = false;
   int threads_ = 0;
 };
@@ -143,8 +144,9 @@ void print_fallback(const std::string& reason);
 
 /// Adds --matrix, --fov-mm, --trajectory-unit, --zeros and --group, by which a user tells what a scan file leaves out,
 /// and --trajectory, --maps, --noise, --field-map and --field-map-unit, pieces from files of their own.
-/// `options` must outlive the parse; its zeros_are_measured is the default of --zeros.
-void add_read_options(CLI::App& app, io::ReadOptions& options);
+/// `options` must outlive the parse; its zeros_are_measured is the default of --zeros. `finds_field_maps`: whether
+/// --field-map takes auto and off, too (app/echo_field_map.hpp).
+void add_read_options(CLI::App& app, io::ReadOptions& options, bool finds_field_maps = false);
 /// "64" -> {64, 64, 1}; "64,48" -> {64, 48, 1}; "64,64,16" or "64x64x16". Throws Error naming --matrix.
 std::array<int, 3> parse_matrix_size(const std::string& text);
 /// "220" -> {220, 220, 0}; "220,180,5" or "220x180x5", in mm; 0 where not given. Throws Error naming --fov-mm.

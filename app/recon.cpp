@@ -16,6 +16,7 @@
 #include "app/commands.hpp"
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
+#include "app/echo_field_map.hpp"
 #include "app/frame_options.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
@@ -32,6 +33,7 @@
 #include "recon/array/thread_limit.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 namespace {
@@ -42,6 +44,8 @@ struct ReconCommand {
   VolumeSelection selection;
   std::optional<std::string> output;
   bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false, strict = false;
+  FieldMapChoice field_map = FieldMapChoice::of_scan;
+  std::vector<std::string> scan_warnings;  ///< of the scan as a whole
   std::optional<int> compression;
   io::ReadOptions read_options;
   ReconOptions recon_options;
@@ -52,6 +56,8 @@ struct ReconCommand {
   int run();
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
   void share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution);
+  /// Of the results, `output`, which is completed.
+  void require_names(const MpiTeam* team, const Settings& settings);
   std::unique_ptr<io::ScanFile> open(const MpiTeam* team, std::optional<DevicesInBackground>& starting);
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
@@ -63,6 +69,8 @@ struct ReconCommand {
   void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
                   ScanResults& results, SeriesPrinter& printer) const;
   void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
+  std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
+                                               const DevicesInBackground& devices);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -152,6 +160,9 @@ std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team,
 
 /// With the other processes of a team.
 void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution) {
+  if (field_map == FieldMapChoice::from_echoes)
+    throw Error("--field-map auto", "one process", "several, by mpirun",
+                "make the map with 'fhd fieldmap' first");
   if (device_option.names_several())
     throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
                 "leave --device out, and every process takes its own; or run one process");
@@ -160,28 +171,50 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
   if (!recon_options.threads_are_given()) share_processors(team->local_size());
 }
 
-int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
-  Execution execution;
-  of_options([&] { validate(settings), require_frames_can(settings, team); });
-  const bool first = !team || team->rank() == 0;
-  if (team) share_work(team, execution);
+/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so.
+std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::ScanFile> file,
+                                                           const Settings& settings,
+                                                           const DevicesInBackground& devices) {
+  if (field_map == FieldMapChoice::from_echoes) {
+    auto found = found_field_map(*file, settings, devices.get().front(), recon_options.trajectory_cache());
+    return app::with_field_map(std::move(file), std::move(found));
+  }
+  if (field_map == FieldMapChoice::off) file = app::with_field_map(std::move(file), {});
+  if (const auto found = diagnose_echoes(*file); found && least_squares(settings))
+    scan_warnings.push_back(in_one_line(*found));
+  return file;
+}
+
+void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) {
   if (output) require_name(*output);
   output = output ? io::without_result_ending(*output) : default_output(scan);
   const auto noise_request = of_options([&] { return noise_map.request(); });
   if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
-  if (first) io::check_writable(*output, inputs_of({scan}, read_options), phase, noise_map.given());
+  auto inputs = inputs_of({scan}, read_options);
+  if (const auto& girf = recon_options.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
+  if (!team || team->rank() == 0) io::check_writable(*output, inputs, phase, noise_map.given());
+}
+
+int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  field_map = take_field_map_choice(read_options);
+  Execution execution;
+  of_options([&] { validate(settings), require_frames_can(settings, team); });
+  const bool first = !team || team->rank() == 0;
+  if (team) share_work(team, execution);
+  require_names(team.get(), settings);
 
   read_options.precision = settings.precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
-  const auto file = with_trajectory_correction(
-      open(team.get(), starting), correction,
-      frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
+  auto file =
+      with_trajectory_correction(open(team.get(), starting), correction,
+                                 frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
   const io::ChecksumInBackground checksum(scan);
-  const io::ScanSummary& summary = file->summary();
-  if (!quiet) print_scan(summary);
+  if (!quiet) print_scan(file->summary());
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
+  file = with_field_map(std::move(file), settings, *starting);
+  const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
   noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
@@ -210,8 +243,9 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     own.threads = threads;
     auto engine = std::make_unique<ReconEngine>(settings, own, device, recon_options.trajectory_cache(),
                                                 first && !no_gridded_image, !quiet, of_gpus);
-    engine->map_noise(noise_request);
+    engine->map_noise(noise_map.request());
     engine->check_delays({results.standing_for_scan(), sought});
+    engine->warn(scan_warnings);
     return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
@@ -235,6 +269,10 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
+  if (field_map == FieldMapChoice::from_echoes)
+    throw Error("--field-map auto with --frames or --spokes-per-frame", "",
+                "these options contradict each other",
+                "leave out --field-map: off-resonance is not corrected in frames");
   if (noise_map.given())
     throw Error("--noise-map with --frames or --spokes-per-frame", "", "these options contradict each other",
                 "leave out --noise-map");
@@ -254,6 +292,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
   engine.check_delays(
       {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
+  engine.warn(scan_warnings);
   std::optional<ScanResults> results;
   std::optional<SeriesPrinter> printer;
   FrameLayout first;
@@ -468,7 +507,7 @@ Run add_recon(CLI::App& app) {
   command->frame_options.add_to(app);
   command->recon_options.add_to(app);
   command->noise_map.add_to(app);
-  add_read_options(app, command->read_options);
+  add_read_options(app, command->read_options, /*finds_field_maps=*/true);
   return with_timeline(app, [command] { return command->run(); });
 }
 

@@ -172,7 +172,7 @@ std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& 
     for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
   for (std::size_t v = 0; v < volumes.size(); ++v)
     if (volumes[v].number == delay_check_.volume)
-      warn_of_delays(volumes[v].scan, results[v].reconstruction.report);
+      warn_of_scan(volumes[v].scan, results[v].reconstruction.report);
   return results;
 }
 
@@ -192,7 +192,7 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
     say_in_words_of_options(report);
     results[frame].reconstruction = std::move(made[frame]);
   }
-  warn_of_delays(scan, results.front().reconstruction.report);
+  warn_of_scan(scan, results.front().reconstruction.report);
   return results;
 }
 
@@ -239,14 +239,14 @@ std::vector<ReconResult> ReconEngine::series_results(
   return results;
 }
 
+std::string in_one_line(const Finding& finding) {
+  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
+}
+
 namespace {
 
 std::int64_t readout_length_of(const Scan& scan) {
   return validation::readout_length(validation::readout_starts(scan.trajectory));
-}
-
-std::string in_one_line(const Finding& finding) {
-  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
 }
 
 /// What is probably wrong.
@@ -287,6 +287,11 @@ std::vector<std::string> ReconEngine::warnings_of(const Scan& scan, SliceSeries&
       warnings_among(diagnose_values(scan, readout_length_of(scan), looks_beyond_fov(settings_)));
   warnings.insert(warnings.end(), of_values.begin(), of_values.end());
   return warnings;
+}
+
+void ReconEngine::warn_of_scan(const Scan& scan, Report& report) const {
+  warn_of_delays(scan, report);
+  report.warnings.insert(report.warnings.end(), scan_warnings_.begin(), scan_warnings_.end());
 }
 
 void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {

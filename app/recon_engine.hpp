@@ -19,6 +19,7 @@
 #include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/noise_map.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "validation/doctor/diagnosis.hpp"
 
 namespace fhd::app {
 
@@ -55,6 +56,8 @@ class ReconEngine {
   /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always
   /// are.
   void check_delays(const DelayCheck& check) { delay_check_ = check; }
+  /// What is wrong with the scan as a whole, which the report of that volume, or of the first frame, tells.
+  void warn(std::vector<std::string> of_scan) { scan_warnings_ = std::move(of_scan); }
   /// `on_fallback` hears, once, why the GPU was given up.
   ReconResult operator()(const Scan& scan, const ProgressCallback& progress,
                          const std::function<void(const std::string&)>& on_fallback);
@@ -90,6 +93,8 @@ class ReconEngine {
                       const std::function<void(const std::string&)>& on_fallback, ReconResult& result);
   std::vector<std::string> warnings_of(const Scan& scan) const;
   std::vector<std::string> warnings_of(const Scan& scan, SliceSeries& series) const;
+  /// Of the volume that stands for its scan.
+  void warn_of_scan(const Scan& scan, Report& report) const;
   void warn_of_delays(const Scan& scan, Report& report) const;
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
@@ -102,6 +107,7 @@ class ReconEngine {
   Settings settings_;
   std::optional<NoiseMapRequest> noise_map_;
   DelayCheck delay_check_;
+  std::vector<std::string> scan_warnings_;
   std::optional<Settings> companion_settings_;
   Execution execution_;
   Services services_;
@@ -172,6 +178,8 @@ class ScanResults {
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
 };
 
+/// What was found, and what to do.
+std::string in_one_line(const Finding& finding);
 /// "Q 0.12 s, conjugate gradient 0.08 s; 12 iterations, residual 1.0e-06, |F rho - d| / |d| = 0.043".
 std::string solution_line(const Report& report);
 /// "certificate: F 3e-07, ..., asked 3e-05" in one line.

@@ -25,6 +25,7 @@
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/girf_file.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
@@ -34,7 +35,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
-  std::optional<std::string> matrix, fov_mm, delay, echo_times;
+  std::optional<std::string> matrix, fov_mm, delay, echo_times, girf;
   int dimensions = 0;  ///< 0: not given
   std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0;
   double undersampling = 1, partial_fourier = 1, object_scale = 1, field_hz = 0;
@@ -97,6 +98,9 @@ data::SimulationSettings resolved(const Options& options) {
   settings.field_hz = options.field_hz;
   if (options.echo_times) settings.echo_times_s = parse_echo_times(*options.echo_times);
   if (options.delay) settings.trajectory.delay_samples = parse_delays(*options.delay, "--delay");
+  if (options.girf)
+    settings.trajectory.response =
+        std::make_shared<GradientResponse>(io::read_gradient_response(*options.girf));
   settings.noise_samples = options.noise_samples;
   settings.readouts_per_frame = options.dynamic;
   auto& trajectory = settings.trajectory;
@@ -165,6 +169,9 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   if (options.delay)
     row("delays", fmt::format("{} samples along x, y, z, of which the scan says nothing",
                               fmt::join(settings.trajectory.delay_samples, ", ")));
+  if (options.girf)
+    row("gradients",
+        fmt::format("played with the response of {}, of which the scan says nothing", *options.girf));
   if (!settings.echo_times_s.empty())
     row("echoes", fmt::format("{}, contrasts at {} ms", settings.echo_times_s.size(), *options.echo_times));
   if (options.field_hz > 0)
@@ -322,6 +329,9 @@ static void add_imperfections(CLI::App& app, Options& options) {
   app.add_option("--delay", options.delay,
                  "gradients play so many samples later than the scan says, along x, y and z [0]")
       ->type_name("X,Y[,Z]");
+  app.add_option("--girf", options.girf,
+                 "impulse responses with which gradients play what the scan says, as of 'fhd recon --girf'")
+      ->type_name("FILE");
   app.add_option("--field-hz", options.field_hz,
                  "off-resonance, one smooth wave over the field of view, up to so many Hz; also writes "
                  "NAME.field.h5, the true map [0]")

@@ -254,9 +254,11 @@ Simulation simulate(const SimulationSettings& settings) {
   const CoilArray coils(dimensions, settings.coil_count);
   auto nominal = settings.trajectory;
   nominal.delay_samples = {};
+  nominal.response.reset();
   auto design = design_trajectory(nominal);
-  const bool is_delayed = settings.trajectory.delay_samples != nominal.delay_samples;
-  const auto played = is_delayed ? design_trajectory(settings.trajectory) : design;
+  const bool is_perfect =
+      settings.trajectory.delay_samples == nominal.delay_samples && !settings.trajectory.response;
+  const auto played = is_perfect ? design : design_trajectory(settings.trajectory);
   if (settings.readouts_per_frame > design.readout_count)
     throw Error("readouts of a frame", "at most the " + std::to_string(design.readout_count) + " of the scan",
                 std::to_string(settings.readouts_per_frame));

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/gradient_system.hpp"
+
 namespace fhd::data {
 namespace {
 
@@ -98,7 +100,7 @@ using Position = std::function<std::array<double, 3>(std::int64_t readout, doubl
 
 DesignedTrajectory sampled(std::int64_t readout_count, std::int64_t readout_length, double dwell_s,
                            double undersampling, const Position& position,
-                           const std::array<double, 3>& delay_samples = {}) {
+                           const TrajectorySettings& imperfect = {}) {
   if (readout_count > largest_sample_count / readout_length)
     throw Error(
         "trajectory", "at most 2^31 samples",
@@ -107,19 +109,32 @@ DesignedTrajectory sampled(std::int64_t readout_count, std::int64_t readout_leng
   const std::int64_t sample_count = readout_count * readout_length;
   design.trajectory.k = Array<double>({3, sample_count});
   design.sample_time_s = Array<double>({sample_count});
-  for (std::int64_t readout = 0; readout < readout_count; ++readout)
+  for (std::int64_t readout = 0; readout < readout_count; ++readout) {
+    const auto delayed = [&](double sample) {
+      std::array<double, 3> k{};
+      for (int axis = 0; axis < 3; ++axis)
+        k[axis] = position(readout, sample - imperfect.delay_samples[axis])[axis];
+      return k;
+    };
+    const auto played = imperfect.response
+                            ? played_readout(delayed, readout_length, dwell_s, *imperfect.response)
+                            : Array<double>();
     for (std::int64_t sample = 0; sample < readout_length; ++sample) {
       const std::int64_t m = readout * readout_length + sample;
+      const auto k = played.empty() ? delayed(static_cast<double>(sample)) : std::array<double, 3>{};
       for (int axis = 0; axis < 3; ++axis)
         design.trajectory.k[axis * sample_count + m] =
-            position(readout, static_cast<double>(sample) - delay_samples[axis])[axis];
+            played.empty() ? k[axis] : played[axis * readout_length + sample];
       design.sample_time_s[m] = static_cast<double>(sample) * dwell_s;
     }
+  }
   return design;
 }
 
 /// The same pattern in every plane k_z = -floor(N/2) ... of N planes.
-DesignedTrajectory stacked(const DesignedTrajectory& plane, int plane_count) {
+DesignedTrajectory stacked(const DesignedTrajectory& plane, const TrajectorySettings& settings) {
+  const int plane_count = settings.matrix_size[2];
+  const double gain = settings.response ? settings.response->at(2, 0).re : 1;  // k_z stays as it is
   const std::int64_t samples = plane.trajectory.sample_count();
   const auto& k = plane.trajectory.k;
   return sampled(
@@ -127,7 +142,8 @@ DesignedTrajectory stacked(const DesignedTrajectory& plane, int plane_count) {
       [&](std::int64_t readout, double sample) -> std::array<double, 3> {
         const std::int64_t m =
             readout % plane.readout_count * plane.readout_length + static_cast<std::int64_t>(sample);
-        return {k[m], k[samples + m], static_cast<double>(readout / plane.readout_count - plane_count / 2)};
+        return {k[m], k[samples + m],
+                gain * static_cast<double>(readout / plane.readout_count - plane_count / 2)};
       });
 }
 
@@ -148,12 +164,13 @@ DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {
       lines.push_back(line);
   const auto line_count = static_cast<std::int64_t>(lines.size());
   const double dwell_s = std::max(settings.dwell_s, 1 / gradient_limits(settings).speed);
-  return sampled(line_count * nz, nx, dwell_s, ny / static_cast<double>(line_count),
-                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
-                   return {sample - settings.matrix_size[0] / 2, lines[readout % line_count],
-                           static_cast<double>(readout / line_count - settings.matrix_size[2] / 2)};
-                 },
-                 settings.delay_samples);
+  return sampled(
+      line_count * nz, nx, dwell_s, ny / static_cast<double>(line_count),
+      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+        return {sample - settings.matrix_size[0] / 2, lines[readout % line_count],
+                static_cast<double>(readout / line_count - settings.matrix_size[2] / 2)};
+      },
+      settings);
 }
 
 /// Of diameter `readout` of `count`.
@@ -176,14 +193,15 @@ DesignedTrajectory design_diameters(const TrajectorySettings& settings, double n
       settings.readout_length != 0 ? settings.readout_length : 2 * std::int64_t{largest_n};
   const double step = static_cast<double>(largest_n) / static_cast<double>(length);
   const double dwell_s = std::max(settings.dwell_s, step / gradient_limits(settings).speed);
-  return sampled(count, length, dwell_s, nyquist_count / static_cast<double>(count),
-                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
-                   const auto d = direction(readout, count);
-                   const double u = (sample - static_cast<double>(length / 2)) / static_cast<double>(length);
-                   return {settings.matrix_size[0] * u * d[0], settings.matrix_size[1] * u * d[1],
-                           settings.matrix_size[2] * u * d[2]};
-                 },
-                 settings.delay_samples);
+  return sampled(
+      count, length, dwell_s, nyquist_count / static_cast<double>(count),
+      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+        const auto d = direction(readout, count);
+        const double u = (sample - static_cast<double>(length / 2)) / static_cast<double>(length);
+        return {settings.matrix_size[0] * u * d[0], settings.matrix_size[1] * u * d[1],
+                settings.matrix_size[2] * u * d[2]};
+      },
+      settings);
 }
 
 DesignedTrajectory design_radial(const TrajectorySettings& settings) {
@@ -289,23 +307,23 @@ DesignedTrajectory design_spiral(const TrajectorySettings& settings) {
             " samples per readout for steps of at most 1 cycle/FOV",
         std::to_string(length), "raise --readout-samples, or leave it out");
 
-  return sampled(interleaves, length, dwell_s, settings.undersampling,
-                 [&](std::int64_t readout, double sample) -> std::array<double, 3> {
-                   const double at =
-                       std::clamp(sample * dwell_s / curve.time_step_s, 0.0, static_cast<double>(last));
-                   const auto before = static_cast<std::int64_t>(at);
-                   const std::int64_t after = std::min(before + 1, last);
-                   const double fraction = at - static_cast<double>(before);
-                   const auto between = [&](const std::vector<double>& v) {
-                     return v[before] + fraction * (v[after] - v[before]);
-                   };
-                   const double r = between(curve.radius) / n;
-                   const double angle = between(curve.angle) + 2 * pi * static_cast<double>(readout) /
-                                                                   static_cast<double>(interleaves);
-                   return {settings.matrix_size[0] * r * std::cos(angle),
-                           settings.matrix_size[1] * r * std::sin(angle), 0};
-                 },
-                 settings.delay_samples);
+  return sampled(
+      interleaves, length, dwell_s, settings.undersampling,
+      [&](std::int64_t readout, double sample) -> std::array<double, 3> {
+        const double at = std::clamp(sample * dwell_s / curve.time_step_s, 0.0, static_cast<double>(last));
+        const auto before = static_cast<std::int64_t>(at);
+        const std::int64_t after = std::min(before + 1, last);
+        const double fraction = at - static_cast<double>(before);
+        const auto between = [&](const std::vector<double>& v) {
+          return v[before] + fraction * (v[after] - v[before]);
+        };
+        const double r = between(curve.radius) / n;
+        const double angle =
+            between(curve.angle) + 2 * pi * static_cast<double>(readout) / static_cast<double>(interleaves);
+        return {settings.matrix_size[0] * r * std::cos(angle), settings.matrix_size[1] * r * std::sin(angle),
+                0};
+      },
+      settings);
 }
 
 }  // namespace
@@ -322,12 +340,12 @@ DesignedTrajectory design_trajectory(const TrajectorySettings& settings) {
     case TrajectoryKind::golden_radial:
       return design_radial(settings);
     case TrajectoryKind::stack_of_stars:
-      return stacked(design_radial(settings), settings.matrix_size[2]);
+      return stacked(design_radial(settings), settings);
     case TrajectoryKind::spiral:
     case TrajectoryKind::variable_density_spiral:
       return design_spiral(settings);
     case TrajectoryKind::stack_of_spirals:
-      return stacked(design_spiral(settings), settings.matrix_size[2]);
+      return stacked(design_spiral(settings), settings);
     default:
       return design_radial_3d(settings);
   }

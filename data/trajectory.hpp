@@ -6,9 +6,11 @@
 // ellipse (ellipsoid). One voxel along z is a 2D scan, k_z = 0.
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "recon/array/array.hpp"
+#include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::data {
@@ -63,6 +65,9 @@ struct TrajectorySettings {
   /// Gradients play so many samples later than designed, along x, y and z: sample m lies where sample m - delay was
   /// designed to lie. Ahead of a spiral it rests at the centre; other readouts move on at their speed.
   std::array<double, 3> delay_samples{};
+  /// What the gradients make of the design, after the delays; null: nothing. Ahead of its first sample a readout
+  /// has gone on as designed for a millisecond.
+  std::shared_ptr<const GradientResponse> response{};
 };
 
 struct DesignedTrajectory {

@@ -26,7 +26,9 @@ ChosenDevice without_fallback(ChosenDevice device) {
 }  // namespace
 
 JobSettings::JobSettings(std::vector<std::string> arguments, const std::string& device)
-    : options(on_device(std::move(arguments), device)), settings(options.recon.settings()) {
+    : options(on_device(std::move(arguments), device)),
+      settings(options.recon.settings()),
+      field_map(take_field_map_choice(options.read_options)) {
   options.read_options.precision = settings.precision;
 }
 
@@ -43,6 +45,7 @@ ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                                        settings->options.recon.trajectory_correction())),
       results_(path, file_->summary(), settings->options.selection, command_line) {
   results_.set_checksum(input_checksum);
+  if (settings->field_map == FieldMapChoice::off) file_ = with_field_map(std::move(file_), {});
 }
 
 ScanSizes ScanJob::sizes() const {
@@ -50,6 +53,7 @@ ScanSizes ScanJob::sizes() const {
   ScanSizes sizes = header_sizes(summary);
   const bool in_double = settings->settings.precision == Precision::double_precision;
   sizes.in_double = in_double && summary.format == "fhd";  // the others hold single precision
+  sizes.has_field_map = sizes.has_field_map || settings->field_map == FieldMapChoice::from_echoes;
   return sizes;
 }
 
@@ -79,8 +83,19 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
       plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
 }
 
+void ScanJob::find_field_map(const JobEngine& engine) {
+  auto found =
+      found_field_map(*file_, settings->settings, engine.device, settings->options.recon.trajectory_cache());
+  file_ = with_field_map(std::move(file_), std::move(found));
+  has_made_map_ = true;
+  load();
+}
+
 void ScanJob::load() {
   reader_.reset();  // one at a time has the file
+  if (lacks_field_map()) return;
+  if (const auto found = diagnose_echoes(*file_); found && least_squares(settings->settings))
+    scan_warnings_ = {in_one_line(*found)};
   reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
     return takes_series(settings->settings, {}, scan);
   });
@@ -89,9 +104,11 @@ void ScanJob::load() {
 
 void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
   results_.set_devices({engine.device});
+  if (lacks_field_map()) find_field_map(engine);
   const auto correction = settings->options.recon.trajectory_correction();
   engine.engine.check_delays({results_.standing_for_scan(),
                               correction.kind == TrajectoryCorrection::Kind::automatic, /*is_sparing=*/true});
+  engine.engine.warn(scan_warnings_);
   const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
   while (true) {
     const auto volumes = reader_->next(at_once);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/batch/work.hpp"
+#include "app/echo_field_map.hpp"
 #include "app/recon_engine.hpp"
 #include "app/volume_reader.hpp"
 #include "io/result/manifest.hpp"
@@ -19,6 +20,7 @@ struct JobSettings {
   JobSettings(std::vector<std::string> arguments, const std::string& device);
   JobOptions options;
   Settings settings;
+  FieldMapChoice field_map;
 };
 
 /// Reconstructs scans with the same settings on one device; keeps what depends on the trajectory alone.
@@ -40,7 +42,8 @@ class ScanJob {
   std::uint64_t planned_bytes() const;
   /// The same of the memory of a GPU, of which `available` are to be had; 0 for the CPU.
   std::uint64_t planned_bytes(Device device, std::uint64_t available) const;
-  /// Begins to read the volumes, also once more from the first; waits for it.
+  /// Begins to read the volumes, also once more from the first; waits for it. Where a field map is to be made of
+  /// them, `compute` begins.
   void load();
   /// `note`: for the report of the first volume, unless empty.
   void compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
@@ -52,10 +55,17 @@ class ScanJob {
  private:
   EstimateSettings estimate_settings() const;
   ScanSizes sizes() const;
+  void find_field_map(const JobEngine& engine);
+  /// Whether it is still to be made.
+  bool lacks_field_map() const {
+    return settings->field_map == FieldMapChoice::from_echoes && !has_made_map_;
+  }
 
   std::unique_ptr<io::ScanFile> file_;
   ScanResults results_;
   std::unique_ptr<VolumeReader> reader_;
+  bool has_made_map_ = false;
+  std::vector<std::string> scan_warnings_;
 };
 
 }  // namespace fhd::app

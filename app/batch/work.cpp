@@ -254,7 +254,7 @@ void JobOptions::add_to(CLI::App& app) {
   recon.set_default_cache("auto");
   device.add_to(app);
   recon.add_to(app);
-  add_read_options(app, read_options);
+  add_read_options(app, read_options, /*finds_field_maps=*/true);
 }
 
 BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,

@@ -79,19 +79,23 @@ Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& d
   scan.trajectory = delayed(scan.trajectory, scan.geometry, starts, delays);
   if (scan.calibration)
     scan.calibration->trajectory = delayed(scan.calibration->trajectory, scan.geometry, of_calibration, delays);
-  const std::int64_t length = leaves == BeyondMatrix::columns ? readout_length(starts) : 0;
+  return inside_matrix(std::move(scan), leaves == BeyondMatrix::columns ? readout_length(starts) : 0,
+                       "gradient delays");
+}
+
+Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause) {
   const auto kept = samples_within(scan, length);
   const auto all = scan.trajectory.sample_count(), left = all - static_cast<std::int64_t>(kept.size());
   if (2 * left > all)
-    throw Error("gradient delays", "ones that leave at least half of the samples inside the matrix",
-                std::to_string(left) + " of " + std::to_string(all) + " outside", "give smaller ones");
+    throw Error(cause, "at least half of the samples inside the matrix",
+                std::to_string(left) + " of " + std::to_string(all) + " outside", "correct by less");
   if (left == 0) return scan;
   scan.trajectory.k = columns_of(scan.trajectory.k, kept);
   scan.kspace.values = columns_of(scan.kspace.values, kept);
   scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
   scan.remarks.push_back(std::to_string(left) + " of " + std::to_string(all) +
-                         " samples were left out: with the gradient delays they lie beyond the matrix" +
+                         " samples were left out: with the " + cause + " they lie beyond the matrix" +
                          (length > 0 ? ", or at a place in their readout that does in others" : ""));
   return scan;
 }

@@ -46,6 +46,11 @@ enum class BeyondMatrix { samples, columns };
 Scan with_delays(Scan scan, const ReadoutStarts& starts, const GradientDelays& delays,
                  const ReadoutStarts& of_calibration = {}, BeyondMatrix leaves = BeyondMatrix::samples);
 
+/// The scan without the samples that lie beyond its matrix, which a remark tells: these alone, or, where readouts
+/// have `length` samples, their place in every readout. Throws Error naming `cause`, "gradient delays", where
+/// less than half is left.
+Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause);
+
 struct DelayEstimate {
   GradientDelays delays;
   double uncertainty = 0;  ///< standard deviation of the least certain element, samples

@@ -21,6 +21,13 @@ inline std::array<double, 3> lengths_of_axes(const Geometry& geometry) {
   return lengths;
 }
 
+/// From one sample to the next ahead of a readout: 0 where it sets out from rest, as spirals do, which steps tell
+/// that would turn round.
+inline double step_ahead(const double* k, std::int64_t count) {
+  const double step = k[1] - k[0];
+  return count > 2 && step * (2 * step - (k[2] - k[1])) <= 0 ? 0 : step;
+}
+
 class PlayedPositions {
  public:
   /// `nominal` outlives this.
@@ -65,13 +72,6 @@ class PlayedPositions {
     std::array<double, 3> vector;
     for (int axis = 0; axis < 3; ++axis) vector[axis] = (conj(largest) * v[axis]).re / size;
     return vector;
-  }
-
-  /// From one sample to the next ahead of a readout: 0 where it sets out from rest, as spirals do, which steps tell that
-  /// would turn round.
-  static double step_ahead(const double* k, std::int64_t count) {
-    const double step = k[1] - k[0];
-    return count > 2 && step * (2 * step - (k[2] - k[1])) <= 0 ? 0 : step;
   }
 
   /// Lagrange's cubic through the four samples around.

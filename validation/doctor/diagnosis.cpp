@@ -162,6 +162,7 @@ std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& 
   add_summary(summary, findings);
   if (settings.prior) check_prior(*settings.prior, summary.geometry, findings);
   const auto slices = diagnose_volumes(*file, findings);
+  if (auto found = diagnose_echoes(*file)) findings.list.push_back(std::move(*found));
   if (settings.cost && settings.memory_bytes > 0 && !slices.empty()) check_memory(*file, settings, findings);
   if (slices.empty())
     check_swapped_axes(path, settings, summary, findings);

@@ -56,6 +56,12 @@ inline constexpr std::string_view delayed_readouts = "the trajectory is delayed 
 /// Takes tenths of a second in 2D, seconds in 3D.
 Finding diagnose_delays(const Scan& scan, std::int64_t readout_length);
 
+/// Off-resonance that the echoes of a scan tell, in the first repetition of its middle slice and at low
+/// resolution, where it turns phases by so much during a readout that the image suffers. Empty where it does not,
+/// where there is a field map, or where echoes, their times or those of the samples are not known. Takes tenths
+/// of a second in 2D.
+std::optional<Finding> diagnose_echoes(io::ScanFile& file);
+
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
 /// cannot be read is a problem among the findings, not an exception. The same finding in several volumes
 /// comes once, with their number.

@@ -1,0 +1,116 @@
+// Off-resonance that the echoes of a scan tell.
+#include "io/scan/echoes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "recon/array/execution.hpp"
+#include "recon/error.hpp"
+#include "recon/field_map/field_map.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/doctor/checks.hpp"
+
+namespace fhd {
+namespace {
+
+/// The centre of k-space on so many voxels at most along each axis, with coils that are still to be found.
+Scan at_low_resolution(const Scan& scan, int most) {
+  const std::int64_t all = scan.trajectory.sample_count();
+  Scan low;
+  low.geometry = scan.geometry;
+  auto& n = low.geometry.matrix_size;
+  for (int& voxels : n) voxels = std::min(voxels, most);
+  std::vector<std::int64_t> kept;
+  for (std::int64_t m = 0; m < all; ++m) {
+    bool inside = true;
+    for (int axis = 0; axis < 3; ++axis)
+      inside = inside && (n[axis] == 1 || std::abs(scan.trajectory.k[axis * all + m]) <= n[axis] / 2.0);
+    if (inside) kept.push_back(m);
+  }
+  low.trajectory.k = columns_of(scan.trajectory.k, kept);
+  low.kspace.values = columns_of(scan.kspace.values, kept);
+  return low;
+}
+
+/// omega and the first image, of echoes in the order of their times.
+struct LowField {
+  Array<float> omega;
+  Array<Complex<float>> image;
+};
+LowField field_of(const std::vector<Scan>& echoes, const std::vector<double>& times_s) {
+  Settings settings{LeastSquares{}};
+  settings.coils.maps = echoes.front().kspace.coil_count() > 1 ? CoilMaps::espirit : CoilMaps::automatic;
+  settings.coils.whitening = NoiseWhitening::off;
+  settings.surroundings = Surroundings::off;
+  Execution execution;
+  execution.threads = 1;
+  Reconstructor reconstructor(settings, execution);
+  const auto preparation = reconstructor.prepare_series(echoes.front());
+  std::vector<Reconstruction> made;
+  for (const auto& echo : echoes)
+    made.push_back(std::move(reconstructor.reconstruct_series(preparation, {&echo}).front()));
+  std::vector<const Array<Complex<float>>*> images;
+  for (const auto& one : made) images.push_back(&one.image.values);
+  return {field_map_of_echoes(images, times_s), std::move(made.front().image.values)};
+}
+
+/// |omega| that 5 % of the object exceed, which is where the image has a tenth of its largest magnitude.
+double largest_frequency_hz(const LowField& field) {
+  double largest = 0;
+  for (const auto& value : field.image) largest = std::max(largest, norm(Complex<double>(value)));
+  std::vector<double> of_object;
+  for (std::int64_t p = 0; p < field.omega.size(); ++p)
+    if (norm(Complex<double>(field.image[p])) > 0.01 * largest)
+      of_object.push_back(std::abs(double(field.omega[p])) / (2 * std::numbers::pi));
+  if (of_object.empty()) return 0;
+  const auto at =
+      of_object.begin() + static_cast<std::ptrdiff_t>(0.95 * static_cast<double>(of_object.size() - 1));
+  std::nth_element(of_object.begin(), at, of_object.end());
+  return *at;
+}
+
+}  // namespace
+
+std::optional<Finding> diagnose_echoes(io::ScanFile& file) {
+  // A quarter of a turn: where the image starts to blur or, of Cartesian readouts, moves by a quarter of a voxel.
+  constexpr double harmless_turns = 0.25;
+  const auto& summary = file.summary();
+  if (summary.has_field_map || !summary.has_sample_time) return {};
+  std::vector<std::pair<double, std::int64_t>> found;  // when, which
+  for (const auto repetition : io::echoes_of(summary)) {
+    const auto time = io::echo_time_s(summary, repetition);
+    if (!time) return {};
+    found.emplace_back(*time, repetition);
+  }
+  if (found.size() < 2) return {};
+  std::sort(found.begin(), found.end());
+  try {
+    std::vector<Scan> echoes;
+    std::vector<double> times_s;
+    double duration_s = 0;
+    for (const auto& [time, repetition] : found) {
+      const Scan scan = file.read(summary.slice_count / 2, repetition);
+      const auto [first, last] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());
+      duration_s = std::max(duration_s, *last - *first);
+      echoes.push_back(at_low_resolution(scan, summary.geometry.matrix_size[2] > 1 ? 16 : 32));
+      times_s.push_back(time);
+    }
+    const double largest_hz = largest_frequency_hz(field_of(echoes, times_s)),
+                 turns = largest_hz * duration_s;
+    if (!(turns > harmless_turns)) return {};
+    return Finding{
+        Severity::warning, "off-resonance",
+        fmt::format("The echoes show off-resonance up to {:.0f} Hz: {:.2g} cycles during a readout of "
+                    "{:.3g} ms, which blurs or moves what lies there.",
+                    largest_hz, turns, duration_s * 1e3),
+        "correct it with --field-map auto"};
+  } catch (const Error&) {  // of values that cannot be read or make no image: others say so
+    return {};
+  }
+}
+
+}  // namespace fhd

@@ -1,0 +1,232 @@
+// Gradient responses against what is known of them in closed form, and against designs that are played in finer
+// steps.
+#include "recon/trajectory/gradient_response.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numbers>
+
+#include "data/trajectory.hpp"
+
+namespace fhd {
+namespace {
+
+constexpr double pi = std::numbers::pi, step_hz = 100;
+using Transfer = std::function<Complex<double>(int axis, double hz)>;
+
+Complex<double> turned(double angle) { return {std::cos(angle), std::sin(angle)}; }
+
+/// Up to 100 kHz, on both sides of 0 or on one.
+GradientResponse response_of(const Transfer& h, bool two_sided = true) {
+  GradientResponse response;
+  for (int i = two_sided ? -1000 : 0; i <= 1000; ++i) response.frequencies_hz.push_back(i * step_hz);
+  const auto count = static_cast<std::int64_t>(response.frequencies_hz.size());
+  response.values = Array<Complex<double>>({3, count});
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t i = 0; i < count; ++i)
+      response.values[axis * count + i] = h(axis, response.frequencies_hz[static_cast<std::size_t>(i)]);
+  response.validate("response");
+  return response;
+}
+
+GradientResponse delay_of(const std::array<double, 3>& delay_s) {
+  return response_of([=](int axis, double hz) { return turned(-2 * pi * hz * delay_s[axis]); });
+}
+
+/// 1 / (1 + i 2 pi f tau): exponential in time.
+GradientResponse low_pass(double time_s) {
+  return response_of([=](int axis, double hz) {
+    const double x = 2 * pi * hz * time_s * (1 + 0.3 * axis);
+    return Complex<double>(1 / (1 + x * x), -x / (1 + x * x));
+  });
+}
+
+data::TrajectorySettings settings_of(data::TrajectoryKind kind) {
+  data::TrajectorySettings settings;
+  settings.kind = kind;
+  settings.matrix_size = {48, 44, 1};
+  settings.fov_mm = {240, 220, 5};
+  return settings;
+}
+
+Geometry geometry_of(const data::TrajectorySettings& settings) {
+  Geometry geometry;
+  geometry.matrix_size = settings.matrix_size;
+  geometry.fov_mm = settings.fov_mm;
+  return geometry;
+}
+
+ReadoutStarts starts_of(const data::DesignedTrajectory& design) {
+  ReadoutStarts starts;
+  for (std::int64_t m = 0; m <= design.trajectory.sample_count(); m += design.readout_length)
+    starts.push_back(m);
+  return starts;
+}
+
+/// Of the readouts without so many samples at their ends.
+double largest_difference(const Array<double>& a, const Array<double>& b, std::int64_t length = 1,
+                          std::int64_t margin = 0) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    if (i % length >= margin && i % length < length - margin)
+      largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST(GradientResponse, of_one_leaves_positions_as_they_are) {
+  for (const auto kind : {data::TrajectoryKind::spiral, data::TrajectoryKind::golden_radial}) {
+    const auto settings = settings_of(kind);
+    const auto design = data::design_trajectory(settings);
+    const auto same = played(design.trajectory, geometry_of(settings), starts_of(design), design.dwell_s,
+                             response_of([](int, double) { return Complex<double>(1, 0); }));
+    EXPECT_LE(largest_difference(same.k, design.trajectory.k), 1e-12);
+  }
+}
+
+TEST(GradientResponse, of_a_delay_is_that_of_the_correction_of_delays) {
+  for (const auto kind : {data::TrajectoryKind::spiral, data::TrajectoryKind::golden_radial}) {
+    const auto settings = settings_of(kind);
+    const auto design = data::design_trajectory(settings);
+    const std::array<double, 3> delays{0.8, -0.6, 0};
+    const auto geometry = geometry_of(settings);
+    const auto starts = starts_of(design);
+    const auto found = played(design.trajectory, geometry, starts, design.dwell_s,
+                              delay_of({delays[0] * design.dwell_s, delays[1] * design.dwell_s, 0}));
+    const auto expected = delayed(design.trajectory, geometry, starts, GradientDelays::along_axes(delays));
+    // The table is linear between frequencies: right to (2 pi tau step)^2 / 8 = 3e-7 of a gradient. Spirals: a
+    // cubic, and waves of the same samples, differ where the design has corners, at its first sample.
+    const double tolerance = kind == data::TrajectoryKind::spiral ? 2e-3 : 1e-4;
+    EXPECT_LE(largest_difference(found.k, expected.k), tolerance) << "cycles/FOV";
+    EXPECT_GT(largest_difference(found.k, design.trajectory.k), 0.2);
+  }
+}
+
+TEST(GradientResponse, of_a_low_pass_holds_a_steady_gradient_back_by_its_time) {
+  const auto settings = settings_of(data::TrajectoryKind::golden_radial);
+  const auto design = data::design_trajectory(settings);
+  const double time_s = 20e-6;
+  const auto found =
+      played(design.trajectory, geometry_of(settings), starts_of(design), design.dwell_s, low_pass(time_s));
+  const auto& k = design.trajectory.k;
+  const auto samples = design.trajectory.sample_count(), length = design.readout_length;
+  double error = 0;
+  for (int axis = 0; axis < 2; ++axis)
+    for (std::int64_t m = 0; m + 1 < samples; ++m) {
+      if (m % length == length - 1) continue;
+      const auto at = axis * samples + m;
+      const double lag = (k[at + 1] - k[at]) * time_s * (1 + 0.3 * axis) / design.dwell_s;
+      error = std::max(error, std::abs(found.k[at] - k[at] + lag));
+    }
+  // Of a lag of up to 5 cycles/FOV: the table, linear between frequencies, changes its time by up to (2 pi 26 us
+  // 100 Hz)^2 = 3e-4 of itself at 0 Hz, and again as much between the first frequencies.
+  EXPECT_LE(error, 5e-3);
+}
+
+TEST(GradientResponse, is_what_a_design_in_finer_steps_plays) {
+  for (const auto kind : {data::TrajectoryKind::spiral, data::TrajectoryKind::golden_radial,
+                          data::TrajectoryKind::variable_density_spiral, data::TrajectoryKind::cartesian}) {
+    auto settings = settings_of(kind);
+    const auto design = data::design_trajectory(settings);
+    const auto response = low_pass(6e-6);
+    settings.response = std::make_shared<GradientResponse>(response);
+    const auto truth = data::design_trajectory(settings);
+    const auto found =
+        played(design.trajectory, geometry_of(settings), starts_of(design), design.dwell_s, response);
+    EXPECT_LE(largest_difference(found.k, truth.trajectory.k), 0.02) << static_cast<int>(kind);
+    EXPECT_GT(largest_difference(design.trajectory.k, truth.trajectory.k), 0.5);
+  }
+}
+
+TEST(GradientResponse, acts_along_the_axes_of_the_magnet) {
+  const auto settings = settings_of(data::TrajectoryKind::golden_radial);
+  const auto design = data::design_trajectory(settings);
+  auto geometry = geometry_of(settings);
+  const double c = std::cos(0.4), s = std::sin(0.4);
+  geometry.read_direction = {c, s, 0};
+  geometry.phase_direction = {s, -c, 0};  // a sign is none of its business
+  const double tau[] = {0.9, 0.3};        // samples
+  const auto found = played(design.trajectory, geometry, starts_of(design), design.dwell_s,
+                            delay_of({tau[0] * design.dwell_s, tau[1] * design.dwell_s, 0}));
+  GradientDelays delays;  // sum of tau_p u_p u_p^T, in the axes of the image
+  delays.samples[0] = {c * c * tau[0] + s * s * tau[1], c * s * (tau[0] - tau[1]), 0};
+  delays.samples[1] = {delays.samples[0][1], s * s * tau[0] + c * c * tau[1], 0};
+  const auto expected = delayed(design.trajectory, geometry_of(settings), starts_of(design), delays);
+  EXPECT_LE(largest_difference(found.k, expected.k), 1e-4);
+  geometry.fov_mm = {0, 0, 0};
+  EXPECT_THROW(played(design.trajectory, geometry, starts_of(design), design.dwell_s, delay_of({})), Error);
+}
+
+TEST(GradientResponse, of_negative_frequencies_is_that_of_a_real_one) {
+  const Transfer h = [](int axis, double hz) { return turned(-2 * pi * hz * 3e-6 * (1 + axis)); };
+  const auto one = response_of(h, false), two = response_of(h);
+  EXPECT_EQ(one.bandwidth_hz(), two.bandwidth_hz());
+  for (const double hz : {0.0, 50.0, 12345.6, 99999.0, 2e5})
+    for (int axis = 0; axis < 3; ++axis) {
+      EXPECT_LE(abs(one.at(axis, hz) - two.at(axis, hz)), 1e-12) << hz;
+      EXPECT_LE(abs(one.at(axis, -hz) - conj(one.at(axis, hz))), 1e-12) << hz;
+    }
+  EXPECT_LE(abs(one.at(1, 12345.6) - h(1, 12345.6)), 1e-5);  // (2 pi 6e-6 100)^2 / 8 = 2e-6
+}
+
+TEST(GradientResponse, leaves_samples_out_that_move_beyond_the_matrix) {
+  const auto settings = settings_of(data::TrajectoryKind::golden_radial);
+  const auto design = data::design_trajectory(settings);
+  Scan scan;
+  scan.geometry = geometry_of(settings);
+  scan.trajectory = design.trajectory;
+  scan.sample_time_s = design.sample_time_s;
+  scan.kspace.values = Array<Complex<float>>({1, design.trajectory.sample_count()});
+  const Scan moved = with_response(scan, starts_of(design), low_pass(20e-6));
+  moved.validate("moved scan");
+  EXPECT_LT(moved.kspace.sample_count(), scan.kspace.sample_count());
+  ASSERT_EQ(moved.remarks.size(), 2u);
+  EXPECT_EQ(moved.remarks[0].find("the gradient response moved samples by up to "), 0u);
+}
+
+TEST(GradientResponse, what_it_needs_is_told_in_one_line) {
+  const auto settings = settings_of(data::TrajectoryKind::spiral);
+  const auto design = data::design_trajectory(settings);
+  Scan scan;
+  scan.geometry = geometry_of(settings);
+  scan.trajectory = design.trajectory;
+  scan.kspace.values = Array<Complex<float>>({1, design.trajectory.sample_count()});
+  const auto line = [&](const GradientResponse& response) -> std::string {
+    try {
+      with_response(scan, starts_of(design), response);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto identity = response_of([](int, double) { return Complex<double>(1, 0); });
+  EXPECT_EQ(line(identity).find("gradient response: expected a scan that tells when its samples were taken"),
+            0u);
+  scan.sample_time_s = design.sample_time_s;
+  EXPECT_EQ(line(identity), "");
+  auto narrow = identity;
+  narrow.frequencies_hz = {0, 500};
+  narrow.values = Array<Complex<double>>({3, 2});
+  for (auto& h : narrow.values) h = {1, 0};
+  EXPECT_EQ(
+      line(narrow).find("gradient response: expected one that covers the gradients of the scan, found one up "
+                        "to 500 Hz"),
+      0u)
+      << line(narrow);
+  (*scan.sample_time_s)[5] += 0.5 * design.dwell_s;
+  EXPECT_EQ(line(identity).find("gradient response: expected samples that are evenly spaced"), 0u);
+  auto wrong = identity;
+  wrong.frequencies_hz[7] = wrong.frequencies_hz[8];
+  EXPECT_THROW(wrong.validate("response"), Error);
+  wrong = identity;
+  wrong.values[3] = {NAN, 0};
+  EXPECT_THROW(wrong.validate("response"), Error);
+  for (auto& h : wrong.values) h = {0.85, 0};
+  EXPECT_THROW(wrong.validate("response"), Error);
+}
+
+}  // namespace
+}  // namespace fhd
