@@ -1,11 +1,40 @@
 #include "app/frame_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <vector>
 
 #include "app/number_option.hpp"
+#include "io/number_table.hpp"
 #include "recon/error.hpp"
+#include "recon/pipeline/gating.hpp"
 
 namespace fhd::app {
+namespace {
+
+constexpr std::int64_t default_bins = 4;  // those of XD-GRASP, most often
+constexpr auto physiology = "physiology";
+
+/// "physiology" or "physiology:K".
+bool is_physiology(const std::string& gate) {
+  return gate == physiology || gate.starts_with(std::string(physiology) + ":");
+}
+
+/// K, 0 without. Throws Error.
+int stamp_of(const std::string& gate) {
+  const std::string number = gate == physiology ? "0" : gate.substr(std::string(physiology).size() + 1);
+  if (number != "0" && number != "1" && number != "2")
+    throw Error("--gate", "physiology, physiology:0, physiology:1 or physiology:2", "'" + gate + "'");
+  return number[0] - '0';
+}
+
+GatingSignal signal_of(const std::string& gate, const Scan& scan, const io::ScanSummary& summary) {
+  if (gate == "self") return self_gating_signal(scan, summary.readout_length, summary.readout_time_s);
+  if (is_physiology(gate)) return cardiac_phase(scan, summary.readout_length, stamp_of(gate));
+  const auto table = io::read_number_table(gate, "/gating/signal");
+  return given_signal(scan, summary.readout_length, gate, {table.begin(), table.end()});
+}
+
+}  // namespace
 
 void FrameOptions::add_to(CLI::App& app) {
   const auto number = [&](const char* flag, std::int64_t& value, std::int64_t least, const char* help) {
@@ -17,15 +46,53 @@ void FrameOptions::add_to(CLI::App& app) {
   number("--spokes-per-frame", choice_.readouts_per_frame, 1, "or so many readouts to a frame");
   number("--sliding", choice_.step, 1,
          "with --spokes-per-frame: readouts by which a frame moves on [those of a frame]");
+  app.add_option(
+         "--gate", gate_,
+         "frames are bins of a motion, --frames of them [4]: self (breathing, from the centre of k-space), "
+         "physiology[:K] (heartbeats, by time stamp K of the ISMRMRD file [0]), or a text or HDF5 file "
+         "(/gating/signal) with one number for each readout")
+      ->type_name("SIGNAL")
+      ->group("Frames");
+  app.add_option("--basis", basis_,
+                 "frames are sums of a few courses in time: of K, found in frames of low resolution, or "
+                 "those of a text "
+                 "or HDF5 file (/subspace/basis), a course a row or a column; --regularizer llr, wavelet, tv")
+      ->type_name("K|FILE")
+      ->group("Frames");
 }
 
-const FrameChoice& FrameOptions::choice() const {
+void FrameOptions::take_part_in(Settings& settings) const {
   if (choice_.frames > 0 && choice_.readouts_per_frame > 0)
     throw Error("--frames with --spokes-per-frame", "", "these options contradict each other",
                 "leave out --frames");
   if (choice_.step > 0 && choice_.readouts_per_frame == 0)
     throw Error("--sliding", "--spokes-per-frame beside it", "none");
-  return choice_;
+  if (!gate_.empty() && choice_.readouts_per_frame > 0)
+    throw Error("--gate with --spokes-per-frame", "", "these options contradict each other",
+                "say with --frames how many bins there are");
+  if (is_physiology(gate_)) stamp_of(gate_);
+  if (basis_.empty()) return;
+  if (!asks()) throw Error("--basis", "--frames, --spokes-per-frame or --gate beside it", "none");
+  auto* method = std::get_if<LeastSquares>(&settings.method);
+  if (method == nullptr)
+    throw Error("--basis", "--method cg", std::string("--method ") + name_of(settings.method),
+                "leave it out");
+  if (whole_number(1)(basis_).empty())
+    method->basis = LeadingCourses{std::stoll(basis_)};
+  else
+    method->basis = GivenCourses{io::read_number_table(basis_, "/subspace/basis")};
+}
+
+FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& summary) const {
+  const std::int64_t samples = scan.trajectory.sample_count();
+  FrameLayout layout;
+  if (gate_.empty())
+    layout = lay_out_frames(samples, summary.readout_length, choice_);
+  else
+    layout = lay_out_bins(samples, summary.readout_length, choice_.frames > 0 ? choice_.frames : default_bins,
+                          signal_of(gate_, scan, summary));
+  layout.readout_numbers = scan.readout_numbers;
+  return layout;
 }
 
 }  // namespace fhd::app

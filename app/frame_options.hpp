@@ -1,5 +1,8 @@
 #pragma once
-// --frames, --spokes-per-frame and --sliding: frames of a continuous acquisition.
+// --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
+#include <string>
+
+#include "io/scan/scan_file.hpp"
 #include "recon/pipeline/frames.hpp"
 
 namespace CLI {
@@ -12,12 +15,15 @@ class FrameOptions {
  public:
   /// Adds the options to a command. The object must outlive the parse.
   void add_to(CLI::App& app);
-  bool asks() const { return choice_.asks(); }
-  /// Throws Error on contradictory options.
-  const FrameChoice& choice() const;
+  bool asks() const { return choice_.asks() || !gate_.empty(); }
+  /// `settings` with the temporal subspace that is asked for. Throws Error on contradictory options.
+  void take_part_in(Settings& settings) const;
+  /// The frames of a scan of that file. Throws Error.
+  FrameLayout layout_of(const Scan& scan, const io::ScanSummary& summary) const;
 
  private:
   FrameChoice choice_;
+  std::string gate_, basis_;
 };
 
 }  // namespace fhd::app

@@ -213,9 +213,9 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
     if (!app_->get_option_no_throw("--frames"))
       throw Error("--regularizer " + term, "a term of one image, such as tv, wavelet or tgv", term,
                   "it couples frames, which 'fhd recon --frames' alone makes");
-    if (!names_piece("--frames") && !names_piece("--spokes-per-frame"))
-      throw Error("--regularizer " + term, "--frames or --spokes-per-frame of 'fhd recon' beside it", "none",
-                  "it couples frames; tv, wavelet and tgv are of one image");
+    if (!names_piece("--frames") && !names_piece("--spokes-per-frame") && !names_piece("--gate"))
+      throw Error("--regularizer " + term, "--frames, --spokes-per-frame or --gate of 'fhd recon' beside it",
+                  "none", "it couples frames; tv, wavelet and tgv are of one image");
   }
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }

@@ -54,6 +54,7 @@ struct ReconCommand {
   FrameOptions frame_options;
 
   int run();
+  Settings chosen_settings() const;
   int reconstruct(const std::shared_ptr<MpiTeam>& team);
   void share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution);
   /// Of the results, `output`, which is completed.
@@ -94,10 +95,13 @@ void share_processors(int processes) {
 
 std::string frames_line(const FrameLayout& layout, double frame_time_s) {
   std::string line = fmt::format("{} of {} readouts", layout.frames, layout.readouts_per_frame);
-  if (layout.step < layout.readouts_per_frame)
+  if (layout.gate)
+    line += ", bins by " + layout.gate->source;
+  else if (layout.step < layout.readouts_per_frame)
     line += fmt::format(", {} on from each to the next", layout.step);
-  line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart if every readout takes one TR", frame_time_s)
-                           : ", at times that the scan does not tell (no TR)";
+  if (!layout.gate)
+    line += frame_time_s > 0 ? fmt::format(", {:.3g} s apart if every readout takes one TR", frame_time_s)
+                             : ", at times that the scan does not tell (no TR)";
   if (layout.unused() > 0)
     line += fmt::format("; the last {} of {} readouts are in no frame", layout.unused(), layout.readouts);
   return line;
@@ -185,6 +189,12 @@ std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::S
   return file;
 }
 
+Settings ReconCommand::chosen_settings() const {
+  Settings settings = recon_options.settings();
+  frame_options.take_part_in(settings);
+  return settings;
+}
+
 void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) {
   if (output) require_name(*output);
   output = output ? io::without_result_ending(*output) : default_output(scan);
@@ -196,7 +206,7 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
+  const Settings settings = of_options([&] { return chosen_settings(); });
   field_map = take_field_map_choice(read_options);
   Execution execution;
   of_options([&] { validate(settings), require_frames_can(settings, team); });
@@ -263,19 +273,18 @@ std::string ReconCommand::further_files(const ScanResults& results) const {
 
 void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
   if (!frame_options.asks()) return;
-  frame_options.choice();
   validate_for_frames(settings);
-  const char* const subject = "--frames and --spokes-per-frame";
+  const char* const subject = "--frames, --spokes-per-frame and --gate";
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
   if (field_map == FieldMapChoice::from_echoes)
-    throw Error("--field-map auto with --frames or --spokes-per-frame", "",
+    throw Error("--field-map auto with --frames, --spokes-per-frame or --gate", "",
                 "these options contradict each other",
                 "leave out --field-map: off-resonance is not corrected in frames");
   if (noise_map.given())
-    throw Error("--noise-map with --frames or --spokes-per-frame", "", "these options contradict each other",
-                "leave out --noise-map");
+    throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
+                "these options contradict each other", "leave out --noise-map");
 }
 
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
@@ -284,8 +293,8 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   const io::ScanSummary& summary = file.summary();
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   if (repetitions.size() != 1)
-    throw Error("--frames and --spokes-per-frame", "one repetition", std::to_string(repetitions.size()),
-                "choose it: --repetitions 0");
+    throw Error("--frames, --spokes-per-frame and --gate", "one repetition",
+                std::to_string(repetitions.size()), "choose it: --repetitions 0");
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
@@ -298,20 +307,18 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   FrameLayout first;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = file.read(slices[slice], repetitions.front());
-    // Known for certain once the samples are read.
-    auto layout =
-        lay_out_frames(volume.trajectory.sample_count(), summary.readout_length, frame_options.choice());
-    layout.readout_numbers = volume.readout_numbers;
+    const auto layout =
+        frame_options.layout_of(volume, summary);  // known for certain once the samples are read
     if (slice == 0) {
       first = layout;
       io::ScanSummary of_frames = summary;
       of_frames.repetition_count = layout.frames;
       of_frames.repetition_counters.clear();
+      const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
       of_frames.repetition_time_s =
-          doubt_of_gaps(layout).empty() ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
+          follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
       results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
       results->set_devices({device});
-      results->set_frames(layout);
       printer.emplace(results->volumes().size());
       if (!quiet) fmt::print("frames    {}\n", frames_line(layout, of_frames.repetition_time_s));
     }
@@ -319,6 +326,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
       throw Error(fmt::format("{}, slice {}", scan, slices[slice]),
                   fmt::format("{} readouts, as in the first", first.readouts),
                   std::to_string(layout.readouts), "take slices by themselves: --slices");
+    results->add_frames(layout);
     add_frames(engine, volume, layout, slice, *results, *printer);
   }
   if (!quiet) printer->print_summary();

@@ -431,9 +431,19 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
     provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
 }
 
-void ScanResults::set_frames(const FrameLayout& layout) {
-  auto& [readouts, first] = provenance_.frames.emplace(io::FrameNumbers{layout.readouts_per_frame, {}});
-  for (std::int64_t frame = 0; frame < layout.frames; ++frame) first.push_back(layout.first_readout(frame));
+void ScanResults::add_frames(const FrameLayout& layout) {
+  auto& frames = provenance_.frames;
+  if (!frames) {
+    frames.emplace().readouts_per_frame = layout.readouts_per_frame;
+    for (std::int64_t frame = 0; frame < layout.frames; ++frame)
+      frames->first_readouts.push_back(layout.first_readout(frame));
+  }
+  if (!layout.gate) return;
+  std::vector<double> bins(layout.order.size(), -1);
+  for (std::int64_t i = 0; i < layout.frames * layout.readouts_per_frame; ++i)
+    bins[static_cast<std::size_t>(layout.order[static_cast<std::size_t>(i)])] =
+        static_cast<double>(i / layout.readouts_per_frame);
+  frames->gating.push_back({layout.gate->source, layout.gate->values, std::move(bins)});
 }
 
 std::vector<std::string> ScanResults::inputs() const {

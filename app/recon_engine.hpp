@@ -129,8 +129,8 @@ class ScanResults {
   void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  /// The repetitions are frames of this layout.
-  void set_frames(const FrameLayout& layout);
+  /// The repetitions are frames of this layout, that of the next slice.
+  void add_frames(const FrameLayout& layout);
   void set_devices(const std::vector<ChosenDevice>& devices) {
     provenance_.environment = environment_of(devices), host_ = text_of(devices);
   }

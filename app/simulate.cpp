@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,8 +38,8 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm, delay, echo_times, girf;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0;
-  double undersampling = 1, partial_fourier = 1, object_scale = 1, field_hz = 0;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0, bins = 0;
+  double breaths = 0, undersampling = 1, partial_fourier = 1, object_scale = 1, field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
   bool without_maps = false, prior = false, force = false;
@@ -77,11 +78,16 @@ void require_consistent(const Options& options) {
   };
   if (options.noise_samples > 0 && options.snr == "none")
     contradict("--noise-readouts with --snr none", "--noise-readouts");
-  if (options.dynamic == 0) return;
-  if (options.repetitions > 1) contradict("--dynamic with --repetitions", "--repetitions");
-  if (options.prior) contradict("--dynamic with --prior-image", "--prior-image");
-  if (options.field_hz != 0) contradict("--dynamic with --field-hz", "--field-hz");
-  if (options.echo_times) contradict("--dynamic with --echo-times", "--echo-times");
+  if (options.bins > 0 && options.breaths == 0) throw Error("--bins", "--breaths beside it", "none");
+  if (options.dynamic == 0 && options.breaths == 0) return;
+  const std::string moving = options.dynamic > 0 ? "--dynamic" : "--breaths";
+  const auto contradict_moving = [&](bool given, const char* flag) {
+    if (given) contradict((moving + " with " + flag).c_str(), flag);
+  };
+  contradict_moving(options.repetitions > 1, "--repetitions");
+  contradict_moving(options.prior, "--prior-image");
+  contradict_moving(options.field_hz != 0, "--field-hz");
+  contradict_moving(options.echo_times.has_value(), "--echo-times");
 }
 
 /// Fills in what was not given. Throws Error when options contradict each other.
@@ -103,6 +109,8 @@ data::SimulationSettings resolved(const Options& options) {
         std::make_shared<GradientResponse>(io::read_gradient_response(*options.girf));
   settings.noise_samples = options.noise_samples;
   settings.readouts_per_frame = options.dynamic;
+  settings.breaths = options.breaths;
+  if (options.bins > 0) settings.bins = options.bins;
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -153,7 +161,7 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   };
   row("phantom",
       fmt::format(
-          "{}, {}D{}", options.dynamic > 0 ? "moving chest" : options.phantom,
+          "{}, {}D{}", options.dynamic > 0 || options.breaths > 0 ? "moving chest" : options.phantom,
           geometry.matrix_size[2] > 1 ? 3 : 2,
           options.object_scale == 1 ? "" : fmt::format(", {:g} times its size", options.object_scale)));
   row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
@@ -164,6 +172,11 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   if (options.dynamic > 0)
     row("dynamic", fmt::format("{} true frames of {} readouts, each readout at its own time",
                                simulation.readout_count / options.dynamic, options.dynamic));
+  if (options.breaths > 0)
+    row("breathing",
+        fmt::format("{:g} breaths, true images of {} bins; {}.motion.txt: the depth of breath of each "
+                    "readout, for 'fhd recon --gate'",
+                    options.breaths, settings.bins, options.output));
   if (options.repetitions > 1)
     row("repetitions", fmt::format("{}, with noise of their own", options.repetitions));
   if (options.delay)
@@ -225,6 +238,7 @@ void require_replaceable(const Options& options) {
   require_name(name);
   std::vector<std::string> paths{name + ".h5", name + ".truth.h5", name + ".truth.png"};
   if (options.field_hz > 0) paths.push_back(name + ".field.h5");
+  if (options.breaths > 0) paths.push_back(name + ".motion.txt");
   if (options.prior) paths.push_back(name + ".prior.nii.gz");
   for (const auto& path : paths) {
     io::require_writable_folder(path);
@@ -272,6 +286,14 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
         settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
 }
 
+/// A number on each line.
+void write_depths(const std::string& temporary, const std::string& path, const std::vector<double>& depths) {
+  std::ofstream file(temporary);
+  for (const double depth : depths) file << fmt::format("{:.6f}\n", depth);
+  file.close();
+  if (!file) throw Error(path, "a file that can be written", "none");
+}
+
 int run(const Options& options) {
   const auto settings = of_options([&] { return resolved(options); });
   require_replaceable(options);
@@ -299,6 +321,11 @@ int run(const Options& options) {
     files.emplace_back(path);
     io::write_nifti(files.back().temporary(), prior, path);
   }
+  if (options.breaths > 0) {
+    const auto path = options.output + ".motion.txt";
+    files.emplace_back(path);
+    write_depths(files.back().temporary(), path, simulation.depths);
+  }
   io::commit_all(files);
 
   simulation.scan = std::move(series.scans.front());
@@ -317,6 +344,17 @@ void add_object(CLI::App& app, Options& options) {
       ->type_name("N")
       ->check(whole_number(1))
       ->excludes("--phantom");
+  app.add_option("--breaths", options.breaths,
+                 "a chest that breathes so many times, no two alike, in the place of --phantom, each readout "
+                 "at its own "
+                 "time; NAME.motion.txt tells the depth of breath of each (try --readouts 800 --breaths 12)")
+      ->type_name("N")
+      ->check(number_between(0, 1000))
+      ->excludes("--phantom", "--dynamic");
+  app.add_option("--bins", options.bins,
+                 "with --breaths: true images of so many bins of equally many readouts [4]")
+      ->type_name("N")
+      ->check(whole_number(1));
   app.add_option("--object-scale", options.object_scale,
                  "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
       ->type_name("S");

@@ -17,16 +17,12 @@ double bolus(double time, double onset, double rise) {
   return x <= 0 ? 0 : x * x * std::exp(2 * (1 - x));
 }
 
-}  // namespace
-
-Phantom moving_phantom(int dimensions, double time) {
-  const double beat = std::sin(2 * std::numbers::pi * 8 * time),
-               breath = std::sin(2 * std::numbers::pi * 3 * time);
+/// `beat`, `breath`: -1 ... 1; `diaphragm`: by how much organs move, in FOV; `time` of the uptake.
+Phantom chest(int dimensions, double beat, double breath, double diaphragm, double time) {
   const auto ellipsoid = [](Vector3 centre, Vector3 half_axes, double angle_rad, double intensity) {
     return PhantomPart{PhantomPart::Form::ellipsoid, centre, half_axes, angle_rad, intensity};
   };
-  const double lung = 1 + 0.08 * breath, muscle = 1 + 0.05 * beat, chamber = 1 + 0.22 * beat,
-               diaphragm = 0.02 * breath;
+  const double lung = 1 + 0.08 * breath, muscle = 1 + 0.05 * beat, chamber = 1 + 0.22 * beat;
   return {dimensions,
           {ellipsoid({0, 0, 0}, {0.42, 0.31, 0.40}, 0, 0.5),                                       // body
            ellipsoid({-0.20, -0.04, 0}, {0.12 * lung, 0.17 * lung, 0.25}, 0.15, -0.38),            // lungs
@@ -45,6 +41,25 @@ Phantom moving_phantom(int dimensions, double time) {
            ellipsoid({-0.17, 0.18 + diaphragm, 0}, {0.012, 0.012, 0.02}, 0, 0.4 * uptake(time, 0.55, 0.1)),
            ellipsoid({0.24, 0.17 + diaphragm, 0}, {0.06, 0.045, 0.06}, 0.5,                        // spleen
                      0.1 + 0.3 * uptake(time, 0.35, 0.1))}};
+}
+
+}  // namespace
+
+Phantom moving_phantom(int dimensions, double time) {
+  const double beat = std::sin(2 * std::numbers::pi * 8 * time),
+               breath = std::sin(2 * std::numbers::pi * 3 * time);
+  return chest(dimensions, beat, breath, 0.02 * breath, time);
+}
+
+Phantom breathing_phantom(int dimensions, double depth) {
+  return chest(dimensions, 0, 2 * depth - 1, 0.1 * (depth - 0.5), 1);
+}
+
+double depth_of_breath(double breaths, double time) {
+  const double turn = 2 * std::numbers::pi,
+               phase = breaths * time + 0.1 * std::sin(turn * 1.7 * time) * breaths / 10,
+               rise = 0.5 - 0.5 * std::cos(turn * phase);
+  return (0.9 + 0.1 * std::sin(turn * 2.3 * time + 1)) * rise * rise;
 }
 
 }  // namespace fhd::data

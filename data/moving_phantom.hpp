@@ -9,4 +9,12 @@ namespace fhd::data {
 /// negative y. `dimensions` is 2 or 3. Throws Error for others.
 Phantom moving_phantom(int dimensions, double time);
 
+/// The same chest after the bolus, its heart at rest, at a depth of breath of 0 (expired) ... 1: lungs widen, and
+/// the diaphragm moves organs by a tenth of the FOV.
+Phantom breathing_phantom(int dimensions, double depth);
+
+/// The depth of breath at `time`, 0 ... 1 from the beginning of the scan to its end, of so many breaths: longest
+/// at rest when expired, no two alike in length and depth. 0 ... 1.
+double depth_of_breath(double breaths, double time);
+
 }  // namespace fhd::data

@@ -107,6 +107,10 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
   return samples;
 }
 
+bool moves(const SimulationSettings& settings) {
+  return settings.readouts_per_frame > 0 || settings.breaths > 0;
+}
+
 void check(const SimulationSettings& settings) {
   if (settings.snr && !(*settings.snr > 0 && std::isfinite(*settings.snr)))
     throw Error("SNR", "a number > 0", std::to_string(*settings.snr), "leave the noise out with --snr none");
@@ -116,7 +120,11 @@ void check(const SimulationSettings& settings) {
     throw Error("off-resonance", "0 ... 1000 Hz", short_number(settings.field_hz));
   if (!settings.echo_times_s.empty() && settings.repetition_count > 1)
     throw Error("simulated scan", "several repetitions or several echoes", "both", "leave one of them out");
-  if (settings.readouts_per_frame > 0 && (!settings.echo_times_s.empty() || settings.field_hz > 0))
+  if (!(settings.breaths >= 0 && settings.breaths <= 1000))
+    throw Error("breaths", "0 ... 1000", short_number(settings.breaths));
+  if (settings.breaths > 0 && settings.readouts_per_frame > 0)
+    throw Error("simulated scan", "a chest that breathes or one that beats", "both", "leave one of them out");
+  if (moves(settings) && (!settings.echo_times_s.empty() || settings.field_hz > 0))
     throw Error("simulated scan", "a moving object or off-resonance", "both", "leave one of them out");
 }
 
@@ -158,17 +166,30 @@ Array<Complex<float>> echo_of(const CoilKSpace& kspace, const SimulationSettings
   return sampled_in_field(kspace, {settings.field_hz}, played, time_s, coil_count, factor);
 }
 
+/// At a time of the scan, 0 ... 1.
+Phantom phantom_at(const SimulationSettings& settings, int dimensions, double time) {
+  const auto phantom = settings.breaths > 0
+                           ? breathing_phantom(dimensions, depth_of_breath(settings.breaths, time))
+                           : moving_phantom(dimensions, time);
+  return phantom.scaled(settings.object_scale);
+}
+
+/// In the middle of a readout's time.
+double time_of(std::int64_t readout, std::int64_t readouts) {
+  return (static_cast<double>(readout) + 0.5) / static_cast<double>(readouts);
+}
+
 /// The same of an object that each readout sees in the middle of its time.
-Array<Complex<float>> sampled_in_time(int dimensions, double object_scale, const CoilArray& coils,
-                                      const DesignedTrajectory& design, double factor) {
+Array<Complex<float>> sampled_in_time(int dimensions, const SimulationSettings& settings,
+                                      const CoilArray& coils, const DesignedTrajectory& design,
+                                      double factor) {
   const std::int64_t count = design.readout_length, all = design.trajectory.sample_count(),
                      coil_count = coils.coil_count();
   const double* k = design.trajectory.k.data();
   Array<Complex<float>> samples({coil_count, all});
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
-    const double time = (static_cast<double>(readout) + 0.5) / static_cast<double>(design.readout_count);
-    const CoilKSpace kspace(moving_phantom(dimensions, time).scaled(object_scale), coils);
+    const CoilKSpace kspace(phantom_at(settings, dimensions, time_of(readout, design.readout_count)), coils);
     std::vector<Complex<double>> values(static_cast<std::size_t>(coil_count * count));
     const auto axis = [&](int i) {
       return std::span(k + i * all + readout * count, static_cast<std::size_t>(count));
@@ -194,13 +215,30 @@ std::vector<Image> true_frames(int dimensions, std::int64_t readouts, const Simu
   const std::int64_t length = settings.readouts_per_frame;
   for (std::int64_t first = 0; first + length <= readouts; first += length) {
     const double middle = static_cast<double>(first) + 0.5 * static_cast<double>(length);
-    const auto phantom = moving_phantom(dimensions, middle / static_cast<double>(readouts));
-    frames.push_back(band_limited_of(phantom.scaled(settings.object_scale), settings, geometry));
+    const auto phantom = phantom_at(settings, dimensions, middle / static_cast<double>(readouts));
+    frames.push_back(band_limited_of(phantom, settings, geometry));
   }
   return frames;
 }
 
+/// At the mean depth of every bin of equally many readouts.
+std::vector<Image> true_bins(int dimensions, std::vector<double> depths, const SimulationSettings& settings,
+                             const Geometry& geometry) {
+  std::vector<Image> bins;
+  const auto size = static_cast<std::int64_t>(depths.size()) / settings.bins;
+  depths.resize(static_cast<std::size_t>(size * settings.bins));
+  std::sort(depths.begin(), depths.end());
+  for (std::int64_t bin = 0; bin < settings.bins; ++bin) {
+    const auto first = depths.begin() + bin * size;
+    const double mean = std::accumulate(first, first + size, 0.0) / static_cast<double>(size);
+    const auto phantom = breathing_phantom(dimensions, mean).scaled(settings.object_scale);
+    bins.push_back(band_limited_of(phantom, settings, geometry));
+  }
+  return bins;
+}
+
 Phantom phantom_of(const SimulationSettings& settings, int dimensions) {
+  if (settings.breaths > 0) return breathing_phantom(dimensions, 0.5);
   if (settings.readouts_per_frame > 0) return moving_phantom(dimensions, 0.5);
   return phantom_of(settings.phantom, dimensions);
 }
@@ -245,6 +283,27 @@ void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
     add(scan.noise.emplace(Shape{scan.kspace.values.extent(0), settings.noise_samples}));
 }
 
+void require_frames_of(const DesignedTrajectory& design, const SimulationSettings& settings) {
+  const std::string readouts = std::to_string(design.readout_count);
+  if (settings.readouts_per_frame > design.readout_count)
+    throw Error("readouts of a frame", "at most the " + readouts + " of the scan",
+                std::to_string(settings.readouts_per_frame));
+  if (settings.breaths > 0 && (settings.bins < 1 || settings.bins > design.readout_count))
+    throw Error("bins", "1 ... " + readouts + ", the readouts of the scan", std::to_string(settings.bins));
+}
+
+/// The frames of a moving object, or the bins of one that breathes, with its depths of breath.
+void add_true_frames(int dimensions, const SimulationSettings& settings, Simulation& simulation) {
+  const std::int64_t readouts = simulation.readout_count;
+  const Geometry& geometry = simulation.scan.geometry;
+  if (settings.readouts_per_frame > 0)
+    simulation.frames = true_frames(dimensions, readouts, settings, geometry);
+  if (!(settings.breaths > 0)) return;
+  for (std::int64_t readout = 0; readout < readouts; ++readout)
+    simulation.depths.push_back(depth_of_breath(settings.breaths, time_of(readout, readouts)));
+  simulation.frames = true_bins(dimensions, simulation.depths, settings, geometry);
+}
+
 }  // namespace
 
 Simulation simulate(const SimulationSettings& settings) {
@@ -259,9 +318,7 @@ Simulation simulate(const SimulationSettings& settings) {
   const bool is_perfect =
       settings.trajectory.delay_samples == nominal.delay_samples && !settings.trajectory.response;
   const auto played = is_perfect ? design : design_trajectory(settings.trajectory);
-  if (settings.readouts_per_frame > design.readout_count)
-    throw Error("readouts of a frame", "at most the " + std::to_string(design.readout_count) + " of the scan",
-                std::to_string(settings.readouts_per_frame));
+  require_frames_of(design, settings);
   const auto shifts = echo_shifts(settings, design);
   const Phantom phantom = phantom_of(settings, dimensions).scaled(settings.object_scale);
 
@@ -281,8 +338,7 @@ Simulation simulate(const SimulationSettings& settings) {
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   const CoilKSpace kspace(phantom, coils);
   const auto echo = [&](double shift_s) {
-    if (settings.readouts_per_frame > 0)
-      return sampled_in_time(dimensions, settings.object_scale, coils, played, voxel_count);
+    if (moves(settings)) return sampled_in_time(dimensions, settings, coils, played, voxel_count);
     return echo_of(kspace, settings, played.trajectory, *scan.sample_time_s, shift_s, coil_count,
                    voxel_count);
   };
@@ -290,8 +346,7 @@ Simulation simulate(const SimulationSettings& settings) {
   simulation.echo_shifts_s = shifts;
   if (settings.field_hz > 0) simulation.field_map = map_of({settings.field_hz}, matrix_size);
   simulation.band_limited = band_limited_of(phantom, settings, scan.geometry);
-  if (settings.readouts_per_frame > 0)
-    simulation.frames = true_frames(dimensions, simulation.readout_count, settings, scan.geometry);
+  add_true_frames(dimensions, settings, simulation);
   simulation.ideal = as_image(ideal_image(phantom, matrix_size), scan.geometry);
   simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
                                         scan.kspace.values);

@@ -33,6 +33,10 @@ struct SimulationSettings {
   /// > 0: moving_phantom in the place of `phantom`, as every readout sees it at its own time, and true images of
   /// frames of so many readouts.
   std::int64_t readouts_per_frame = 0;
+  /// > 0: breathing_phantom in the place of `phantom`, with so many breaths, as every readout sees it at its own
+  /// time, and true images of `bins`.
+  double breaths = 0;
+  std::int64_t bins = 4;              ///< of equally many readouts, from expired to inspired
   bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
   double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
@@ -51,9 +55,10 @@ struct Simulation {
   double undersampling = 1;             ///< as the trajectory came out
   double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
   Image band_limited;  ///< what a fully sampled scan of these voxels shows (band_limited_image)
-  /// The same of every frame, at the middle of its time; then band_limited and ideal are those of the middle of
-  /// the scan.
+  /// The same of every frame, at the middle of its time, or of every bin, at its mean depth of breath; then
+  /// band_limited and ideal are those of the middle of the scan, or of half a breath.
   std::vector<Image> frames;
+  std::vector<double> depths;  ///< of breath, of each readout; empty where there is none
   Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
 };
 

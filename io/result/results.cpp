@@ -9,8 +9,12 @@
 //                                of frames (a continuous acquisition) repetitions_are = "frames", first_readouts (one
 //                                number per frame), readouts_per_frame, frame_time_s (from one to the next; 0: not known)
 //   /gridded                     the gridded image of the same scan, where it was made, as /image
+//   /gating/signal, /gating/bin  [slice][readout], of bins of a motion: what told it, and where each readout went (-1: into
+//                                none); attribute source, of the first slice; then repetitions_are = "bins"
 //   /noise/standard_deviation    [z][y][x], of the real part, in the unit of the image, with attributes unit and method
 //   /noise/snr, /noise/g_factor  likewise, without unit; where maps of the noise were asked for (recon/pipeline/noise_map)
+//   /subspace/basis              [component][frame], orthonormal courses of frames in a temporal subspace (--basis), and
+//   /subspace/components         complex [component][z][y][x]: frame t of the first slice = sum of basis[k][t] components[k]
 //   /exhibits/0_0/sensitivity_maps   complex [coil][y][x] of the middle slice of /image[0][0], as used
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
@@ -100,12 +104,25 @@ void write_series(hdf5::File& file, const std::string& name, const ImageSeries& 
 }
 
 void write_frames(hdf5::File& file, const std::string& name, const Provenance& provenance) {
-  const auto& [readouts, numbers] = *provenance.frames;
+  const auto& [readouts, numbers, gating] = *provenance.frames;
   const std::vector<int> first(numbers.begin(), numbers.end());
-  file.write_attribute(name, "repetitions_are", "frames");
+  file.write_attribute(name, "repetitions_are", gating.empty() ? "frames" : "bins");
   file.write_attribute(name, "first_readouts", first);
   file.write_attribute(name, "readouts_per_frame", std::vector<int>{static_cast<int>(readouts)});
   file.write_attribute(name, "frame_time_s", std::vector<double>{provenance.repetition_time_s});
+}
+
+void write_gating(hdf5::File& file, const std::vector<GatingCourse>& gating) {
+  const auto write = [&](const char* name, std::vector<double> GatingCourse::*values) {
+    std::vector<double> all;
+    for (const auto& course : gating) all.insert(all.end(), (course.*values).begin(), (course.*values).end());
+    const auto slices = static_cast<std::int64_t>(gating.size());
+    file.write(name, all.data(), {slices, static_cast<std::int64_t>(all.size()) / slices});
+    file.write_attribute(name, "source", gating.front().source);
+  };
+  file.create_group("/gating");
+  write("/gating/signal", &GatingCourse::signal);
+  write("/gating/bin", &GatingCourse::bins);
 }
 
 /// A series with the numbers of its volumes in the scan.
@@ -139,6 +156,17 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnosti
                {maps.extent(0), maps.extent(1), maps.extent(2)});
   if (!spread.empty())
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+}
+
+void write_subspace(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
+  const auto& basis = diagnostic_images.temporal_basis;
+  const auto& components = diagnostic_images.components;
+  file.create_group("/subspace");
+  file.write("/subspace/basis", basis.data(), {basis.extent(0), basis.extent(1)});
+  file.write_attribute("/subspace/basis", "axes", "component, frame");
+  file.write("/subspace/components", components.data(),
+             {components.extent(0), components.extent(1), components.extent(2), components.extent(3)});
+  file.write_attribute("/subspace/components", "axes", "component, z, y, x");
 }
 
 /// The maps of noise_endings, in their order; without those that are not defined.
@@ -275,16 +303,22 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   constexpr std::uint64_t usual_report = 1 << 13;
   std::uint64_t bytes = bytes_of(series) + usual_report * series.images.size();
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
-  const auto& [maps, spread] = companions.diagnostic_images;
-  bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
-           static_cast<std::uint64_t>(spread.size()) * sizeof(float);
+  const auto& shown = companions.diagnostic_images;
+  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size()) *
+               sizeof(Complex<float>) +
+           static_cast<std::uint64_t>(shown.point_spread.size()) * sizeof(float);
+  bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);
+  if (provenance.frames)
+    for (const auto& course : provenance.frames->gating) bytes += 2 * course.signal.size() * sizeof(double);
   const hdf5::Turn turn;
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
   const int threads = threads_or_all(companions.compression.threads);
   write_volumes(file, "/image", series, provenance, threads);
   if (companions.gridded) write_volumes(file, "/gridded", *companions.gridded, provenance, threads);
   if (companions.noise) write_noise(file, *companions.noise, series);
+  if (provenance.frames && !provenance.frames->gating.empty()) write_gating(file, provenance.frames->gating);
   write_diagnostic_images(file, companions.diagnostic_images);
+  if (!shown.temporal_basis.empty()) write_subspace(file, shown);
   write_report(file, json_path, provenance, report());
   file.close();
 }

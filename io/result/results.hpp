@@ -38,10 +38,17 @@ struct InputPiece {
   std::string what, path, checksum;  ///< "trajectory", ...
 };
 
+/// What put the readouts of a slice into bins.
+struct GatingCourse {
+  std::string source;                ///< in words
+  std::vector<double> signal, bins;  ///< [readout]; bin -1: in none
+};
+
 /// Frames of a continuous acquisition, which take the place of repetitions.
 struct FrameNumbers {
   std::int64_t readouts_per_frame = 0;
   std::vector<std::int64_t> first_readouts;  ///< of every frame, as the file counts them
+  std::vector<GatingCourse> gating{};        ///< of every slice; empty: frames follow each other in time
 };
 
 /// How the images were made: what a reader needs to make them again.

@@ -293,7 +293,8 @@ void SeriesFolder::flush_now_and_then() {
 }
 
 void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
-  const auto& [maps, spread] = exhibits;
+  const auto& maps = exhibits.sensitivity_maps;
+  const auto& spread = exhibits.point_spread;
   OutputFile out(file("exhibits.raw"), file("exhibits.raw"));
   out.write(maps.data(), static_cast<std::size_t>(maps.size()) * sizeof(Complex<float>));
   out.write(spread.data(), static_cast<std::size_t>(spread.size()) * sizeof(float));

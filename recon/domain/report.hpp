@@ -183,6 +183,10 @@ struct DiagnosticImages {
   Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
   /// |q| / max |q| in the plane of no difference along z, [y][x], centred; empty when Q was not needed.
   Array<float> point_spread;
+  /// Of frames in a temporal subspace: orthonormal courses [component][frame], and the images [component][z][y][x] that they
+  /// are multiplied by; empty without.
+  Array<double> temporal_basis{};
+  Array<Complex<float>> components{};
 };
 
 /// Noise of an image, [z][y][x] each: noise_map.hpp.

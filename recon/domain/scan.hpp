@@ -72,6 +72,9 @@ struct Scan {
 
   /// Of the readouts in the file, where whole ones of it are left out; empty: all are there, or none is known.
   std::vector<std::int64_t> readout_numbers{};
+  /// Of every readout in the file: times since triggers (ECG, ...), in a unit that scanners choose (ISMRMRD's
+  /// physiology_time_stamp); empty: none is known.
+  std::vector<std::array<std::uint32_t, 3>> physiology_stamps{};
 
   /// What its source did to the values (corrected, left out), one sentence each: goes to the report.
   std::vector<std::string> remarks;

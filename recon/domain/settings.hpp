@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "recon/array/array.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/geometry.hpp"
 
@@ -94,6 +95,15 @@ enum class PreconditionerKind { automatic, none };
 /// symmetric centre of k-space tells, which takes the place of what is missing (pipeline/partial_fourier.hpp).
 enum class PartialFourier { off, phase };
 
+/// Of frames (pipeline/subspace.hpp): the courses in time that a voxel may take, sums of these, real.
+struct LeadingCourses {
+  std::int64_t count = 1;  ///< those of most energy in an image of low resolution
+};
+struct GivenCourses {
+  Array<double> values;  ///< [component][frame], or [frame][component]
+};
+using BasisChoice = std::variant<LeadingCourses, GivenCourses>;
+
 /// rho = argmin |E rho - d|^2 + lambda |W rho|^2 + 2 sum of weight g(A rho) over the sparse terms, E = F S. Without
 /// these (E^H E + lambda W^H W) rho = E^H d, by conjugate gradient.
 struct LeastSquares {
@@ -108,6 +118,7 @@ struct LeastSquares {
   /// optimality (solve/sparse_solution.hpp).
   double tolerance = 1e-4;
   PartialFourier partial_fourier = PartialFourier::off;  ///< phase: without sparse terms, lambda a number
+  std::optional<BasisChoice> basis{};                    ///< of frames; empty: any course
 };
 /// Iterations and tolerance that suit sparse terms.
 inline constexpr int sparse_iterations = 100;

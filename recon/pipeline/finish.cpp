@@ -17,6 +17,12 @@ std::string in_words(const LambdaChoice& lambda) {
   return "from the noise";
 }
 
+std::string in_words(const BasisChoice& basis) {
+  if (const auto* leading = std::get_if<LeadingCourses>(&basis))
+    return std::to_string(leading->count) + " leading courses";
+  return "given courses, " + std::get<GivenCourses>(basis).values.shape().text();
+}
+
 /// "identity", "identity,wavelet:0.01", "tv:0.02"
 std::string names_of_terms(const LeastSquares& method) {
   const auto* of_largest = std::get_if<OfLargestEigenvalue>(&method.lambda);
@@ -83,6 +89,7 @@ void describe_settings(const TransformSettings& transform, const Context& contex
   journal.setting("regularizer", names_of_terms(*solved));
   if (!solved->sparse.empty()) journal.setting("solver", name_of(decide_solver(*solved)));
   if (solved->partial_fourier == PartialFourier::phase) journal.setting("partial Fourier", "phase");
+  if (solved->basis) journal.setting("basis", in_words(*solved->basis));
   journal.setting("lambda", in_words(solved->lambda));
   journal.setting("iterations", std::to_string(solved->iterations));
   journal.setting("tolerance", exact_number(solved->tolerance));

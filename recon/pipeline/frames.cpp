@@ -9,9 +9,10 @@
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/subspace.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
-#include "recon/solve/stack.hpp"
+#include "recon/solve/subspace.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
 
@@ -29,17 +30,26 @@ struct FrameSystems {
   Model<T> model;  ///< of the first: maps, terms, and the circulant that is the mean of all
   std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;
   Array<Complex<T>> right_hand_sides;  ///< [frame][z][y][x]
+  std::shared_ptr<const Subspace<T>> subspace{};  ///< of the images of all frames; null: all of them
+  std::shared_ptr<const HermitianOperator<T>>
+      joint_normal{};  ///< of all frames, or of the components of the subspace
+
+  std::int64_t frames() const { return static_cast<std::int64_t>(normals.size()); }
+  /// Images that are sought.
+  std::int64_t unknowns() const { return subspace ? subspace->components() : frames(); }
 };
 
 /// [coil][sample] -> [frame and coil][sample of the frame], on the device.
 template <class T>
 Array<Complex<T>> samples_of_frames(const Array<Complex<T>>& all, const FrameLayout& layout,
                                     const Context& context) {
-  const std::int64_t coils = all.extent(0), count = layout.samples_per_frame();
-  Array<Complex<T>> samples(Shape{layout.frames * coils, count});
+  const std::int64_t coils = all.extent(0), length = layout.readout_length;
+  Array<Complex<T>> samples(Shape{layout.frames * coils, layout.samples_per_frame()});
+  auto* to = samples.data();
   for (std::int64_t row = 0; row < layout.frames * coils; ++row)
-    std::copy_n(all.data() + row % coils * all.extent(1) + layout.first_sample(row / coils), count,
-                samples.data() + row * count);
+    for (std::int64_t i = 0; i < layout.readouts_per_frame; ++i, to += length)
+      std::copy_n(all.data() + row % coils * all.extent(1) + layout.readout(row / coils, i) * length, length,
+                  to);
   copy_to_device(samples, context);
   return samples;
 }
@@ -50,9 +60,46 @@ void add_to_mean(const Array<double>& circulant, double share, Array<double>& me
   for (std::int64_t k = 0; k < host.size(); ++k) mean[k] += share * host[k];
 }
 
+/// The point spreads of pairs of components, sum over frames t of phi_k(t) phi_l(t) q_t, k <= l: one frame more.
+template <class T>
+void add_to_pairs(const Array<Complex<T>>& q, const Array<double>& courses, std::int64_t frame,
+                  std::vector<Array<Complex<T>>>& pairs) {
+  const std::int64_t components = courses.extent(0), frames = courses.extent(1);
+  std::size_t pair = 0;
+  for (std::int64_t k = 0; k < components; ++k)
+    for (std::int64_t l = k; l < components; ++l, ++pair) {
+      const auto factor = static_cast<T>(courses[k * frames + frame] * courses[l * frames + frame]);
+      if (frame > 0) {
+        add_scaled(pairs[pair], factor, q);
+      } else {
+        scale(pairs.emplace_back(q), factor);
+      }
+    }
+}
+
+/// Of all frames together, in the subspace where there is one.
+template <class T>
+void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems<T>& systems,
+                       Journal& journal) {
+  if (pairs.empty()) {
+    systems.joint_normal = std::make_shared<StackedNormal<T>>(systems.normals);
+    if (systems.subspace)
+      systems.joint_normal = std::make_shared<SubspaceNormal<T>>(systems.joint_normal, systems.subspace,
+                                                                 systems.model.encoding->domain());
+    return;
+  }
+  std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs;
+  journal.stage("transfer function", [&] {
+    for (const auto& q : pairs) of_pairs.push_back(make_toeplitz_normal(q, view_of(systems.model.maps())));
+  });
+  systems.joint_normal = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
+}
+
+/// `courses` [component][frame] of a subspace; empty: none.
 template <class T>
 FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
-                             const Array<Complex<T>>& samples, const Context& context) {
+                             const Array<Complex<T>>& samples, const Array<double>& courses,
+                             const Context& context) {
   Journal& journal = context.journal;
   const Shape image = scan.geometry.image_shape(),
               of_frame{samples.extent(0) / layout.frames, layout.samples_per_frame()};
@@ -61,6 +108,9 @@ FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const 
       Array<Complex<T>>(Shape{layout.frames, image[0], image[1], image[2]}, context.device());
   Model<T>& model = systems.model;
   Array<double> circulant;
+  std::vector<Array<Complex<T>>> pairs;
+  if (!courses.empty()) systems.subspace = std::make_shared<Subspace<T>>(courses, context.device());
+  const bool in_pairs = systems.subspace && takes_pairs(courses.extent(0), layout.frames);
   for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
     const Scan part = frame_of(scan, layout, frame);
     TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
@@ -74,6 +124,7 @@ FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const 
       journal.stage("transfer function",
                     [&] { systems.normals.push_back(make_toeplitz_normal(q, view_of(model.maps()))); });
     }
+    if (in_pairs) journal.stage("transfer function", [&] { add_to_pairs(q, courses, frame, pairs); });
     if (!model.circulant.empty())
       journal.stage("preconditioner", [&] {
         add_to_mean(circulant_of_point_spread(q, image), 1 / static_cast<double>(layout.frames), circulant);
@@ -86,26 +137,29 @@ FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const 
     if (journal.progress()) journal.progress()({"frames", frame + 1, layout.frames, -1});
   }
   if (!circulant.empty()) model.circulant = circulant.to(context.device());
+  make_joint_normal(pairs, systems, journal);
   return systems;
 }
 
-/// The problem of all frames together.
+/// The problem of all frames together: of their images, or of the components of the subspace.
 template <class T>
-Model<T> joint_model(const FrameSystems<T>& systems, const FrameLayout& layout, const Context& context) {
+Model<T> joint_model(const FrameSystems<T>& systems, const Context& context) {
   const Shape image = systems.model.encoding->domain();
   Model<T> joint(systems.model);
-  joint.frames = layout.frames;
+  joint.frames = systems.unknowns();
+  // Courses are orthonormal: a voxel's component is as large as all its frames together.
+  joint.image_share = 1 / std::sqrt(static_cast<double>(systems.subspace ? systems.frames() : 1));
   Problem<T>& problem = joint.problem;
-  problem.normal = std::make_shared<StackedNormal<T>>(systems.normals);
+  problem.normal = systems.joint_normal;
   for (auto& term : problem.terms) term.term = std::make_shared<StackedTerm<T>>(term.term, image);
   auto spatial = systems.model.problem.sparse.begin();
   problem.sparse.clear();
   for (const auto& [kind, strength] : least_squares(context.settings)->sparse)
     if (is_temporal(kind))
-      problem.sparse.push_back({temporal_term<T>(kind, image, layout.frames)});
+      problem.sparse.push_back({temporal_term<T>(kind, image, joint.frames)});
     else
       problem.sparse.push_back(
-          {std::make_shared<StackedSparseTerm<T>>((spatial++)->term, image, layout.frames)});
+          {std::make_shared<StackedSparseTerm<T>>((spatial++)->term, image, joint.frames)});
   return joint;
 }
 
@@ -114,44 +168,122 @@ template <class T>
 NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
                                  const TransformSettings& transform, const FrameSystems<T>& systems,
                                  const Context& context) {
-  const auto adjoint = [&](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_sides) {
+  const auto adjoint = [&](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side) {
     const auto noise = samples_of_frames(b.to(Device::cpu()), layout, context);
     const Shape image = systems.model.encoding->domain(),
                 of_frame{noise.extent(0) / layout.frames, layout.samples_per_frame()};
+    Array<Complex<T>> of_frames(systems.right_hand_sides.shape(), context.device());
     for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
       TrajectoryOperators<T> operators(frame_of(scan, layout, frame).trajectory, scan.geometry.matrix_size,
                                        transform, context.execution, context.services.trajectory_cache);
-      auto right_hand_side = one_of(right_hand_sides, image, frame);
+      auto one = one_of(of_frames, image, frame);
       SenseEncoding<T>(operators.transform(), view_of(systems.model.maps()))
-          .adjoint(one_of(noise, of_frame, frame), right_hand_side);
+          .adjoint(one_of(noise, of_frame, frame), one);
     }
+    if (systems.subspace)
+      systems.subspace->project(of_frames, right_hand_side);
+    else
+      copy(of_frames, right_hand_side);
     return norm_l2(noise);
   };
   return {scan.kspace.coil_count(), adjoint};
 }
 
+/// Quadratic terms alone, of components, which samples couple.
+template <class T>
+void solve_quadratic(Model<T>& joint, Solution<T>& found, const Context& context) {
+  const LeastSquares& method = *least_squares(context.settings);
+  const Shape stack = joint.problem.normal->domain();
+  const auto b = one_of(found.right_hand_sides, stack, 0);
+  auto x = one_of(found.images, stack, 0);
+  context.journal.stage("conjugate gradient", [&] {
+    joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context);
+    auto result = conjugate_gradient(joint.problem.system(), b, x,
+                                     {.iterations = method.iterations,
+                                      .tolerance = method.tolerance,
+                                      .check_every = residual_interval(context.device()),
+                                      .kept_residuals = 0,  // each is as large as all components
+                                      .from_zero = true},
+                                     context.journal.progress(), joint.preconditioner.get());
+    find_largest_eigenvalue(joint, b);
+    SolvedVolume& volume = found.volumes.emplace_back();
+    volume.relative_residuals = std::move(result.relative_residuals);
+    volume.converged = result.converged;
+    volume.largest_eigenvalue = joint.largest_eigenvalue;
+  });
+}
+
+/// (E^H E + quadratic terms) image - E^H d of every frame, [frame][z][y][x].
+template <class T>
+Array<Complex<T>> pull_of_data(const FrameSystems<T>& systems, const Array<Complex<T>>& images) {
+  const Shape image = systems.model.encoding->domain();
+  Array<Complex<T>> pull(images.shape(), images.device());
+  for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
+    auto of_frame = one_of(pull, image, frame);
+    RegularizedNormal<T>(systems.normals[static_cast<std::size_t>(frame)], systems.model.problem.terms)
+        .forward(one_of(images, image, frame), of_frame);
+    add_scaled(of_frame, T(-1), one_of(systems.right_hand_sides, image, frame));
+  }
+  return pull;
+}
+
+/// Images of the components `found`. Of the conditions of optimality, pull = 0 but for what keeps images in the
+/// subspace: that is orthogonal to it, whatever it is, and stands, as a subgradient of the constraint, beside
+/// those of the terms:
+///
+///     Phi s + (Phi Phi^H - 1) pull
+template <class T>
+Solution<T> expanded(Solution<T> found, const FrameSystems<T>& systems) {
+  const Shape stack = systems.right_hand_sides.shape();
+  const Device device = found.images.device();
+  const Subspace<T>& subspace = *systems.subspace;
+  Solution<T> solution{Array<Complex<T>>(stack, device), view_of(systems.right_hand_sides)};
+  solution.volumes = std::move(found.volumes);
+  subspace.expand(found.images, solution.images);
+  const auto pull = pull_of_data(systems, solution.images);
+  Array<Complex<T>> of_components(found.images.shape(), device);
+  subspace.project(pull, of_components);
+  if (!found.subgradient.empty())
+    add_scaled(of_components, T(1), one_of(found.subgradient, of_components.shape(), 0));
+  solution.subgradient = Array<Complex<T>>(stack, device);
+  subspace.expand(of_components, solution.subgradient);
+  add_scaled(solution.subgradient, T(-1), pull);
+  return solution;
+}
+
 /// Images, and what is told of each, with all but what its samples tell.
 template <class T>
 Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measured,
-                          const Array<Complex<T>>& samples, const FrameLayout& layout,
-                          const NoiseEncoding<T>& noise, const Context& context) {
-  const Shape image = systems.model.encoding->domain(), stack = systems.right_hand_sides.shape();
-  Model<T> joint = joint_model(systems, layout, context);
-  Solution<T> solution{Array<Complex<T>>(stack, context.device()), view_of(systems.right_hand_sides)};
-  solve_sparse(joint, solution, measured, samples, noise, true, context);
+                          const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise,
+                          const Context& context) {
+  const Shape image = systems.model.encoding->domain(),
+              unknowns{systems.unknowns(), image[0], image[1], image[2]};
+  Model<T> joint = joint_model(systems, context);
+  Solution<T> solution{Array<Complex<T>>(unknowns, context.device()), view_of(systems.right_hand_sides)};
+  if (systems.subspace) {
+    solution.right_hand_sides = Array<Complex<T>>(unknowns, context.device());
+    systems.subspace->project(systems.right_hand_sides, solution.right_hand_sides);
+  }
+  if (joint.problem.sparse.empty())
+    solve_quadratic(joint, solution, context);
+  else
+    solve_sparse(joint, solution, measured, samples, noise, true, context);
   systems.model.preconditioner = joint.preconditioner;
   systems.model.problem.sparse = joint.problem.sparse;
-  solution.volumes.resize(static_cast<std::size_t>(layout.frames), solution.volumes.front());
+  if (systems.subspace) {
+    solution = expanded(std::move(solution), systems);
+    context.journal.note(
+        "certificate: frames stay in the temporal subspace; of the conditions of optimality it checks the "
+        "part within it");
+  }
+  solution.volumes.resize(static_cast<std::size_t>(systems.frames()), solution.volumes.front());
   // How far the conditions of optimality of each frame are from 0.
-  Array<Complex<T>> rest(image, context.device());
-  for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
-    const auto b = one_of(systems.right_hand_sides, image, frame);
-    RegularizedNormal<T>(systems.normals[static_cast<std::size_t>(frame)], systems.model.problem.terms)
-        .forward(one_of(solution.images, image, frame), rest);
-    add_scaled(rest, T(1), one_of(solution.subgradient, image, frame));
-    add_scaled(rest, T(-1), b);
-    const double size = norm_l2(b);
-    solution.volumes[static_cast<std::size_t>(frame)].stationarity = size > 0 ? norm_l2(rest) / size : 0;
+  auto rest = pull_of_data(systems, solution.images);
+  add_scaled(rest, T(1), one_of(solution.subgradient, rest.shape(), 0));
+  for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
+    const double size = norm_l2(one_of(systems.right_hand_sides, image, frame));
+    solution.volumes[static_cast<std::size_t>(frame)].stationarity =
+        size > 0 ? norm_l2(one_of(rest, image, frame)) / size : 0;
   }
   return solution;
 }
@@ -254,74 +386,6 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
 
 }  // namespace
 
-FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice) {
-  if (readout_length < 1 || samples % readout_length != 0)
-    throw Error("frames", "a scan made of readouts of equal length",
-                "one that does not say where its readouts begin",
-                "convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
-  FrameLayout layout;
-  layout.readout_length = readout_length;
-  const std::int64_t readouts = layout.readouts = samples / readout_length;
-  const auto whole_number = [](const char* name, std::int64_t least, std::int64_t most,
-                               const std::string& why, std::int64_t value) {
-    if (value < least || value > most)
-      throw Error(name, std::to_string(least) + " ... " + std::to_string(most) + why, std::to_string(value));
-  };
-  const std::string of_scan = ", of the " + std::to_string(readouts) + " readouts of the scan";
-  if (readouts < 2) throw Error("frames", "a scan of at least two readouts", std::to_string(readouts));
-  if (choice.readouts_per_frame == 0) {
-    whole_number("frames.count", 2, readouts, of_scan, choice.frames);
-    layout.frames = choice.frames;
-    layout.step = layout.readouts_per_frame = readouts / choice.frames;
-    return layout;
-  }
-  layout.readouts_per_frame = choice.readouts_per_frame;
-  whole_number("frames.readouts", 1, readouts - 1, of_scan, layout.readouts_per_frame);
-  layout.step = choice.step == 0 ? layout.readouts_per_frame : choice.step;
-  whole_number("frames.step", 1, layout.readouts_per_frame, ", the readouts of a frame", layout.step);
-  layout.frames = (readouts - layout.readouts_per_frame) / layout.step + 1;
-  if (layout.frames < 2)
-    throw Error("frames.readouts", "room for two frames" + of_scan,
-                std::to_string(layout.readouts_per_frame) + " to a frame",
-                "take fewer readouts to a frame, or let frames overlap with frames.step");
-  return layout;
-}
-
-std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& layout) {
-  constexpr double enough = 0.5;
-  const std::int64_t samples = trajectory.sample_count(), count = layout.samples_per_frame();
-  const auto extent = [](const double* first, std::int64_t n) {
-    const auto [least, most] = std::minmax_element(first, first + n);
-    return *most - *least;
-  };
-  for (int axis = 0; axis < 3; ++axis) {
-    const double* k = trajectory.k.data() + axis * samples;
-    const double all = extent(k, samples);
-    double of_frames = 0;
-    for (std::int64_t frame = 0; frame < layout.frames; ++frame)
-      of_frames += extent(k + layout.first_sample(frame), count) / static_cast<double>(layout.frames);
-    if (all > 0 && of_frames < enough * all)
-      return "frames reach over " + std::to_string(std::lround(100 * of_frames / all)) +
-             " % of the scan's k-space along " + std::string(1, "xyz"[axis]) +
-             " on average: readouts that go through k-space plane by plane make no frames";
-  }
-  return {};
-}
-
-std::string doubt_of_gaps(const FrameLayout& layout) {
-  const auto& numbers = layout.readout_numbers;
-  std::int64_t missing = 0, first = 0;
-  for (std::size_t i = 1; i < numbers.size(); ++i) {
-    if (numbers[i] == numbers[i - 1] + 1) continue;
-    if (missing == 0) first = numbers[i - 1] + 1;
-    missing += numbers[i] - numbers[i - 1] - 1;
-  }
-  if (missing == 0) return {};
-  return std::to_string(missing) + (missing == 1 ? " readout is" : " readouts are") +
-         " left out between others, from number " + std::to_string(first) +
-         " on: frames do not follow each other evenly, and some may hold readouts from both sides of a gap";
-}
-
 double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,
                     const Settings& settings, Device device) {
   const LeastSquares& method = *least_squares(settings);
@@ -341,6 +405,14 @@ double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& 
   if (preconditioned) bytes += static_cast<double>(preconditioner_cost(sizes, channels, device).bytes);
   if (device.is_cpu())  // images that are finished; the operators share the maps
     bytes += frames * voxels * 16 - (frames - 1) * coils * voxels * element;
+  if (const std::int64_t components = component_count(method, layout.frames); components > 0) {
+    const auto unknown = static_cast<double>(components);
+    bytes += (2 * frames + 3 * unknown) * voxels * element;
+    if (takes_pairs(components, layout.frames))
+      bytes += 0.5 * unknown * (unknown + 1) *
+               (static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) +
+                difference_points(matrix) * element);
+  }
   if (method.sparse.empty())
     return bytes + conjugate_gradient_bytes(voxels, {.iterations = method.iterations}, settings.precision,
                                             device, 1, preconditioned);
@@ -349,30 +421,9 @@ double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& 
          admm_bytes(frames * voxels, terms.planes, 0, settings.precision, device, preconditioned);
 }
 
-Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
-  const std::int64_t first = layout.first_sample(frame);
-  const Share share{first, first + layout.samples_per_frame()};
-  Scan part;
-  part.geometry = scan.geometry;
-  part.cropped_matrix_size = scan.cropped_matrix_size;
-  part.trajectory.k = columns_of(view_of(scan.trajectory.k), share);
-  part.kspace.values = columns_of(view_of(scan.kspace.values), share);
-  if (!scan.kspace.in_double.empty())
-    part.kspace.in_double = columns_of(view_of(scan.kspace.in_double), share);
-  if (scan.sensitivity_maps) {
-    auto& maps = part.sensitivity_maps.emplace();
-    maps.values = view_of(scan.sensitivity_maps->values);
-    if (!scan.sensitivity_maps->in_double.empty()) maps.in_double = view_of(scan.sensitivity_maps->in_double);
-  }
-  if (scan.noise) part.noise.emplace(view_of(*scan.noise));
-  return part;
-}
-
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution) {
-  if (layout.frames < 1 || layout.step < 1 || layout.readouts_per_frame < 1 || layout.unused() < 0 ||
-      layout.readouts * layout.readout_length != scan.trajectory.sample_count())
-    throw Error("frames", "a layout of this scan: lay_out_frames", "another one");
+  require_layout_of(scan, layout);
   validate_for_frames(settings);
   if (scan.field_map)
     throw Error("frames", "a scan without a field map", "one with it",
@@ -404,6 +455,9 @@ void validate_for_frames(const Settings& settings) {
                 "the noise decides lambda of one image alone");
   for (const auto& penalty : method->sparse) {
     const std::string name = name_of(penalty.kind);
+    if (method->basis && penalty.kind == SparseKind::temporal_tv)
+      throw Error("settings.basis", "llr, wavelet or tv in settings.regularizer", name,
+                  "a subspace couples frames already; leave one of them out");
     if (penalty.kind == SparseKind::tgv)
       throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
                   "use tv in its place");
@@ -420,15 +474,17 @@ std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);
   const double unit = all.unit(0);
   const auto samples = samples_of_frames(all.samples, layout, context);
-  auto systems = make_systems(scan, layout, transform, samples, context);
+  const Array<double> courses = temporal_courses<T>(scan, layout, transform, context);
+  auto systems = make_systems(scan, layout, transform, samples, courses, context);
   const Shape image = systems.model.encoding->domain();
   choose_lambda(systems.model, all, all.samples, one_of(systems.right_hand_sides, image, 0), context);
   all.samples = {};
+  const bool by_themselves = least_squares(context.settings)->sparse.empty() && courses.empty();
   const Solution<T> solution =
-      least_squares(context.settings)->sparse.empty()
-          ? solve_one_by_one(systems, context)
-          : solve_jointly(systems, all, samples, layout,
-                          noise_of_frames(scan, layout, transform, systems, context), context);
+      by_themselves ? solve_one_by_one(systems, context)
+                    : solve_jointly(systems, all, samples,
+                                    noise_of_frames(scan, layout, transform, systems, context), context);
+  journal.diagnostic_images.temporal_basis = courses;
   journal.setting("preconditioner", systems.model.preconditioner ? "circulant" : "none");
   systems.model.preconditioner.reset();
   for (auto& term : journal.report.terms) term.weight *= unit * systems.model.map_unit;

@@ -275,6 +275,9 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
   if (const auto kind = temporal_kind(settings))
     throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples", "one image",
                 "leave it out, or reconstruct frames");
+  if (const auto* method = least_squares(settings); method != nullptr && method->basis)
+    throw Error("settings.basis", "frames, whose courses in time it spans", "one image",
+                "leave it out, or reconstruct frames");
   scan.validate("scan");
   Journal journal(execution.device, progress);
   const Context context{settings, execution, services, journal};
@@ -450,10 +453,29 @@ Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t fr
   };
   add("frames", layout.frames);
   add("readouts per frame", layout.readouts_per_frame);
-  add("readouts from frame to frame", layout.step);
+  if (layout.gate)
+    shared.settings.emplace_back("gate", layout.gate->source);
+  else
+    add("readouts from frame to frame", layout.step);
   add("first readout of the frame", layout.first_readout(frame));
   told.tell(shared);
   return shared;
+}
+
+/// Of frames in a subspace, as they leave: alpha_k = sum over frames of phi_k(t) rho_t, [component][z][y][x].
+Array<Complex<float>> components_of(const std::vector<Reconstruction>& frames, const Array<double>& courses) {
+  const Shape image = frames.front().image.values.shape();
+  const std::int64_t components = courses.extent(0), count = courses.extent(1);
+  Array<Complex<float>> sums(Shape{components, image[0], image[1], image[2]});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < sums.size(); ++i) {
+    Complex<double> sum;
+    for (std::int64_t t = 0; t < count; ++t)
+      sum += courses.data()[i / image.size() * count + t] *
+             Complex<double>(frames[static_cast<std::size_t>(t)].image.values.data()[i % image.size()]);
+    sums.data()[i] = Complex<float>(sum);
+  }
+  return sums;
 }
 
 }  // namespace
@@ -495,10 +517,12 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
     if (made[i].gridded) results[i].gridded = in_order(back, std::move(*made[i].gridded));
   }
   Report& first = results.front().report;  // what was done once
+  if (layout.gate && !layout.gate->doubt.empty()) first.suspicions.push_back(layout.gate->doubt);
   if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
   first.stages.insert(first.stages.begin(), preparation->report.stages.begin(), preparation->report.stages.end());
   first.seconds += preparation->report.seconds;
-  results.front().diagnostic_images = std::move(journal.diagnostic_images);
+  auto& exhibits = results.front().diagnostic_images = std::move(journal.diagnostic_images);
+  if (!exhibits.temporal_basis.empty()) exhibits.components = components_of(results, exhibits.temporal_basis);
   return results;
 }
 

@@ -75,7 +75,7 @@ template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                       const Context& context) {
-  const double unit = model.mean_eigenvalue * magnitude_of(image);
+  const double unit = model.mean_eigenvalue * model.image_share * magnitude_of(image);
   const auto& penalties = least_squares(context.settings)->sparse;
   const auto weigh = [&](double open) {
     for (std::size_t j = 0; j < penalties.size(); ++j)

@@ -98,6 +98,8 @@ struct Model {
   std::int64_t coils_at_once = 0, images_at_once = 1;
   /// Of the problem, whose images are then [frame and z][y][x] (solve/stack.hpp); all else is of one of them.
   std::int64_t frames = 1;
+  double image_share =
+      1;  ///< the magnitude of images over that of what is sought, where that is another (frames.cpp)
   std::shared_ptr<const HermitianOperator<T>> preconditioner{};  ///< the last one, of a term of this weight
   double preconditioned_weight = -1;
 
@@ -239,8 +241,6 @@ struct FrameImage {
 template <class T>
 std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout,
                                      const TransformSettings& transform, const Context& context);
-/// The scan of one frame; its maps and noise are views.
-Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
 /// Of a scan as measured. Throws Error naming what frames cannot have, or the memory that they would take.
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "io/scan/mrd/noise_readouts.hpp"
+#include "io/scan/mrd/physiology_stamps.hpp"
 #include "io/scan/mrd/purpose.hpp"
 #include "io/scan/mrd/repetition_time.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -450,17 +451,16 @@ void VolumeAssembler::add_facts() {
 
 Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const Source& source) const {
   const auto& runs = readouts_of(slice, repetition);
-  const auto samples = sample_count(runs);
   Scan scan;
   scan.geometry = summary_.geometry;
   scan.geometry.position_mm = position_mm(*runs.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
   auto ghost = ghost_correction(slice, repetition, source, scan.remarks);
-  collect(runs, placing_, source, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
+  const auto noting = noting_stamps(source, scan.physiology_stamps);
+  collect(runs, placing_, noting, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
   scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
   if (!states_times(runs)) return scan;
-  scan.sample_time_s = Array<double>({samples});
-  double* time_s = scan.sample_time_s->data();
+  double* time_s = scan.sample_time_s.emplace(Shape{sample_count(runs)}).data();
   for_each_readout(runs, [&](std::int64_t, const ReadoutHead& head) {
     for (std::int64_t s = 0; s < head.sample_count(); ++s)
       *time_s++ = static_cast<double>(head.first_sample() + s) * head.sample_time_us * 1e-6;

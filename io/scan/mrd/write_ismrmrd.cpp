@@ -155,6 +155,9 @@ Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path,
       head.idx.slice = static_cast<std::uint16_t>(index % series.slice_count);
       (series.echo_times_s.empty() ? head.idx.repetition : head.idx.contrast) =
           static_cast<std::uint16_t>(index / series.slice_count);
+      if (static_cast<std::int64_t>(scan.physiology_stamps.size()) * length == samples)
+        std::copy_n(scan.physiology_stamps[static_cast<std::size_t>(first / length)].begin(), 3,
+                    head.physiology_time_stamp);
       if (first == 0) head.set_flag(ISMRMRD::ISMRMRD_ACQ_FIRST_IN_SLICE);
       if (first + count == samples) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE);
       if (written + 1 == readout_count) head.set_flag(ISMRMRD::ISMRMRD_ACQ_LAST_IN_MEASUREMENT);

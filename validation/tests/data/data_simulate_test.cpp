@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -229,6 +230,37 @@ TEST(MovingObject, is_seen_by_each_readout_at_its_own_time) {
   ASSERT_EQ(made.frames.size(), 3u);  // the last two readouts are no whole frame
   const auto second = data::band_limited_image(data::moving_phantom(2, 4.5 / 11), {24, 22, 1});
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), second), 1e-7);
+}
+
+TEST(BreathingObject, is_seen_by_each_readout_at_its_own_depth_of_breath) {
+  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
+  settings.trajectory.readout_count = 11;
+  settings.coil_count = 1;  // of sensitivity 1
+  settings.snr = {};
+  settings.breaths = 2;
+  settings.bins = 2;
+  const auto made = simulate(settings);
+  ASSERT_EQ(made.depths.size(), 11u);
+  const std::int64_t samples = made.scan.trajectory.sample_count();
+  const double* k = made.scan.trajectory.k.data();
+  double rest = 0, all = 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    const double depth = made.depths[static_cast<std::size_t>(m / made.readout_length)];
+    EXPECT_TRUE(depth >= 0 && depth <= 1);
+    const Complex<double> measured(made.scan.kspace.values[m]);
+    rest += norm(measured - 24.0 * 22 *
+                                data::breathing_phantom(2, depth).fourier_integral(
+                                    {k[m], k[samples + m], k[2 * samples + m]}));
+    all += norm(measured);
+  }
+  EXPECT_LE(rest, 1e-13 * all);  // rounded to single precision
+  ASSERT_EQ(made.frames.size(), 2u);
+  auto depths = made.depths;
+  depths.pop_back();  // so that the bins are as long
+  std::sort(depths.begin(), depths.end());
+  const double mean = (depths[5] + depths[6] + depths[7] + depths[8] + depths[9]) / 5;
+  const auto inspired = data::band_limited_image(data::breathing_phantom(2, mean), {24, 22, 1});
+  EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), inspired), 1e-7);
 }
 
 TEST(MovingObject, refuses_frames_longer_than_the_scan) {

@@ -22,7 +22,7 @@ TEST(FrameLayout, cuts_readouts_into_frames) {
   EXPECT_EQ(by_count.readouts_per_frame, 14);
   EXPECT_EQ(by_count.step, 14);
   EXPECT_EQ(by_count.unused(), 2);
-  EXPECT_EQ(by_count.first_sample(6), 6 * 14 * 16);
+  EXPECT_EQ(by_count.samples_of(6).front(), 6 * 14 * 16);
   const auto by_readouts = lay_out_frames(100 * 16, 16, {.readouts_per_frame = 13});
   EXPECT_EQ(by_readouts.frames, 7);
   EXPECT_EQ(by_readouts.unused(), 9);
@@ -380,6 +380,9 @@ TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {
   }
   auto other = lay_out_frames(8, 2, {.frames = 4});
   other.readout_length = 3;
+  EXPECT_THROW(Reconstructor(Settings{}).reconstruct_frames(scan, other), Error);
+  other = lay_out_frames(8, 2, {.frames = 4});
+  other.order.back() = 4;  // of four readouts
   EXPECT_THROW(Reconstructor(Settings{}).reconstruct_frames(scan, other), Error);
 }
 

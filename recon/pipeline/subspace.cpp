@@ -1,0 +1,216 @@
+#include "recon/pipeline/subspace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "recon/array/execution.hpp"
+#include "recon/array/linear_algebra.hpp"
+#include "recon/domain/text.hpp"
+#include "recon/pipeline/steps.hpp"
+
+namespace fhd {
+namespace {
+
+/// [course][frame], as given or transposed.
+Array<double> by_course(const Array<double>& given, std::int64_t frames) {
+  const std::int64_t rows = given.extent(0), columns = given.extent(1);
+  if (columns == frames && rows <= frames) return given;
+  if (rows != frames || columns > frames)
+    throw Error("settings.basis", "courses of " + std::to_string(frames) + " numbers, one for each frame",
+                std::to_string(rows) + " rows of " + std::to_string(columns) + " numbers");
+  Array<double> turned(Shape{columns, rows});
+  for (std::int64_t k = 0; k < columns; ++k)
+    for (std::int64_t t = 0; t < rows; ++t) turned[k * rows + t] = given[t * columns + k];
+  return turned;
+}
+
+double dot(std::int64_t count, const double* a, const double* b) {
+  return std::inner_product(a, a + count, b, 0.0);
+}
+
+/// Gram-Schmidt, twice, which is exact to rounding.
+void orthonormalize(Array<double>& courses) {
+  constexpr double dependent = 1e-6;  // of the length: rounding, and numbers of six digits
+  const std::int64_t frames = courses.extent(1);
+  for (std::int64_t k = 0; k < courses.extent(0); ++k) {
+    double* const course = courses.data() + k * frames;
+    const double before = std::sqrt(dot(frames, course, course));
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::int64_t l = 0; l < k; ++l) {
+        const double* const earlier = courses.data() + l * frames;
+        const double share = dot(frames, earlier, course);
+        for (std::int64_t t = 0; t < frames; ++t) course[t] -= share * earlier[t];
+      }
+    const double after = std::sqrt(dot(frames, course, course));
+    if (!(after > dependent * before))
+      throw Error("settings.basis", "courses of which none is a sum of others, or 0",
+                  "number " + std::to_string(k) + " (from 0), which is");
+    for (std::int64_t t = 0; t < frames; ++t) course[t] /= after;
+  }
+}
+
+/// The largest |<a, b> - (a == b)| of two courses.
+double distance_from_orthonormal(const Array<double>& courses) {
+  const std::int64_t frames = courses.extent(1);
+  double largest = 0;
+  for (std::int64_t k = 0; k < courses.extent(0); ++k)
+    for (std::int64_t l = 0; l <= k; ++l)
+      largest = std::max(
+          largest,
+          std::abs(dot(frames, courses.data() + k * frames, courses.data() + l * frames) - (k == l ? 1 : 0)));
+  return largest;
+}
+
+Array<double> given_courses(const Array<double>& given, std::int64_t frames, Journal& journal) {
+  auto courses = by_course(given, frames);
+  const bool changes = distance_from_orthonormal(courses) > 1e-5;
+  orthonormalize(courses);
+  if (changes) journal.note("the courses of the temporal subspace were made orthonormal: they span the same");
+  return courses;
+}
+
+/// A scan of the same frames on a small matrix.
+struct SmallScan {
+  Scan scan;
+  FrameLayout layout;
+};
+
+/// Places in a readout at which all readouts are within the matrix.
+std::vector<std::int64_t> places_within(const Trajectory& trajectory, const FrameLayout& layout,
+                                        const std::array<int, 3>& matrix) {
+  const std::int64_t count = trajectory.sample_count(), length = layout.readout_length;
+  std::vector<std::int64_t> places;
+  for (std::int64_t s = 0; s < length; ++s) {
+    bool within = true;
+    for (int axis = 0; axis < 3 && within; ++axis)
+      for (std::int64_t m = s; m < count && within && matrix[axis] > 1; m += length)
+        within = std::abs(trajectory.k[axis * count + m]) <= 0.5 * matrix[axis];
+    if (within) places.push_back(s);
+  }
+  return places;
+}
+
+/// Of maps [coil][z][y][x], the values at the voxels of a smaller matrix of the same FOV.
+Array<Complex<float>> smaller_maps(const Array<Complex<float>>& maps, const std::array<int, 3>& matrix) {
+  const auto place = [](std::int64_t j, std::int64_t n, std::int64_t all) {
+    return all / 2 + std::lround(static_cast<double>((j - n / 2) * all) / static_cast<double>(n));
+  };
+  const std::int64_t nx = matrix[0], ny = matrix[1], nz = matrix[2];
+  Array<Complex<float>> small(Shape{maps.extent(0), nz, ny, nx});
+  auto* to = small.data();
+  for (std::int64_t coil = 0; coil < maps.extent(0); ++coil)
+    for (std::int64_t z = 0; z < nz; ++z)
+      for (std::int64_t y = 0; y < ny; ++y)
+        for (std::int64_t x = 0; x < nx; ++x)
+          *to++ = maps[((coil * maps.extent(1) + place(z, nz, maps.extent(1))) * maps.extent(2) +
+                        place(y, ny, maps.extent(2))) *
+                           maps.extent(3) +
+                       place(x, nx, maps.extent(3))];
+  return small;
+}
+
+SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
+  const bool is_volume = scan.geometry.matrix_size[2] > 1;
+  SmallScan small;
+  small.scan.geometry = scan.geometry;
+  auto& matrix = small.scan.geometry.matrix_size;
+  for (int& n : matrix) n = std::min(n, is_volume ? 24 : 32);
+  const auto places = places_within(scan.trajectory, layout, matrix);
+  if (places.empty())
+    throw Error("settings.basis", "readouts that all pass the centre of k-space, for a number of components",
+                "some that stay away from it", "give the courses in a file");
+  std::vector<std::int64_t> samples;
+  for (std::int64_t readout = 0; readout < layout.readouts; ++readout)
+    for (const auto place : places) samples.push_back(readout * layout.readout_length + place);
+  small.scan.trajectory.k = columns_of(scan.trajectory.k, samples);
+  small.scan.kspace.values = columns_of(scan.kspace.values, samples);
+  if (scan.sensitivity_maps)
+    small.scan.sensitivity_maps.emplace().values = smaller_maps(scan.sensitivity_maps->values, matrix);
+  small.layout = layout;
+  small.layout.readout_length = static_cast<std::int64_t>(places.size());
+  return small;
+}
+
+/// The eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
+Array<double> leading_courses(const std::vector<FrameImage>& frames, std::int64_t components,
+                              Journal& journal) {
+  const auto count = static_cast<std::int64_t>(frames.size());
+  Array<Complex<double>> gram(Shape{count, count});
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t s = 0; s < count; ++s)
+    for (std::int64_t t = 0; t <= s; ++t) {
+      const auto &a = frames[static_cast<std::size_t>(s)].image.values,
+                 &b = frames[static_cast<std::size_t>(t)].image.values;
+      double sum = 0;
+      for (std::int64_t p = 0; p < a.size(); ++p)
+        sum += double{a.data()[p].re} * b.data()[p].re + double{a.data()[p].im} * b.data()[p].im;
+      gram.data()[s * count + t] = gram.data()[t * count + s] = sum;
+    }
+  const auto eigen = hermitian_eigen(std::move(gram));
+  Array<double> courses(Shape{components, count});
+  for (std::int64_t k = 0; k < components; ++k) {
+    const auto* vector = eigen.vectors.data() + k * count;
+    // Of a real matrix they are real, but for one phase of each.
+    const auto* largest = std::max_element(vector, vector + count,
+                                           [](const auto& a, const auto& b) { return norm(a) < norm(b); });
+    const Complex<double> turn = (1 / abs(*largest)) * conj(*largest);
+    for (std::int64_t t = 0; t < count; ++t) courses[k * count + t] = (turn * vector[t]).re;
+  }
+  orthonormalize(courses);
+  const auto energy = [&](std::int64_t most) {
+    return std::accumulate(eigen.values.begin(), eigen.values.begin() + most, 0.0);
+  };
+  journal.note("temporal subspace: " + std::to_string(components) + " courses hold " +
+               short_number(100 * energy(components) / energy(count)) +
+               " % of the energy of frames of low resolution");
+  return courses;
+}
+
+}  // namespace
+
+std::int64_t component_count(const LeastSquares& method, std::int64_t frames) {
+  if (!method.basis) return 0;
+  if (const auto* leading = std::get_if<LeadingCourses>(&*method.basis)) {
+    if (leading->count < 1 || leading->count > frames)
+      throw Error("settings.basis", "1 ... " + std::to_string(frames) + " components, the number of frames",
+                  std::to_string(leading->count));
+    return leading->count;
+  }
+  const auto& values = std::get<GivenCourses>(*method.basis).values;
+  return by_course(values, frames).extent(0);
+}
+
+template <class T>
+Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
+                               const TransformSettings& transform, const Context& context) {
+  const LeastSquares& method = *least_squares(context.settings);
+  if (!method.basis) return {};
+  if (const auto* given = std::get_if<GivenCourses>(&*method.basis))
+    return given_courses(given->values, layout.frames, context.journal);
+  const std::int64_t components = component_count(method, layout.frames);
+  LeastSquares of_small;
+  of_small.lambda = OfMeanEigenvalue{0.01};
+  of_small.sparse = {{SparseKind::llr, 0.01}};
+  of_small.iterations = sparse_iterations;
+  of_small.tolerance = sparse_tolerance;
+  Settings settings = context.settings;
+  settings.method = of_small;
+  const Services none;
+  Journal own(context.device(), {});
+  Array<double> courses;
+  context.journal.stage("temporal basis", [&] {
+    const auto [small, small_layout] = small_scan(scan, layout);
+    const auto frames =
+        frame_images<T>(small, small_layout, transform, {settings, context.execution, none, own});
+    courses = leading_courses(frames, components, context.journal);
+  });
+  return courses;
+}
+
+template Array<double> temporal_courses<float>(const Scan&, const FrameLayout&, const TransformSettings&,
+                                               const Context&);
+template Array<double> temporal_courses<double>(const Scan&, const FrameLayout&, const TransformSettings&,
+                                                const Context&);
+
+}  // namespace fhd

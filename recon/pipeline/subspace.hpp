@@ -1,0 +1,36 @@
+#pragma once
+// Frames as sums of a few courses in time, rho_t = sum_k phi_k(t) alpha_k, so that components alpha take the place
+// of frames:
+//
+//     alpha = argmin sum over frames t of |E_t sum_k phi_k(t) alpha_k - d_t|^2
+//                    + lambda |W alpha|^2 + 2 sum_j weight_j g_j(A_j alpha),
+//
+// phi real and orthonormal, so that noise is that of frames, and strengths mean the same. Its normal operator has
+// K^2 Toeplitz products of pairs of components (solve/subspace.hpp) in the place of one for each frame, where
+// these are more.
+// Sources: Tamir et al., "T2 shuffling", MRM 77:180 (2017), a given basis; Feng et al., "GRASP-Pro", MRM 83:94
+// (2020), one from the centre of k-space.
+#include "recon/pipeline/context.hpp"
+#include "recon/pipeline/frame_layout.hpp"
+#include "recon/transform/transform.hpp"
+
+namespace fhd {
+
+/// Components of the subspace of so many frames; 0: there is none. Throws Error where they do not fit.
+std::int64_t component_count(const LeastSquares& method, std::int64_t frames);
+
+/// Whether pairs of components take fewer products than frames.
+constexpr bool takes_pairs(std::int64_t components, std::int64_t frames) {
+  return components * components < frames;
+}
+
+/// phi, [component][frame], as LeastSquares::basis says; empty without. Leading courses are the principal
+/// components (of real and imaginary parts alike) of frames of low resolution, at most 32 voxels along each axis
+/// (24 in 3D), from the samples of every readout that lie within them, and llr:0.01. Given ones are made
+/// orthonormal (Gram-Schmidt). What they hold goes to a note. Throws Error naming settings.basis: more components
+/// than frames, courses of another length or that are sums of others, readouts that miss the centre of k-space.
+template <class T>
+Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
+                               const TransformSettings& transform, const Context& context);
+
+}  // namespace fhd
