@@ -22,6 +22,9 @@ struct CalibrationRegion {
   std::array<int, 3> radius{};
   /// Whether the samples alone determine it. False: it was completed by the coils together, see below.
   bool sampled = true;
+  /// Variance of the noise in a voxel of the windowed images, of samples whose noise has variance 1:
+  /// sum_m (D_m window(k_m))^2, over the square of the largest value.
+  double noise_gain = 0;
 
   std::array<int, 3> matrix_size() const {
     return {static_cast<int>(kspace.extent(3)), static_cast<int>(kspace.extent(2)),
@@ -96,6 +99,7 @@ class CalibrationSystem {
   bool sampled_ = true;
   std::vector<std::int64_t> inside_;  ///< samples inside the small matrix
   Array<double> density_;
+  double noise_gain_ = 0;  ///< CalibrationRegion::noise_gain, of samples as they are
   std::unique_ptr<FourierTransform<float>> transform_;
   Array<Complex<float>> point_spread_, ones_;                             ///< where it is solved
   std::vector<std::shared_ptr<const HermitianOperator<float>>> normals_;  ///< of each thread that solves
@@ -157,8 +161,12 @@ Array<Complex<float>> windowed(const CalibrationRegion& region);
 /// voxels.
 void centred_fft(Array<Complex<float>>& coils, int sign);
 
-/// 1 where maps are wanted, [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`.
-Array<std::uint8_t> signal_mask(const CalibrationRegion& region, double share,
+/// Where maps are wanted: not in air; near tissue, as far as they are known; in tissue and what it surrounds.
+struct MapMask {
+  static constexpr std::uint8_t air = 0, near_tissue = 1, tissue = 2;
+};
+/// [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`. `noise` is the variance of each coil in a voxel of the windowed images; empty where it is not known.
+Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
                                 std::array<int, 3> matrix_size);
 
 }  // namespace fhd

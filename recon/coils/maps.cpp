@@ -6,6 +6,7 @@
 
 #include "recon/coils/compression.hpp"
 #include "recon/coils/matrix_field.hpp"
+#include "recon/coils/noise.hpp"
 
 namespace fhd {
 namespace {
@@ -47,6 +48,16 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
                                       : adaptive_field(region, radius);
 }
 
+/// Variance of each coil's noise in a voxel of the region's windowed images.
+std::vector<double> noise_of(const CalibrationRegion& region, const Scan& scan) {
+  const auto covariance = known_noise(scan).covariance.values;
+  const std::int64_t coils = covariance.extent(0);
+  std::vector<double> variance;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    variance.push_back(covariance[coil * coils + coil].re * region.noise_gain);
+  return variance;
+}
+
 }  // namespace
 
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings, Device device,
@@ -72,7 +83,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
       {Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})}, region.radius, region.sampled};
   auto& maps = estimate.maps.values;
   const auto reference = principal_component(region);
-  const auto mask = signal_mask(region, settings.signal_mask, matrix);
+  const auto mask = signal_mask(region, noise_of(region, scan), settings.signal_mask, matrix);
   const float least_eigenvalue =
       method == MapMethod::espirit ? static_cast<float>(settings.eigenvalue_mask) : 0.0f;
   if (calibrates_by_plane(matrix)) {

@@ -165,11 +165,12 @@ struct MapSettings {
   /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
   /// twice their median, where that is more: noise reaches up to there.
   double signal_threshold = 0.04;
-  /// espirit: maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is
-  /// below.
+  /// espirit: near tissue maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact,
+  /// is below.
   double eigenvalue_mask = 0.8;
-  /// Maps are zero where the low-resolution image (root of the sum of squares) is below this share of the
-  /// root mean square of its signal, but not within 1/16 FOV of it and not where it is surrounded by it.
+  /// Tissue is where the low-resolution image (root of the sum of squares) stands out of the noise (coils/mask.cpp) and
+  /// is above this share of the root mean square of its signal, and what it surrounds; near it is what lies within
+  /// 1/16 FOV. Elsewhere maps are zero.
   double signal_mask = 0.05;
 };
 
