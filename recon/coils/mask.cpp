@@ -40,14 +40,16 @@ double energy_exceeded(std::int64_t coils, double probability) {
 /// The images of low resolution, summed over coils.
 struct Signal {
   std::vector<double> energy;  ///< |m_c|^2
-  std::vector<double> excess;  ///< |m_c|^2 / variance of the noise of coil c; empty where the noise is not known
+  std::vector<double>
+      excess;  ///< |m_c|^2 / variance of the noise of coil c; empty where the noise is not known
 };
 
 Signal signal_of(const CalibrationRegion& region, const std::vector<double>& noise) {
   auto images = windowed(region);
   centred_fft(images, +1);
   const std::int64_t coils = images.extent(0), voxels = images.size() / coils;
-  const bool knows_noise = std::all_of(noise.begin(), noise.end(), [](double v) { return v > 0; }) && !noise.empty();
+  const bool knows_noise =
+      std::all_of(noise.begin(), noise.end(), [](double v) { return v > 0; }) && !noise.empty();
   Signal signal{std::vector<double>(voxels), std::vector<double>(knows_noise ? voxels : 0)};
   for (std::int64_t i = 0; i < images.size(); ++i) {
     const double energy = norm(Complex<double>(images.data()[i]));
@@ -63,7 +65,8 @@ void bound_noise(std::int64_t coils, Signal& signal) {
   constexpr double darkest = 0.1;
   if (signal.excess.empty()) return;
   auto sorted = signal.excess;
-  const auto middle = sorted.begin() + static_cast<std::int64_t>(darkest * static_cast<double>(sorted.size()));
+  const auto middle =
+      sorted.begin() + static_cast<std::int64_t>(darkest * static_cast<double>(sorted.size()));
   std::nth_element(sorted.begin(), middle, sorted.end());
   const double factor = *middle / energy_exceeded(coils, 1 - darkest);
   if (factor >= 1) return;
@@ -111,11 +114,11 @@ Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std
   return tissue;
 }
 
-/// Voxels within 1/16 FOV of these.
-Mask near(const Mask& tissue, const std::array<int, 3>& n) {
+/// Voxels within this share of the FOV of these, or next to them.
+Mask near(const Mask& tissue, double distance, const std::array<int, 3>& n) {
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
-    if (n[axis] > 1) reach[axis] = std::max(1.0, n[axis] / 16.0);
+    if (n[axis] > 1) reach[axis] = std::max(1.0, distance * n[axis]);
   const auto neighbours = ball(reach);
   Mask wanted(tissue.shape());
   Position to;
@@ -159,8 +162,11 @@ Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noi
   const std::int64_t coils = region.kspace.extent(0);
   Signal signal = signal_of(region, noise);
   bound_noise(coils, signal);
-  const Mask tissue = tissue_of(signal, coils, share, n), beside_tissue = background_of(tissue, n),
-             air = background_of(near(tissue, n), n);
+  // The image of low resolution is darker at the edge of tissue than inside: half a resolution of it is tissue, too.
+  constexpr double of_edge = 1.0 / 32, of_margin = 1.0 / 16;
+  const Mask tissue = tissue_of(signal, coils, share, n),
+             beside_tissue = background_of(near(tissue, of_edge, n), n),
+             air = background_of(near(tissue, of_margin, n), n);
   std::array<std::vector<int>, 3> nearest;  // of the region, to a voxel of the matrix
   for (std::size_t axis = 0; axis < 3; ++axis)
     for (int at = 0; at < matrix_size[axis]; ++at) {
@@ -177,9 +183,7 @@ Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noi
     std::uint8_t* to = mask.data() + row * matrix_size[0];
     for (int x = 0; x < matrix_size[0]; ++x) {
       const std::int64_t i = from + nearest[0][x];
-      to[x] = air.data()[i]             ? MapMask::air
-              : beside_tissue.data()[i] ? MapMask::near_tissue
-                                        : MapMask::tissue;
+      to[x] = air.data()[i] ? MapMask::air : beside_tissue.data()[i] ? MapMask::near_tissue : MapMask::tissue;
     }
   }
   return mask;

@@ -31,7 +31,7 @@ PhantomPart ellipse(double x, double y, double a, double b, double intensity) {
 struct Case {
   std::string name;
   std::vector<PhantomPart> parts;
-  double noise;            ///< of the real part in a voxel of one coil's image, where 1 is the brightest tissue
+  double noise;  ///< of the real part in a voxel of one coil's image, where 1 is the brightest tissue
   std::vector<int> coils;  ///< of a ring of eight
   TrajectoryKind kind = TrajectoryKind::cartesian;
   friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
@@ -81,7 +81,8 @@ Outcome outcome(const Array<Complex<float>>& maps, const Case& c) {
   for (int y = 0; y < matrix; ++y)
     for (int x = 0; x < matrix; ++x) {
       bool has_map = false;
-      for (std::int64_t i = y * matrix + x; i < maps.size(); i += voxels) has_map = has_map || norm(maps[i]) > 0;
+      for (std::int64_t i = y * matrix + x; i < maps.size(); i += voxels)
+        has_map = has_map || norm(maps[i]) > 0;
       double nearest = 4;
       for (const auto& [u, v] : tissue)
         nearest = std::min(nearest, std::hypot(double(x - u), double(y - v)) / matrix);
@@ -105,7 +106,10 @@ Outcome outcome(const Array<Complex<float>>& maps, const Case& c) {
 const Case cases[] = {
     {"a small object in much air, noisy", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0.1, ring},
     {"a small object in much air, very noisy", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0.3, ring},
-    {"a small object in much air, noisy, radial", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0.2, ring,
+    {"a small object in much air, noisy, radial",
+     {ellipse(0.05, -0.1, 0.17, 0.15, 1)},
+     0.2,
+     ring,
      TrajectoryKind::golden_radial},
     {"a small object in much air, without noise", {ellipse(0.05, -0.1, 0.17, 0.15, 1)}, 0, ring},
     {"a chest with dark lungs",
@@ -118,10 +122,14 @@ const Case cases[] = {
      ring,
      TrajectoryKind::golden_radial},
     {"a chest beside its arms",
-     {ellipse(0, 0, 0.26, 0.2, 1), ellipse(-0.42, 0.02, 0.05, 0.07, 0.5), ellipse(0.42, 0.02, 0.05, 0.07, 0.5)},
+     {ellipse(0, 0, 0.26, 0.2, 1), ellipse(-0.42, 0.02, 0.05, 0.07, 0.5),
+      ellipse(0.42, 0.02, 0.05, 0.07, 0.5)},
      0.1,
      ring},
-    {"two legs, one of them dark", {ellipse(-0.24, 0, 0.15, 0.15, 1), ellipse(0.24, 0, 0.15, 0.15, 0.15)}, 0.05, ring},
+    {"two legs, one of them dark",
+     {ellipse(-0.24, 0, 0.15, 0.15, 1), ellipse(0.24, 0, 0.15, 0.15, 0.15)},
+     0.05,
+     ring},
     {"tissue far from two surface coils", {ellipse(0, 0, 0.42, 0.42, 1)}, 0.005, {0, 1}},
     {"tissue far from three surface coils, noisy", {ellipse(0, 0, 0.42, 0.42, 1)}, 0.02, {0, 1, 2}},
 };
@@ -132,9 +140,9 @@ TEST_P(MapMask, holds_all_tissue_and_little_air) {
   const Scan scan = scan_of(GetParam());
   for (const auto method : {MapMethod::adaptive, MapMethod::espirit}) {
     const auto found = outcome(estimate_maps(scan, method).maps.values, GetParam());
-    std::printf("%s, %s: %ld of %ld voxels of tissue lost, %ld of %ld of air kept, cosine %.4f\n", GetParam().name.c_str(),
-                method == MapMethod::espirit ? "ESPIRiT" : "adaptive", long(found.lost), long(found.tissue),
-                long(found.kept), long(found.air), found.alike);
+    std::printf("%s, %s: %ld of %ld voxels of tissue lost, %ld of %ld of air kept, cosine %.4f\n",
+                GetParam().name.c_str(), method == MapMethod::espirit ? "ESPIRiT" : "adaptive",
+                long(found.lost), long(found.tissue), long(found.kept), long(found.air), found.alike);
     EXPECT_LE(double(found.lost), 1e-3 * double(found.tissue));
     // One false alarm in a hundred images, and its disc of 1/16 FOV.
     EXPECT_LE(double(found.kept), std::ceil(3.15 * std::pow(matrix / 16.0 + 1, 2)));
