@@ -153,7 +153,8 @@ double window_at(double square) {  // of |k| / radius
 }
 
 /// Of m_c = sum_m D_m window(k_m) d_c(m) exp(i 2 pi k_m r): what windowed images are, as F^H D F is near 1.
-double noise_gain(const Trajectory& trajectory, const Array<double>& density, const std::array<int, 3>& radius) {
+double noise_gain(const Trajectory& trajectory, const Array<double>& density,
+                  const std::array<int, 3>& radius) {
   const std::int64_t samples = trajectory.sample_count();
   double sum = 0;
   for (std::int64_t m = 0; m < samples; ++m) {
@@ -222,8 +223,11 @@ std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int
 CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent,
                                      Device device)
     : extent_(extent), device_(device) {
-  const auto determined = determined_radius(trajectory, extent.matrix_size, extent.largest_radius,
-                                            extent.least_radius, extent.least_width);
+  const auto determined = extent.jointly
+                              ? DeterminedRadius{radius_within(extent.matrix_size, extent.largest_radius),
+                                                 extent.largest_radius, false}
+                              : determined_radius(trajectory, extent.matrix_size, extent.largest_radius,
+                                                  extent.least_radius, extent.least_width);
   radius_ = determined.radius;
   sampled_ = determined.sampled;
   small_ = calibration_matrix(extent.matrix_size, determined.largest);
@@ -311,8 +315,13 @@ CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace)
   region.radius = radius_;
   region.sampled = sampled_;
   region.noise_gain = noise_gain_ / largest / largest;
-  region.kspace = sampled_ ? solve_coil_by_coil(std::move(right_hand_side))
-                           : estimate_jointly([this] { return make_normal(); }, right_hand_side);
+  if (sampled_) {
+    region.kspace = solve_coil_by_coil(std::move(right_hand_side));
+  } else {
+    auto estimate = estimate_jointly([this] { return make_normal(); }, right_hand_side);
+    region.kspace = std::move(estimate.coil_images);
+    region.smooth = std::move(estimate.smooth);
+  }
   if (region.kspace.device().is_cuda()) region.kspace = region.kspace.to(Device::cpu());
   centred_fft(region.kspace, -1);
   return region;
