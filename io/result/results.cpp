@@ -131,7 +131,8 @@ void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries&
 void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
   const auto& maps = diagnostic_images.sensitivity_maps;
   const auto& spread = diagnostic_images.point_spread;
-  if (maps.empty() && spread.empty()) return;
+  const auto& sets = diagnostic_images.set_images;
+  if (maps.empty() && spread.empty() && sets.empty()) return;
   file.create_group("/exhibits");
   file.create_group("/exhibits/0_0");
   if (!maps.empty())
@@ -139,6 +140,9 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnosti
                {maps.extent(0), maps.extent(1), maps.extent(2)});
   if (!spread.empty())
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+  if (!sets.empty())
+    file.write("/exhibits/0_0/set_images", sets.data(),
+               {sets.extent(0), sets.extent(1), sets.extent(2), sets.extent(3)});
 }
 
 /// The maps of noise_endings, in their order; without those that are not defined.
@@ -275,8 +279,8 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   constexpr std::uint64_t usual_report = 1 << 13;
   std::uint64_t bytes = bytes_of(series) + usual_report * series.images.size();
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
-  const auto& [maps, spread] = companions.diagnostic_images;
-  bytes += static_cast<std::uint64_t>(maps.size()) * sizeof(Complex<float>) +
+  const auto& [maps, spread, sets] = companions.diagnostic_images;
+  bytes += static_cast<std::uint64_t>(maps.size() + sets.size()) * sizeof(Complex<float>) +
            static_cast<std::uint64_t>(spread.size()) * sizeof(float);
   const hdf5::Turn turn;
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);

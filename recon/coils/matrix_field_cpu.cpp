@@ -66,8 +66,7 @@ class RowsOfField {
     eigenvector_cpu::dominant_eigenvectors(
         {field_.coils, along_x_.terms, real_.data(), imag_.data(), along_x_.stride, along_x_.cosine.data(),
          along_x_.sine.data(), wanted_.data(), any_is_tissue ? 0 : least,
-         beside != nullptr ? beside_real_.data() : nullptr,
-         beside_imag_.data()},
+         beside != nullptr ? beside_real_.data() : nullptr, beside_imag_.data()},
         work_.data(), value_.data(), v_real_.data(), v_imag_.data());
   }
   /// 0 where none was wanted.
@@ -80,13 +79,15 @@ class RowsOfField {
  private:
   void take_beside(const Complex<float>* beside, int voxels, std::int64_t volume) {
     beside_real_.resize(v_real_.size()), beside_imag_.resize(v_real_.size());
-    for (int c = 0; c < field_.coils; ++c)
-      for (int x = 0; x < voxels; ++x) {
+    for (int x = 0; x < voxels; ++x) {
+      bool is_there = false;
+      for (int c = 0; c < field_.coils; ++c) {
         const Complex<float> u = beside[c * volume + x];
         beside_real_[c * along_x_.stride + x] = u.re, beside_imag_[c * along_x_.stride + x] = u.im;
-        if (u.re != 0 || u.im != 0) wanted_[x] |= 2;
+        is_there = is_there || u.re != 0 || u.im != 0;
       }
-    for (int x = 0; x < voxels; ++x) wanted_[x] = wanted_[x] == 3;
+      if (!is_there) wanted_[x] = 0;
+    }
   }
   /// store([pair][rest], sum over the axis's terms of exp(-i 2 pi D r) of [pair][term][rest]) at one voxel.
   template <class Store>
@@ -146,7 +147,7 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
         const auto* beside = request.beside != nullptr ? request.beside->data() + first : nullptr;
         if (any) rows.solve_row(y, mask, nx, request.least, beside, volume);
         for (int x = 0; x < nx; ++x)
-          any && rows.value(x) >= request.least_at(mask[x]) && mask[x] != 0 ? write(rows, x, first + x)
+          any&& rows.value(x) >= request.least_at(mask[x]) && mask[x] != 0 ? write(rows, x, first + x)
                                                                            : clear(first + x);
       }
     }

@@ -183,6 +183,7 @@ struct DiagnosticImages {
   Array<Complex<float>> sensitivity_maps;  ///< [coil][y][x] of the middle slice, as used; empty without
   /// |q| / max |q| in the plane of no difference along z, [y][x], centred; empty when Q was not needed.
   Array<float> point_spread;
+  Array<Complex<float>> set_images;  ///< [set][z][y][x] of two sets of maps, whose `image` is combined_sets; empty: one set
 };
 
 /// Noise of an image, [z][y][x] each: noise_map.hpp.

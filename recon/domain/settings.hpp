@@ -132,7 +132,9 @@ inline const char* name_of(const Method& method) {
 
 /// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
 /// maps and there is more than one coil.
-enum class CoilMaps { automatic, file, none, espirit, adaptive };
+/// joint: those of which, with one image, the samples are explained (coils/calibration.hpp, estimate_jointly): where the
+/// centre of k-space is too thin for the others.
+enum class CoilMaps { automatic, file, none, espirit, adaptive, joint };
 /// Whether a method of coils/maps.hpp is asked for.
 constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
@@ -156,7 +158,12 @@ struct KeptEnergy {
 };
 using CompressionChoice = std::variant<AutomaticCompression, NoCompression, VirtualCoils, KeptEnergy>;
 
+/// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where the
+/// object is folded within the field of view, as the second eigenvalue tells (coils/maps.hpp).
+enum class MapSetCount { one, two, automatic };
+
 struct MapSettings {
+  MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
   /// Of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
   int calibration_radius = 16, calibration_radius_3d = 12;
   /// Of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
