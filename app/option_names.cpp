@@ -21,6 +21,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& options_of_fie
       {"settings.accuracy", "--accuracy"},
       {"settings.precision", "--precision"},
       {"settings.coils.maps", "--coils"},
+      {"settings.coils.estimation.sets", "--map-sets"},
       {"settings.coils.whitening", "--whiten"},
       {"settings.coils.compression", "--compress"},
       {"settings.coils.count", "--compress"},

@@ -54,6 +54,11 @@ CompressionChoice compression_of(const std::string& text) {
 
 namespace {
 
+constexpr const char* coils_help =
+    "sensitivity maps: of the file, or found here (joint: with an image, where calibration is thin); auto: the "
+    "file's, else espirit for cg; none: root of the sum of squares";
+constexpr const char* map_sets_help =
+    "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; auto: where they are";
 constexpr const char* partial_fourier_help =
     "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the phase "
     "of the centre of k-space, where that is smooth";
@@ -102,9 +107,8 @@ void ReconOptions::add_to(CLI::App& app) {
   choice("--gpu-sums", gpu_sums_, {"auto", "tensor-cores", "fast", "accurate"},
          "direct sums of a GPU: matrices on tensor cores, or pair by pair with sin and cos by "
          "special-function units or to 1 ulp");
-  choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "none"},
-         "sensitivity maps: of the file, or found here; auto: the file's, else espirit for cg; none: root of "
-         "the sum of squares");
+  choice("--coils", coils_, {"auto", "file", "espirit", "adaptive", "joint", "none"}, coils_help);
+  choice("--map-sets", map_sets_, {"1", "2", "auto"}, map_sets_help);
   choice("--whiten", whiten_, {"auto", "edge", "off"},
          "coils by their noise; auto: noise readouts; edge: without these the edge of k-space");
   app.add_option("--compress", compress_,
@@ -177,10 +181,13 @@ CoilSettings ReconOptions::coils() const {
                                          {"file", CoilMaps::file},
                                          {"espirit", CoilMaps::espirit},
                                          {"adaptive", CoilMaps::adaptive},
+                                         {"joint", CoilMaps::joint},
                                          {"none", CoilMaps::none}});
   coils.whitening = chosen<NoiseWhitening>(
       whiten_,
       {{"auto", NoiseWhitening::automatic}, {"edge", NoiseWhitening::edge}, {"off", NoiseWhitening::off}});
+  coils.estimation.sets = chosen<MapSetCount>(
+      map_sets_, {{"1", MapSetCount::one}, {"2", MapSetCount::two}, {"auto", MapSetCount::automatic}});
   coils.compression = compression_of(compress_);
   coils.allow_folding = allow_folding_;
   return coils;

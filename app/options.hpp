@@ -63,7 +63,7 @@ class ReconOptions {
   double prior_strength_ = 1;
   std::string method_ = "cg", transform_ = "auto", normal_ = "toeplitz", preconditioner_ = "auto",
               regularizer_ = "identity", precision_ = "single", coils_ = "auto", whiten_ = "auto",
-              compress_ = "auto";
+              compress_ = "auto", map_sets_ = "1";
   std::string gpu_sums_ = "auto", prior_, lambda_, cache_ = "off";
   std::string surroundings_ = "auto", trajectory_correction_ = "off", girf_, partial_fourier_ = "off";
   bool allow_folding_ = false;

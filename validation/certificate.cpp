@@ -95,6 +95,9 @@ class ExactSums {
   explicit ExactSums(const VerifierInput<T>& input)
       : e_(input), samples_(input.trajectory.sample_count()), coils_(input.coil_count) {}
 
+  /// Planes of the image: those of the matrix, of every set of maps.
+  std::int64_t planes() const { return std::int64_t{e_.matrix_size[2]} * (e_.second_maps ? 2 : 1); }
+
   Value data(std::int64_t coil, std::int64_t m) const {
     const std::int64_t i = coil * samples_ + m;
     const Value d = (e_.samples_in_double ? value_of(e_.samples_in_double[i]) : value_of(e_.samples[i])) *
@@ -141,12 +144,13 @@ class ExactSums {
  private:
   /// r_p along an axis, in fractions of the FOV.
   double position(int axis, std::int64_t n) const {
-    return static_cast<double>(n - e_.matrix_size[axis] / 2) / e_.matrix_size[axis];
+    return static_cast<double>(n % e_.matrix_size[axis] - e_.matrix_size[axis] / 2) / e_.matrix_size[axis];
   }
   double k(int axis, std::int64_t m) const { return e_.trajectory.k[axis * samples_ + m]; }
   Value map(std::int64_t coil, std::int64_t p) const {
     if (!e_.maps) return 1;
     const std::int64_t voxels = std::int64_t{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
+    if (p >= voxels) return value_of(e_.second_maps[(coil - 1) * voxels + p]) * e_.map_scale;
     const std::int64_t i = coil * voxels + p;
     return (e_.maps_in_double ? value_of(e_.maps_in_double[i]) : value_of(e_.maps[i])) * e_.map_scale;
   }
@@ -220,7 +224,7 @@ class ExactSums {
             -k(0, places[static_cast<std::size_t>(i)].sample) * position(0, x + j);
       set_exponentials(width, turns.data(), of_x.re(i), of_x.im(i));
     }
-    const std::int64_t lines = std::int64_t{e_.matrix_size[1]} * e_.matrix_size[2];
+    const std::int64_t lines = e_.matrix_size[1] * planes();
     const auto parts = sums_of_parts(lines, count, [&](std::int64_t begin, std::int64_t end, Value* to) {
       for (std::int64_t line = begin; line < end; line += 4)
         add_lines(line, std::min<std::int64_t>(4, end - line), x, places, of_x, to);
@@ -327,17 +331,19 @@ class Check {
                         (data_sets * static_cast<double>(coils_) + 1 + (e_.field_map ? sine_cost : 0));
     const auto wanted = static_cast<std::int64_t>(
         std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));
+    const std::array<std::int64_t, 3> size{e_.matrix_size[0], e_.matrix_size[1], exact_.planes()};
     std::array<std::int64_t, 3> count{1, 1, 1};
+    if (e_.second_maps) count[2] = std::min<std::int64_t>(size[2], 2);
     for (bool grown = true; grown;) {
       grown = false;
       for (int axis = 0; axis < 3; ++axis) {
         const std::int64_t product = count[0] * count[1] * count[2];
-        if (count[axis] < e_.matrix_size[axis] && product / count[axis] * (count[axis] + 1) <= wanted)
+        if (count[axis] < size[axis] && product / count[axis] * (count[axis] + 1) <= wanted)
           ++count[axis], grown = true;
       }
     }
     for (int axis = 0; axis < 3; ++axis)
-      index_[axis] = random_indices(e_.matrix_size[axis], count[axis], generator_);
+      index_[axis] = random_indices(size[axis], count[axis], generator_);
   }
 
   /// Root mean square of found - expected over the chosen voxels.
@@ -390,7 +396,7 @@ class Check {
 
   /// E rho at random samples, each of a random coil.
   void forward(Certificate& c) {
-    const std::int64_t nx = e_.matrix_size[0], ny = e_.matrix_size[1], nz = e_.matrix_size[2];
+    const std::int64_t nx = e_.matrix_size[0], ny = e_.matrix_size[1], nz = exact_.planes();
     const double cost = static_cast<double>(nx * ny * nz) * (2 + (e_.field_map ? sine_cost : 0));
     const auto wanted = static_cast<std::int64_t>(
         std::clamp(work_ / cost, static_cast<double>(fewest_), static_cast<double>(most)));

@@ -148,7 +148,8 @@ void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries&
 void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
   const auto& maps = diagnostic_images.sensitivity_maps;
   const auto& spread = diagnostic_images.point_spread;
-  if (maps.empty() && spread.empty()) return;
+  const auto& sets = diagnostic_images.set_images;
+  if (maps.empty() && spread.empty() && sets.empty()) return;
   file.create_group("/exhibits");
   file.create_group("/exhibits/0_0");
   if (!maps.empty())
@@ -156,6 +157,9 @@ void write_diagnostic_images(hdf5::File& file, const DiagnosticImages& diagnosti
                {maps.extent(0), maps.extent(1), maps.extent(2)});
   if (!spread.empty())
     file.write("/exhibits/0_0/point_spread", spread.data(), {spread.extent(0), spread.extent(1)});
+  if (!sets.empty())
+    file.write("/exhibits/0_0/set_images", sets.data(),
+               {sets.extent(0), sets.extent(1), sets.extent(2), sets.extent(3)});
 }
 
 void write_subspace(hdf5::File& file, const DiagnosticImages& diagnostic_images) {
@@ -304,7 +308,7 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   std::uint64_t bytes = bytes_of(series) + usual_report * series.images.size();
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
   const auto& shown = companions.diagnostic_images;
-  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size()) *
+  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size() + shown.set_images.size()) *
                sizeof(Complex<float>) +
            static_cast<std::uint64_t>(shown.point_spread.size()) * sizeof(float);
   bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);

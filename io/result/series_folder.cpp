@@ -269,7 +269,8 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
   if (number == 0) {
     write_exhibits(exhibits);
     json["exhibits"] = {{"sensitivity_maps", shape_json(exhibits.sensitivity_maps.shape())},
-                        {"point_spread", shape_json(exhibits.point_spread.shape())}};
+                        {"point_spread", shape_json(exhibits.point_spread.shape())},
+                        {"set_images", shape_json(exhibits.set_images.shape())}};
   }
   json["report"] = report_to_json(report);
   const auto text = dumped(json) + "\n";
@@ -295,9 +296,11 @@ void SeriesFolder::flush_now_and_then() {
 void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
   const auto& maps = exhibits.sensitivity_maps;
   const auto& spread = exhibits.point_spread;
+  const auto& sets = exhibits.set_images;
   OutputFile out(file("exhibits.raw"), file("exhibits.raw"));
   out.write(maps.data(), static_cast<std::size_t>(maps.size()) * sizeof(Complex<float>));
   out.write(spread.data(), static_cast<std::size_t>(spread.size()) * sizeof(float));
+  out.write(sets.data(), static_cast<std::size_t>(sets.size()) * sizeof(Complex<float>));
   out.close();
 }
 
@@ -333,7 +336,9 @@ DiagnosticImages SeriesFolder::exhibits() const {
     for (const auto& extent : shape)
       n.push_back(
           extent.is_number_integer() ? std::clamp<std::int64_t>(extent.get<std::int64_t>(), 0, 1 << 16) : 0);
-    const Shape known = axes == 3 ? Shape{n[0], n[1], n[2]} : Shape{n[0], n[1]};
+    const Shape known = axes == 4   ? Shape{n[0], n[1], n[2], n[3]}
+                        : axes == 3 ? Shape{n[0], n[1], n[2]}
+                                    : Shape{n[0], n[1]};
     if (known.size() > there / static_cast<std::int64_t>(sizeof(T))) return;
     Array<T> found(known);
     if (values.read(reinterpret_cast<char*>(found.data()),
@@ -342,6 +347,7 @@ DiagnosticImages SeriesFolder::exhibits() const {
   };
   read("sensitivity_maps", 3, exhibits.sensitivity_maps);
   read("point_spread", 2, exhibits.point_spread);
+  read("set_images", 4, exhibits.set_images);
   return exhibits;
 }
 

@@ -100,9 +100,9 @@ DeterminedRadius determined_radius(const Trajectory& trajectory, const std::arra
   return {radius_within(matrix_size, least), least, false};
 }
 
-/// Divided by the largest: maps do not depend on the size of the data, and squares of them stay in the range
-/// of float.
-void normalize(Array<Complex<float>>& kspace) {
+/// Divided by the largest, which is returned: maps do not depend on the size of the data, and squares of them stay in
+/// the range of float.
+float normalize(Array<Complex<float>>& kspace) {
   const std::int64_t samples = kspace.extent(1);
   float largest = 0;
   std::int64_t first_not_finite = kspace.size();
@@ -123,6 +123,7 @@ void normalize(Array<Complex<float>>& kspace) {
                 samples == 0 ? "no sample there" : "zeros",
                 "use settings.coils.maps = none, or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
+  return largest;
 }
 
 /// Samples with |k| <= matrix_size / 2 on every axis, ascending.
@@ -145,6 +146,24 @@ std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
   std::vector<std::int64_t> inside;
   for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
   return inside;
+}
+
+double window_at(double square) {  // of |k| / radius
+  return square > 1 ? 0 : 0.5 + 0.5 * std::cos(std::numbers::pi * std::sqrt(square));
+}
+
+/// Of m_c = sum_m D_m window(k_m) d_c(m) exp(i 2 pi k_m r): what windowed images are, as F^H D F is near 1.
+double noise_gain(const Trajectory& trajectory, const Array<double>& density,
+                  const std::array<int, 3>& radius) {
+  const std::int64_t samples = trajectory.sample_count();
+  double sum = 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    double square = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      if (radius[axis] > 0) square += std::pow(trajectory.k.data()[axis * samples + m] / radius[axis], 2);
+    sum += std::pow(density.data()[m] * window_at(square), 2);
+  }
+  return sum;
 }
 
 /// Threads that work on this many values: waiting for each other costs more below.
@@ -204,8 +223,11 @@ std::array<int, 3> calibration_matrix(const std::array<int, 3>& matrix_size, int
 CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent,
                                      Device device)
     : extent_(extent), device_(device) {
-  const auto determined = determined_radius(trajectory, extent.matrix_size, extent.largest_radius,
-                                            extent.least_radius, extent.least_width);
+  const auto determined = extent.jointly
+                              ? DeterminedRadius{radius_within(extent.matrix_size, extent.largest_radius),
+                                                 extent.largest_radius, false}
+                              : determined_radius(trajectory, extent.matrix_size, extent.largest_radius,
+                                                  extent.least_radius, extent.least_width);
   radius_ = determined.radius;
   sampled_ = determined.sampled;
   small_ = calibration_matrix(extent.matrix_size, determined.largest);
@@ -217,6 +239,7 @@ CalibrationSystem::CalibrationSystem(const Trajectory& trajectory, const Calibra
   const ThreadLimit limit(threads_for(8 * central.sample_count()));  // as much work as that of some coils
   const Device gridder = gridding_device(small_, device), solver = solving_device(small_, sampled_, device);
   density_ = density_compensation(central, small_, gridder);
+  noise_gain_ = noise_gain(central, density_, radius_);
   // Where the object gives no signal, maps follow differences of the region by some ten times their size.
   constexpr auto kernel = GriddingChoice::of_cpu;
   transform_ = make_gridded_transform<float>(central, small_, calibration_accuracy, gridder, kernel);
@@ -275,7 +298,7 @@ Array<Complex<float>> CalibrationSystem::solve_coil_by_coil(Array<Complex<float>
 
 CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace) {
   auto samples = columns_of(kspace, inside_);
-  normalize(samples);
+  const double largest = normalize(samples);
   const std::int64_t coils = samples.extent(0), count = samples.extent(1);
   const ThreadLimit limit(threads_for(samples.size()));
 #pragma omp parallel for schedule(static)
@@ -291,8 +314,14 @@ CalibrationRegion CalibrationSystem::region(const Array<Complex<float>>& kspace)
   CalibrationRegion region;
   region.radius = radius_;
   region.sampled = sampled_;
-  region.kspace = sampled_ ? solve_coil_by_coil(std::move(right_hand_side))
-                           : estimate_jointly([this] { return make_normal(); }, right_hand_side);
+  region.noise_gain = noise_gain_ / largest / largest;
+  if (sampled_) {
+    region.kspace = solve_coil_by_coil(std::move(right_hand_side));
+  } else {
+    auto estimate = estimate_jointly([this] { return make_normal(); }, right_hand_side);
+    region.kspace = std::move(estimate.coil_images);
+    region.smooth = std::move(estimate.smooth);
+  }
   if (region.kspace.device().is_cuda()) region.kspace = region.kspace.to(Device::cpu());
   centred_fft(region.kspace, -1);
   return region;
@@ -323,8 +352,7 @@ Array<Complex<float>> windowed(const CalibrationRegion& region) {
   const std::int64_t coils = region.kspace.extent(0), voxels = region.kspace.size() / coils;
   Array<Complex<float>> result(region.kspace.shape());
   for (const Position& k : ball(region.radius)) {
-    const double share = std::sqrt(square_over(k, region.radius));
-    const auto weight = static_cast<float>(0.5 + 0.5 * std::cos(std::numbers::pi * share));
+    const auto weight = static_cast<float>(window_at(square_over(k, region.radius)));
     for (std::int64_t at = region.index_of(k); at < region.kspace.size(); at += voxels)
       result.data()[at] = weight * region.kspace.data()[at];
   }

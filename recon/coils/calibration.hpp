@@ -22,6 +22,11 @@ struct CalibrationRegion {
   std::array<int, 3> radius{};
   /// Whether the samples alone determine it. False: it was completed by the coils together, see below.
   bool sampled = true;
+  /// Of joint estimation: s of every coil, [coil][term], see estimate_jointly; else empty.
+  Array<Complex<float>> smooth{};
+  /// Variance of the noise in a voxel of the windowed images, of samples whose noise has variance 1:
+  /// sum_m (D_m window(k_m))^2, over the square of the largest value.
+  double noise_gain = 0;
 
   std::array<int, 3> matrix_size() const {
     return {static_cast<int>(kspace.extent(3)), static_cast<int>(kspace.extent(2)),
@@ -52,6 +57,7 @@ using MakeNormal = std::function<std::shared_ptr<const HermitianOperator<float>>
 struct CalibrationExtent {
   std::array<int, 3> matrix_size;
   int largest_radius, least_radius, least_width;
+  bool jointly = false;  ///< image and sensitivities are found together, whatever the samples determine
   bool operator==(const CalibrationExtent&) const = default;
 };
 
@@ -96,6 +102,7 @@ class CalibrationSystem {
   bool sampled_ = true;
   std::vector<std::int64_t> inside_;  ///< samples inside the small matrix
   Array<double> density_;
+  double noise_gain_ = 0;  ///< CalibrationRegion::noise_gain, of samples as they are
   std::unique_ptr<FourierTransform<float>> transform_;
   Array<Complex<float>> point_spread_, ones_;                             ///< where it is solved
   std::vector<std::shared_ptr<const HermitianOperator<float>>> normals_;  ///< of each thread that solves
@@ -107,9 +114,7 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
                                      const CalibrationExtent& extent, Device device = Device::cpu(),
                                      std::optional<CalibrationSystem>* kept = nullptr);
 
-/// Image and sensitivities at once: coil images rho c_j [coil][z][y][x] that agree with the samples, by the
-/// iteratively regularised
-/// Gauss-Newton method:
+/// Image and sensitivities at once, by the iteratively regularised Gauss-Newton method:
 ///
 ///     x = (rho, s),   c_j(r) = sum_k omega(k) s_j(k) exp(i 2 pi k . r),   omega(k) = (1 + |k|^2 / 100)^-12,
 ///     k integer, at most 8 cycles/FOV on every axis (omega = 3e-3),
@@ -121,8 +126,13 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
 /// once for every thread; `right_hand_side` is b_j = F^H D d_j. The weight omega keeps sensitivities smooth,
 /// alpha selects among the factorisations. Source: Uecker et al., MRM 60:674 (2008); for non-Cartesian
 /// samples Uecker et al., NMR Biomed. 23:986 (2010).
-Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
-                                       const Array<Complex<float>>& right_hand_side);
+struct JointEstimate {
+  Array<Complex<float>> coil_images;  ///< rho c_j, [coil][z][y][x]
+  Array<Complex<float>> smooth;       ///< s_j, [coil][term]
+};
+JointEstimate estimate_jointly(const MakeNormal& make_normal, const Array<Complex<float>>& right_hand_side);
+/// c_j / sqrt(sum_j |c_j|^2) at the voxels of a matrix over the same FOV, [coil][z][y][x]; 0 where `mask` [z][y][x] is.
+Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<std::uint8_t>& mask);
 
 /// The smallest radius that maps are made from, in cycles/FOV.
 inline int least_calibration_radius(const std::array<int, 3>& matrix_size) {
@@ -157,8 +167,12 @@ Array<Complex<float>> windowed(const CalibrationRegion& region);
 /// voxels.
 void centred_fft(Array<Complex<float>>& coils, int sign);
 
-/// 1 where maps are wanted, [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`.
-Array<std::uint8_t> signal_mask(const CalibrationRegion& region, double share,
+/// Where maps are wanted: not in air; near tissue, as far as they are known; in tissue and what it surrounds.
+struct MapMask {
+  static constexpr std::uint8_t air = 0, near_tissue = 1, tissue = 2;
+};
+/// [z][y][x] of `matrix_size`: see MapSettings::signal_mask, which is `share`. `noise` is the variance of each coil in a voxel of the windowed images; empty where it is not known.
+Array<std::uint8_t> signal_mask(const CalibrationRegion& region, const std::vector<double>& noise, double share,
                                 std::array<int, 3> matrix_size);
 
 }  // namespace fhd

@@ -81,6 +81,50 @@ HWY_ATTR void multiply(int coils, const float* g_re, const float* g_im, const fl
   }
 }
 
+/// t -= u (u^H t), u of the voxels from `first` on.
+HWY_ATTR void project_out(const Row& row, std::int64_t first, float* t_re, float* t_im) {
+  float sum_re[lanes] = {}, sum_im[lanes] = {};
+  for (int c = 0; c < row.coils; ++c) {
+    const float *u_re = row.beside_real + c * row.padded_voxels + first,
+                *u_im = row.beside_imag + c * row.padded_voxels + first;
+    for (int l = 0; l < lanes; ++l) {
+      const int i = c * lanes + l;
+      sum_re[l] += u_re[l] * t_re[i] + u_im[l] * t_im[i];
+      sum_im[l] += u_re[l] * t_im[i] - u_im[l] * t_re[i];
+    }
+  }
+  for (int c = 0; c < row.coils; ++c) {
+    const float *u_re = row.beside_real + c * row.padded_voxels + first,
+                *u_im = row.beside_imag + c * row.padded_voxels + first;
+    for (int l = 0; l < lanes; ++l) {
+      const int i = c * lanes + l;
+      t_re[i] -= u_re[l] * sum_re[l] - u_im[l] * sum_im[l];
+      t_im[i] -= u_re[l] * sum_im[l] + u_im[l] * sum_re[l];
+    }
+  }
+}
+
+/// v = the column of largest diagonal, beside the given vectors: unit vectors to start from.
+HWY_ATTR void start(const Row& row, std::int64_t first, const float* diagonal, float* v_re, float* v_im) {
+  float best[lanes], share[lanes];
+  int column[lanes] = {};
+  const auto rest = [&](int c, int l) {  // of a column beside u
+    if (row.beside_real == nullptr) return 1.0f;
+    const float re = row.beside_real[c * row.padded_voxels + first + l],
+                im = row.beside_imag[c * row.padded_voxels + first + l];
+    return 1 - re * re - im * im;
+  };
+  for (int l = 0; l < lanes; ++l) best[l] = 0, share[l] = 1;
+  for (int c = 0; c < row.coils; ++c)
+    for (int l = 0; l < lanes; ++l) {
+      const float here = rest(c, l), size = diagonal[c * lanes + l] * here;
+      if (size > best[l]) best[l] = size, share[l] = here, column[l] = c;
+    }
+  for (int i = 0; i < row.coils * lanes; ++i) v_re[i] = 0, v_im[i] = 0;
+  for (int l = 0; l < lanes; ++l) v_re[column[l] * lanes + l] = 1 / std::sqrt(share[l]);
+  if (row.beside_real != nullptr) project_out(row, first, v_re, v_im);
+}
+
 HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vector_real,
                            float* vector_imag) {
   const int coils = row.coils, pairs = coils * (coils + 1) / 2;
@@ -90,21 +134,20 @@ HWY_ATTR void eigenvectors(const Row& row, float* work, float* value, float* vec
     const std::uint8_t* wanted = row.wanted + first;
     if (std::all_of(wanted, wanted + lanes, [](std::uint8_t w) { return w == 0; })) continue;
     evaluate(row, first, g_re, g_im);
-    float frobenius[lanes] = {}, best[lanes] = {};
-    for (int i = 0; i < coils * lanes; ++i) v_re[i] = 0, v_im[i] = 0;
-    int column[lanes] = {};
+    float frobenius[lanes] = {};
     for (int c = 0, pair = 0; c < coils; ++c)
       for (int d = c; d < coils; ++d, ++pair)
         for (int l = 0; l < lanes; ++l) {
           const float re = g_re[pair * lanes + l], im = g_im[pair * lanes + l];
           frobenius[l] += (c == d ? 1.0f : 2.0f) * (re * re + im * im);
-          if (c == d && re > best[l]) best[l] = re, column[l] = c;
+          if (c == d) t_re[c * lanes + l] = re;
         }
-    for (int l = 0; l < lanes; ++l) v_re[column[l] * lanes + l] = 1;  // G v is the largest column
+    start(row, first, t_re, v_re, v_im);  // G v is the largest column
 
     float eigenvalue[lanes] = {};
     for (int iteration = 0; iteration < most_eigenvector_iterations; ++iteration) {
       multiply(coils, g_re, g_im, v_re, v_im, t_re, t_im);
+      if (row.beside_real != nullptr) project_out(row, first, t_re, t_im);
       float square[lanes] = {}, quotient[lanes] = {}, factor[lanes];
       for (int c = 0; c < coils; ++c)
         for (int l = 0; l < lanes; ++l) {

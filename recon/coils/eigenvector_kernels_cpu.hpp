@@ -19,9 +19,11 @@ struct Row {
   const float *cosine, *sine;  ///< exp(-i 2 pi (t - terms/2) r_x), [term][padded voxel]
   const std::uint8_t* wanted;  ///< [padded voxel]; what is found elsewhere may be anything
   float least;  ///< eigenvalues below need not be found: the voxel's eigenvector may be anything
+  /// Unit vectors, [coil][padded voxel], to which eigenvectors are sought that are orthogonal; null: none.
+  const float *beside_real = nullptr, *beside_imag = nullptr;
 };
 
-/// The largest eigenvalue of every voxel, [padded voxel], and its unit eigenvector, [coil][padded voxel], of
+/// The largest eigenvalue of every voxel (beside those of the vectors that are given), [padded voxel], and its unit eigenvector, [coil][padded voxel], of
 /// no definite phase, by power iteration from the largest column. `work` holds work_size() floats.
 void dominant_eigenvectors(const Row& row, float* work, float* value, float* vector_real, float* vector_imag);
 std::int64_t work_size(int coils);

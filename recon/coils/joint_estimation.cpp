@@ -204,14 +204,14 @@ class LinearizedNormal final : public HermitianOperator<float> {
 
 }  // namespace
 
-Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
-                                       const Array<Complex<float>>& right_hand_side) {
+JointEstimate estimate_jointly(const MakeNormal& make_normal, const Array<Complex<float>>& right_hand_side) {
   constexpr int newton_steps = 6, inner_iterations = 20;
   constexpr double inner_tolerance = 0.05;
   // alpha compares |x - x_0|^2 with the data, so that these have a fixed size: that of an image of ones.
   Values b(right_hand_side);
   const double size = norm_l2(b);
-  if (size == 0) return b;
+  const SmoothSensitivity smooth(Shape{b.extent(1), b.extent(2), b.extent(3)});
+  if (size == 0) return {b, Values({b.extent(0), smooth.size()})};
   const double unit = std::sqrt(static_cast<double>(b.size() / b.extent(0))) / size;
   scale(b, static_cast<float>(unit));
 
@@ -232,9 +232,28 @@ Array<Complex<float>> estimate_jointly(const MakeNormal& make_normal,
     add_scaled(x, 1.0f, step);
   }
   linearized->linearize_at(x);
-  Values images = linearized->coil_images();
-  scale(images, static_cast<float>(1 / unit));
-  return images;
+  JointEstimate estimate{linearized->coil_images(), Values({b.extent(0), smooth.size()})};
+  scale(estimate.coil_images, static_cast<float>(1 / unit));
+  std::copy_n(x.data() + b.size() / b.extent(0), estimate.smooth.size(), estimate.smooth.data());
+  return estimate;
+}
+
+Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<std::uint8_t>& mask) {
+  const SmoothSensitivity smooth(mask.shape());
+  const std::int64_t coils = region.smooth.extent(0), voxels = mask.size();
+  require_shape(region.smooth, {coils, smooth.size()}, "smooth sensitivities");
+  Values maps({coils, mask.extent(0), mask.extent(1), mask.extent(2)});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    smooth.forward(region.smooth.data() + coil * smooth.size(), maps.data() + coil * voxels);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    float square = 0;
+    for (std::int64_t i = p; i < maps.size(); i += voxels) square += norm(maps.data()[i]);
+    const float factor = square > 0 && mask.data()[p] != 0 ? 1 / std::sqrt(square) : 0;
+    for (std::int64_t i = p; i < maps.size(); i += voxels) maps.data()[i] = factor * maps.data()[i];
+  }
+  return maps;
 }
 
 }  // namespace fhd

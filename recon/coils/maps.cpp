@@ -6,6 +6,7 @@
 
 #include "recon/coils/compression.hpp"
 #include "recon/coils/matrix_field.hpp"
+#include "recon/coils/noise.hpp"
 
 namespace fhd {
 namespace {
@@ -47,6 +48,36 @@ MatrixField field_of(const CalibrationRegion& region, MapMethod method, const Ma
                                       : adaptive_field(region, radius);
 }
 
+/// Variance of each coil's noise in a voxel of the region's windowed images.
+std::vector<double> noise_of(const CalibrationRegion& region, const Scan& scan) {
+  const auto covariance = known_noise(scan).covariance.values;
+  const std::int64_t coils = covariance.extent(0);
+  std::vector<double> variance;
+  for (std::int64_t coil = 0; coil < coils; ++coil)
+    variance.push_back(covariance[coil * coils + coil].re * region.noise_gain);
+  return variance;
+}
+
+std::int64_t voxels_with_maps(const Array<Complex<float>>& maps) {
+  const std::int64_t coils = maps.extent(0), voxels = maps.size() / coils;
+  std::int64_t count = 0;
+  for (std::int64_t p = 0; p < voxels; ++p) {
+    bool any = false;
+    for (std::int64_t coil = 0; coil < coils && !any; ++coil) any = norm(maps.data()[coil * voxels + p]) > 0;
+    count += any;
+  }
+  return count;
+}
+
+/// Leaves the second set only where it is asked for, or tells enough.
+void judge_second(MapSetCount sets, MapEstimate& estimate) {
+  const std::int64_t all = voxels_with_maps(estimate.maps.values),
+                     second = voxels_with_maps(estimate.second->values);
+  estimate.second_share = all > 0 ? static_cast<double>(second) / static_cast<double>(all) : 0;
+  if (second == 0 || (sets == MapSetCount::automatic && estimate.second_share < least_second_share))
+    estimate.second.reset();
+}
+
 }  // namespace
 
 MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings& settings, Device device,
@@ -63,29 +94,46 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
   };
   tell(0);
   const int least = least_calibration_radius(matrix);
-  const auto region = calibration_region(trajectory, kspace,
-                                         {matrix, largest_calibration_radius(settings, matrix), least,
-                                          of_reference ? least_reference_radius : least},
-                                         device, kept);
+  const auto region =
+      calibration_region(trajectory, kspace,
+                         {matrix, largest_calibration_radius(settings, matrix), least,
+                          of_reference ? least_reference_radius : least, method == MapMethod::joint},
+                         device, kept);
   tell(1);
-  MapEstimate estimate{
-      {Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})}, region.radius, region.sampled};
+  const bool looks_for_second = settings.sets != MapSetCount::one && method == MapMethod::espirit;
+  const auto no_maps = [&] {
+    return SensitivityMaps{Array<Complex<float>>({coils, matrix[2], matrix[1], matrix[0]})};
+  };
+  MapEstimate estimate{no_maps()};
+  estimate.calibration_radius = region.radius;
+  estimate.calibration_sampled = region.sampled;
+  if (looks_for_second) estimate.second = no_maps();
   auto& maps = estimate.maps.values;
   const auto reference = principal_component(region);
-  const auto mask = signal_mask(region, settings.signal_mask, matrix);
+  const auto mask = signal_mask(region, noise_of(region, scan), settings.signal_mask, matrix);
+  if (method == MapMethod::joint) {
+    maps = smooth_maps(region, mask);
+    tell(3);
+    return estimate;
+  }
   const float least_eigenvalue =
       method == MapMethod::espirit ? static_cast<float>(settings.eigenvalue_mask) : 0.0f;
+  const auto find = [&](const MatrixField& field, const std::array<int, 3>& size, std::int64_t plane) {
+    dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue}, plane, device, maps);
+    if (looks_for_second)
+      dominant_eigenvectors(field, {size, mask, reference, least_eigenvalue, &maps}, plane, device,
+                            estimate.second->values);
+  };
   if (calibrates_by_plane(matrix)) {
     const auto planes = planes_of(region);
     for (std::size_t z = 0; z < planes.size(); ++z)
-      dominant_eigenvectors(field_of(planes[z], method, settings),
-                            {{matrix[0], matrix[1], 1}, mask, reference, least_eigenvalue},
-                            static_cast<std::int64_t>(z), device, maps);
+      find(field_of(planes[z], method, settings), {matrix[0], matrix[1], 1}, static_cast<std::int64_t>(z));
   } else {
     const auto field = field_of(region, method, settings);
     tell(2);
-    dominant_eigenvectors(field, {matrix, mask, reference, least_eigenvalue}, 0, device, maps);
+    find(field, matrix, 0);
   }
+  if (looks_for_second) judge_second(settings.sets, estimate);
   tell(3);
   return estimate;
 }

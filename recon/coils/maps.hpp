@@ -16,17 +16,25 @@ namespace fhd {
 ///            MRM 71:990 (2014)
 /// adaptive   eigenvectors of the local covariance of low-resolution coil images: Walsh et al.,
 ///            MRM 43:682 (2000)
+/// joint      smooth maps and an image of the region at once: Uecker et al., MRM 60:674 (2008)
 using MapMethod = CoilMaps;  // of which asks_to_find
 inline MapMethod map_method(CoilMaps maps) { return asks_to_find(maps) ? maps : MapMethod::espirit; }
 
 struct MapEstimate {
   /// [coil][z][y][x]; sum over coils |S|^2 = 1, or S = 0 outside of the mask. The phase is such that the sum
   /// of the coils, weighted as in the first principal component of the calibration region, is real and
-  /// positive.
+  /// positive; joint: smooth.
   SensitivityMaps maps;
+  /// The next eigenvectors where their eigenvalues, too, are above the threshold, 0 elsewhere; as MapSettings::sets asks.
+  std::optional<SensitivityMaps> second{};
+  double second_share = 0;                  ///< voxels with a second map over those with a first, where it was looked for
   std::array<int, 3> calibration_radius{};  ///< as used, x, y, z
   bool calibration_sampled = true;          ///< CalibrationRegion::sampled
 };
+
+/// MapSetCount::automatic takes two sets from here on. G(r) is blurred, and periodic: where an object comes near the edge of
+/// the FOV, a second eigenvalue is there at 2.5 % of its voxels though nothing is folded.
+inline constexpr double least_second_share = 0.05;
 
 /// A matrix of 2 ... 9 voxels along z is calibrated slice by slice, after an inverse FFT along z: its
 /// neighbourhoods cannot extend along z.

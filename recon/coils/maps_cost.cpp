@@ -69,7 +69,8 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
                    Device device) {
   const int region_radius = largest_calibration_radius(settings, matrix_size);
   const double voxels = product(matrix_size), coils = coil_count;
-  const bool sampled = calibration_sampled.value_or(voxels * 0.7 <= samples);
+  const bool sampled =
+      method != MapMethod::joint && calibration_sampled.value_or(voxels * 0.7 <= samples);
   MapsCost cost = calibration_cost(matrix_size, region_radius, samples, coil_count, sampled, device);
 
   // Neighbourhoods of k-space: positions in one, neighbourhoods in a region, regions.
@@ -85,6 +86,11 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
   if (method == MapMethod::espirit) {
     cost.work += Work(WorkUnit::eigenvalue, std::pow(n, 3) * regions);
     later_bytes += n * (count + 5 * n) * element;  // with LAPACK's copies
+  }
+  if (method == MapMethod::joint) {  // 17 terms along each axis
+    cost.work += Work(WorkUnit::copied_byte, voxels * coils * element * 17 * 2);
+    cost.scratch_bytes = std::max(cost.scratch_bytes, whole_bytes(voxels * element * 2 * omp_get_max_threads()));
+    return cost;
   }
   const double terms = 2 * 2 * std::floor(radius) + 1, pairs = coils * (coils + 1) / 2;
   cost.scratch_bytes = std::max(cost.scratch_bytes, whole_bytes(later_bytes));

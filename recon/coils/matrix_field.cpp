@@ -49,7 +49,9 @@ void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& r
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors) {
   const Shape& all = vectors.shape();
   require_shape(request.mask, {all[1], all[2], all[3]}, "mask of the maps");
-  if (device.is_cpu()) return dominant_eigenvectors_cpu(field, request, first_plane, vectors);
+  if (request.beside != nullptr) require_shape(*request.beside, all, "maps of the first set");
+  if (device.is_cpu() || request.beside != nullptr)
+    return dominant_eigenvectors_cpu(field, request, first_plane, vectors);
   if constexpr (built_with_cuda)
     return dominant_eigenvectors_cuda(field, request, first_plane, device, vectors);
   refuse_cuda();

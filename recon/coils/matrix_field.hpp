@@ -44,15 +44,24 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
 /// Where eigenvectors are wanted, and which.
 struct EigenvectorRequest {
   std::array<int, 3> matrix_size;                ///< of the field: voxels along x and y, and planes
-  const Array<std::uint8_t>& mask;               ///< [z][y][x], host memory: 0 where none is wanted
+  const Array<std::uint8_t>& mask;               ///< [z][y][x] of MapMask, host memory
   const std::vector<Complex<float>>& reference;  ///< [coil]
-  float least;                                   ///< eigenvalue whose vector is wanted
+  float least;                                   ///< eigenvalue whose vector is wanted beside tissue
+  /// Vectors that were found before, as `vectors` below: wanted are those of the next eigenvalues, where these are not
+  /// 0. Found on the CPU.
+  const Array<Complex<float>>* beside = nullptr;
+
+  /// Where the images show tissue there is a first vector, however noisy.
+  float least_at(std::uint8_t mask_value) const {
+    return mask_value == MapMask::tissue && beside == nullptr ? 0 : least;
+  }
 };
 
 /// The eigenvectors to the largest eigenvalues of a field: unit vectors v with sum_c conj(reference_c) v_c real
 /// and not negative, into `vectors` [coil][z][y][x], host memory, of the matrix of the mask. Written are its
-/// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and where the eigenvalue is
-/// below `least`. Made on `device`, and the same on each but for rounding.
+/// planes from `first_plane` on, as many as the field has; 0 where none is wanted, and near tissue where the
+/// eigenvalue is below `least`. Made on `device`, and the same on each but for rounding.
+/// Where a voxel of the mask has none `beside` which to seek, there is no second one either.
 void dominant_eigenvectors(const MatrixField& field, const EigenvectorRequest& request,
                            std::int64_t first_plane, Device device, Array<Complex<float>>& vectors);
 /// Bytes on a GPU while it makes them, of a field of so many pairs of coils and terms along each axis.

@@ -52,25 +52,43 @@ class RowsOfField {
     contract(along_z_, z, std::int64_t{along_y_.terms} * along_x_.terms, field_.coefficients.data(),
              [&](std::int64_t at, Complex<float> sum) { plane_[at] = sum; });
   }
-  /// Eigenvectors of the voxels of row y that `mask` [x] asks for.
-  void solve_row(int y, const std::uint8_t* mask, int voxels, float least) {
+  /// Eigenvectors of the voxels of row y that `mask` [x] asks for, beside those at `beside` [coil][voxel of `volume`],
+  /// null for none.
+  void solve_row(int y, const std::uint8_t* mask, int voxels, float least, const Complex<float>* beside,
+                 std::int64_t volume) {
     std::copy_n(mask, voxels, wanted_.data());
+    if (beside != nullptr) take_beside(beside, voxels, volume);
+    const bool any_is_tissue = std::any_of(mask, mask + voxels, [](auto m) { return m == MapMask::tissue; });
     contract(along_y_, y, along_x_.terms, plane_.data(), [&](std::int64_t at, Complex<float> sum) {
       real_[at] = sum.re;
       imag_[at] = sum.im;
     });
     eigenvector_cpu::dominant_eigenvectors(
         {field_.coils, along_x_.terms, real_.data(), imag_.data(), along_x_.stride, along_x_.cosine.data(),
-         along_x_.sine.data(), wanted_.data(), least},
+         along_x_.sine.data(), wanted_.data(), any_is_tissue ? 0 : least,
+         beside != nullptr ? beside_real_.data() : nullptr, beside_imag_.data()},
         work_.data(), value_.data(), v_real_.data(), v_imag_.data());
   }
-  float value(int x) const { return value_[x]; }
+  /// 0 where none was wanted.
+  float value(int x) const { return wanted_[x] != 0 ? value_[x] : 0; }
   Complex<float> vector(int coil, int x) const {
     const std::int64_t i = coil * along_x_.stride + x;
     return {v_real_[i], v_imag_[i]};
   }
 
  private:
+  void take_beside(const Complex<float>* beside, int voxels, std::int64_t volume) {
+    beside_real_.resize(v_real_.size()), beside_imag_.resize(v_real_.size());
+    for (int x = 0; x < voxels; ++x) {
+      bool is_there = false;
+      for (int c = 0; c < field_.coils; ++c) {
+        const Complex<float> u = beside[c * volume + x];
+        beside_real_[c * along_x_.stride + x] = u.re, beside_imag_[c * along_x_.stride + x] = u.im;
+        is_there = is_there || u.re != 0 || u.im != 0;
+      }
+      if (!is_there) wanted_[x] = 0;
+    }
+  }
   /// store([pair][rest], sum over the axis's terms of exp(-i 2 pi D r) of [pair][term][rest]) at one voxel.
   template <class Store>
   void contract(const AxisPhases& axis, std::int64_t voxel, std::int64_t rest, const Complex<float>* from,
@@ -89,7 +107,7 @@ class RowsOfField {
   const MatrixField& field_;
   const AxisPhases &along_x_, &along_y_, &along_z_;
   std::vector<Complex<float>> plane_, sums_;
-  std::vector<float> real_, imag_, work_, value_, v_real_, v_imag_;
+  std::vector<float> real_, imag_, work_, value_, v_real_, v_imag_, beside_real_, beside_imag_;
   std::vector<std::uint8_t> wanted_;
 };
 
@@ -126,9 +144,11 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
         const std::uint8_t* mask = request.mask.data() + first;
         const bool any = std::any_of(mask, mask + nx, [](std::uint8_t wanted) { return wanted != 0; });
         if (any && !is_summed) rows.move_to_plane(z), is_summed = true;
-        if (any) rows.solve_row(y, mask, nx, request.least);
+        const auto* beside = request.beside != nullptr ? request.beside->data() + first : nullptr;
+        if (any) rows.solve_row(y, mask, nx, request.least, beside, volume);
         for (int x = 0; x < nx; ++x)
-          mask[x] != 0 && rows.value(x) >= request.least ? write(rows, x, first + x) : clear(first + x);
+          any&& rows.value(x) >= request.least_at(mask[x]) && mask[x] != 0 ? write(rows, x, first + x)
+                                                                           : clear(first + x);
       }
     }
   }

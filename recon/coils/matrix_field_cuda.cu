@@ -167,14 +167,15 @@ __global__ void __launch_bounds__(warp)
     const int x = is_group && column < in.voxels ? column : -1;
     const std::int64_t p = row * in.voxels + (x < 0 ? 0 : x);
     const bool wanted = x >= 0 && in.mask[p] != 0;
+    const float least_here = wanted && in.mask[p] == MapMask::tissue ? 0 : least;
     float value = 0;
     const VoxelWork voxel(work, in.coils);
     if (__any_sync(0xffffffff, wanted)) {
       evaluate_field(in, row, x, work);
-      value = iterate_voxel(in.coils, wanted, least, voxel);
+      value = iterate_voxel(in.coils, wanted, least_here, voxel);
     }
     if (x < 0) continue;
-    if (!(wanted && value >= least)) {
+    if (!(wanted && value >= least_here)) {
       for (int c = 0; c < in.coils; ++c) vectors[c * volume + p] = Complex<float>();
       continue;
     }

@@ -187,6 +187,7 @@ struct DiagnosticImages {
   /// are multiplied by; empty without.
   Array<double> temporal_basis{};
   Array<Complex<float>> components{};
+  Array<Complex<float>> set_images{};  ///< [set][z][y][x] of two sets of maps, whose `image` is combined_sets; empty: one set
 };
 
 /// Noise of an image, [z][y][x] each: noise_map.hpp.

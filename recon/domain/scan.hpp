@@ -79,6 +79,10 @@ struct Scan {
   /// What its source did to the values (corrected, left out), one sentence each: goes to the report.
   std::vector<std::string> remarks;
 
+  /// A second set of maps, of coils as they are prepared: then each set has an image of its own
+  /// (encoding/map_sets.hpp). Not of files.
+  std::optional<SensitivityMaps> second_maps{};
+
   /// Throws Error naming `subject` (a file) when the parts do not agree or hold a NaN or infinity, when
   /// there is no sample, or when |k| exceeds half the matrix times edge_rounding.
   void validate(const std::string& subject) const;

@@ -30,6 +30,22 @@ void validate(const CoilSettings& coils) {
     require_share("settings.coils.compression", choice->share, 1);
 }
 
+void validate_sets(const Settings& settings) {
+  const char* const sets = "settings.coils.estimation.sets";
+  if (settings.coils.estimation.sets == MapSetCount::one) return;
+  const auto* method = least_squares(settings);
+  if (method == nullptr)
+    throw Error(sets, "settings.method = cg, for two or auto", name_of(settings.method), "leave one of them out");
+  if (settings.coils.maps != CoilMaps::automatic && settings.coils.maps != CoilMaps::espirit)
+    throw Error(sets, "settings.coils.maps = espirit, for two or auto", "another choice", "leave one of them out");
+  if (method->partial_fourier != PartialFourier::off)
+    throw Error(sets, "settings.partial_fourier = off, for two or auto", "phase", "leave one of them out");
+  for (const auto& [kind, strength] : method->sparse)
+    if (kind == SparseKind::tgv || is_temporal(kind))
+      throw Error(sets, "wavelet or tv in settings.regularizer, for two or auto", name_of(kind),
+                  "leave one of them out");
+}
+
 void validate_sparse(const LeastSquares& method) {
   std::set<SparseKind> kinds;
   const auto open = std::count_if(method.sparse.begin(), method.sparse.end(),
@@ -95,6 +111,7 @@ TransformSettings transform_settings(const Settings& settings) {
 void validate(const Settings& settings) {
   std::visit([](const auto& method) { validate(method); }, settings.method);
   validate(settings.coils);
+  validate_sets(settings);
 }
 
 }  // namespace fhd

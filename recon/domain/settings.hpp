@@ -143,7 +143,9 @@ inline const char* name_of(const Method& method) {
 
 /// Where sensitivity maps come from. automatic: the scan's own; without them ESPIRiT, when the method uses
 /// maps and there is more than one coil.
-enum class CoilMaps { automatic, file, none, espirit, adaptive };
+/// joint: those of which, with one image, the samples are explained (coils/calibration.hpp, estimate_jointly): where the
+/// centre of k-space is too thin for the others.
+enum class CoilMaps { automatic, file, none, espirit, adaptive, joint };
 /// Whether a method of coils/maps.hpp is asked for.
 constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
@@ -167,7 +169,12 @@ struct KeptEnergy {
 };
 using CompressionChoice = std::variant<AutomaticCompression, NoCompression, VirtualCoils, KeptEnergy>;
 
+/// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where the
+/// object is folded within the field of view, as the second eigenvalue tells (coils/maps.hpp).
+enum class MapSetCount { one, two, automatic };
+
 struct MapSettings {
+  MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
   /// Of the calibration region, cycles/FOV; smaller where the trajectory or the matrix asks for it.
   int calibration_radius = 16, calibration_radius_3d = 12;
   /// Of the k-space neighbourhood (espirit) or of the spectrum of the smoothed covariance (adaptive),
@@ -176,11 +183,12 @@ struct MapSettings {
   /// espirit: singular values of the calibration matrix above this share of the largest span the signal;
   /// twice their median, where that is more: noise reaches up to there.
   double signal_threshold = 0.04;
-  /// espirit: maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact, is
-  /// below.
+  /// espirit: near tissue maps are zero where the largest eigenvalue, 1 where the neighbours' prediction is exact,
+  /// is below.
   double eigenvalue_mask = 0.8;
-  /// Maps are zero where the low-resolution image (root of the sum of squares) is below this share of the
-  /// root mean square of its signal, but not within 1/16 FOV of it and not where it is surrounded by it.
+  /// Tissue is where the low-resolution image (root of the sum of squares) stands out of the noise (coils/mask.cpp) and
+  /// is above this share of the root mean square of its signal, and what it surrounds; near it is what lies within
+  /// 1/16 FOV. Elsewhere maps are zero.
   double signal_mask = 0.05;
 };
 

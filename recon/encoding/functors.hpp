@@ -26,16 +26,18 @@ struct MapValues {
   }
 };
 
-/// coil_images(c, p) = S(c, p) image(p)
+/// coil_images(c, p) = S(c, p) image(p), or that much more where it `adds`
 template <class T>
 struct ApplyMaps {
   static constexpr const char* name = "applying sensitivity maps";
   MapValues<T> s;
   const Complex<T>* image;
   Complex<T>* coil_images;
+  bool adds = false;
   FHD_HOST_DEVICE void operator()(std::int64_t p) const {
     const Complex<T> rho = image[p];
-    for (std::int64_t i = p; i < s.size; i += s.voxels) coil_images[i] = s.at(i, p) * rho;
+    for (std::int64_t i = p; i < s.size; i += s.voxels)
+      coil_images[i] = adds ? coil_images[i] + s.at(i, p) * rho : s.at(i, p) * rho;
   }
 };
 

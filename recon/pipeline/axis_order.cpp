@@ -52,8 +52,9 @@ Scan in_order(const AxisOrder& order, Scan scan) {
   scan.trajectory = in_order(order, scan.trajectory);
   scan.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);
   const Shape image = scan.geometry.image_shape();
-  if (scan.sensitivity_maps) {
-    auto& maps = *scan.sensitivity_maps;
+  for (auto* set : {&scan.sensitivity_maps, &scan.second_maps}) {
+    if (!*set) continue;
+    auto& maps = **set;
     const Shape shape{maps.values.extent(0), image[0], image[1], image[2]};
     reshape(maps.values, shape);
     reshape(maps.in_double, shape);

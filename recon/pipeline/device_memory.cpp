@@ -32,6 +32,17 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
   return sizes;
 }
 
+/// What a second set of maps takes beside the estimate, which knows one: its maps and their buffer, coil images before and
+/// after the product with all sets, and as many vectors of the solver and verifier again.
+std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
+  if (!scan.second_maps) return 0;
+  const auto coils = static_cast<double>(scan.kspace.coil_count()),
+             voxels = static_cast<double>(scan.geometry.voxel_count());
+  constexpr double of_coils = 5, vectors = 16;
+  return whole_bytes((of_coils * coils + vectors) * voxels *
+                     static_cast<double>(bytes_of_complex(settings.precision)));
+}
+
 }  // namespace
 
 MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
@@ -72,11 +83,13 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
     gridded.coils = CoilSettings::as_they_are();
     how.companion = &gridded;
   }
+  const std::size_t second_set = second_set_bytes(scan, context.settings), all = use.free_bytes + use.used_bytes;
   const MemoryLedger plan = fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
-                                              use.free_bytes + use.used_bytes);
+                                              all - std::min(all, second_set));
   for (const auto& item : plan.items())
     context.journal.report.device_memory.push_back({item.what, item.bytes});
-  context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes()});
+  if (second_set > 0) context.journal.report.device_memory.push_back({"second set of maps", second_set});
+  context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes() + second_set});
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
     context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +

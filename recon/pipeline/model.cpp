@@ -46,6 +46,31 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
   context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
+/// E and E^H E of two sets of maps.
+template <class T>
+void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
+                  const Context& context, Model<T>& model) {
+  const LeastSquares& method = *least_squares(context.settings);
+  auto second = values_of<T>(*scan.second_maps);
+  scale(second, static_cast<T>(1 / model.map_unit));
+  copy_to_device(second, context);
+  model.sets = std::make_shared<MapSetsEncoding<T>>(
+      SetsOfMaps<T>{model.sense, std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(second),
+                                                                    coils_at_once)},
+      coils_at_once);
+  model.encoding = model.sets;
+  if (method.normal != NormalKind::toeplitz) {
+    model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
+    return;
+  }
+  const auto& q = operators.point_spread(context.journal);
+  context.journal.stage("transfer function",
+                        [&] { model.problem.normal = std::make_shared<MapSetsNormal<T>>(model.sets, q); });
+  if (uses_preconditioner(method, false))
+    context.journal.stage("preconditioner",
+                          [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
+}
+
 template <class T>
 std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const Scan& scan,
                                          const Context& context) {
@@ -60,27 +85,34 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   return roughness_term<T>(std::move(weights));
 }
 
-/// 1 where all maps are 0, else 0, on their device; empty where there is no such voxel.
+/// 1 where all maps of a set are 0, else 0, [set and z][y][x] on their device; empty where there is no such voxel.
 template <class T>
-Array<T> unseen_voxels(const Array<Complex<T>>& maps) {
-  const Array<Complex<T>> seen = root_sum_of_squares(maps).to(Device::cpu());
-  Array<T> unseen(seen.shape());
+Array<T> unseen_voxels(const Model<T>& model) {
+  Array<T> unseen(model.encoding->domain());
+  const SetsOfMaps<T> sets = model.sets ? model.sets->sets() : SetsOfMaps<T>{model.sense};
+  T* to = unseen.data();
   bool all_are_seen = true;
-  for (std::int64_t p = 0; p < seen.size(); ++p) {
-    unseen[p] = seen[p].re > 0 ? T(0) : T(1);
-    all_are_seen = all_are_seen && seen[p].re > 0;
-  }
-  return all_are_seen ? Array<T>() : unseen.to(maps.device());
+  for (const auto& set : sets)
+    for (const auto& seen : root_sum_of_squares(set->maps()).to(Device::cpu())) {
+      *to++ = seen.re > 0 ? T(0) : T(1);
+      all_are_seen = all_are_seen && seen.re > 0;
+    }
+  return all_are_seen ? Array<T>() : unseen.to(model.encoding->device());
 }
 
 /// What sparse terms would fill by continuing the image into it stays near 0, as with lambda, where no coil sees anything.
 template <class T>
 void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
   if (method.sparse.empty()) return;
-  for (const auto& penalty : method.sparse)
-    if (!is_temporal(penalty.kind))
-      model.problem.sparse.push_back({sparse_term<T>(penalty.kind, model.encoding->domain(), device)});
-  if (auto unseen = unseen_voxels(model.maps()); !unseen.empty())
+  const Shape image = model.sense->domain();
+  for (const auto& penalty : method.sparse) {
+    if (is_temporal(penalty.kind)) continue;
+    auto term = sparse_term<T>(penalty.kind, image, device);
+    if (model.sets)
+      term = std::make_unique<StackedSparseTerm<T>>(std::move(term), image, model.sets->sets().size());
+    model.problem.sparse.push_back({std::move(term)});
+  }
+  if (auto unseen = unseen_voxels(model); !unseen.empty())
     model.problem.terms.push_back(
         {identity_term<T>(std::move(unseen)), OfMeanEigenvalue{}.share * model.mean_eigenvalue});
 }
@@ -111,7 +143,7 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
 
 template <class T>
 bool model_fits(const Model<T>& model, const Scan& scan, bool corrects_off_resonance) {
-  if (!model.fits_scans_alike || corrects_off_resonance) return false;
+  if (!model.fits_scans_alike || corrects_off_resonance || scan.second_maps) return false;
   if (model.has_maps != scan.sensitivity_maps.has_value()) return false;
   if (!model.has_maps) return true;
   const auto& [values, in_double] = *scan.sensitivity_maps;
@@ -143,7 +175,9 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   if (!model.has_maps) maps.values = ones_for<T>(scan.geometry, context.device());
   model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), std::move(maps.values),
                                                    coils_at_once, images_at_once);
-  if (off_resonance) {
+  if (scan.second_maps) {
+    use_map_sets(scan, coils_at_once, operators, context, model);
+  } else if (off_resonance) {
     use_segments(scan, *off_resonance, coils_at_once, operators, context, model);
   } else {
     model.encoding = shared_encoding<T>(model.sense, processes);
@@ -167,16 +201,20 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *
                           std::pow(norm_l2(model.maps()), 2) /
-                          static_cast<double>(model.encoding->domain().size());
+                          static_cast<double>(model.sense->domain().size());
   model.coils_at_once = coils_at_once;
   model.images_at_once = images_at_once;
   model.problem.terms = {{make_term<T>(method.regularizer, scan, context)}};
+  if (model.sets) {
+    auto& term = model.problem.terms.front().term;
+    term = std::make_shared<StackedTerm<T>>(term, model.sense->domain());
+  }
   model.problem.is_real = method.partial_fourier == PartialFourier::phase;
   add_sparse_terms(method, context.device(), model);
   const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
   // A GPU has its memory for other things.
-  model.fits_scans_alike = context.device().is_cpu() && !processes->is_shared() && !off_resonance &&
-                           !(roughness && roughness->prior);
+  model.fits_scans_alike = !model.sets && context.device().is_cpu() && !processes->is_shared() &&
+                           !off_resonance && !(roughness && roughness->prior);
   return model;
 }
 
@@ -202,8 +240,16 @@ std::shared_ptr<const HermitianOperator<T>> preconditioner_of(const Model<T>& mo
   double mean = 0;  // in an order of its own, whatever the threads
   for (const double value : penalty) mean += value / static_cast<double>(penalty.size());
   if (sparse_penalty == 0 && !(mean >= least_penalty * model.mean_eigenvalue)) return nullptr;
-  auto of_image = make_preconditioner<T>(model.circulant, penalty, model.sense, model.coils_at_once,
-                                         model.images_at_once, context.execution.processes);
+  const auto of_maps = [&](const std::shared_ptr<const SenseEncoding<T>>& sense) {
+    return make_preconditioner<T>(model.circulant, penalty, sense, model.coils_at_once, model.images_at_once,
+                                  context.execution.processes);
+  };
+  if (model.sets) {  // what one set tells of the other is left to the iterations
+    std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each;
+    for (const auto& set : model.sets->sets()) of_each.push_back(of_maps(set));
+    return std::make_shared<StackedNormal<T>>(std::move(of_each));
+  }
+  auto of_image = of_maps(model.sense);
   if (model.frames == 1) return of_image;
   return std::make_shared<SameForStack<T>>(std::move(of_image), model.frames);
 }

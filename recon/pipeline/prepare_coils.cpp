@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recon/array/linear_algebra.hpp"
@@ -102,17 +103,34 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
                          kept != nullptr ? &kept->maps : nullptr);
   });
   scan.sensitivity_maps = std::move(estimate.maps);
+  scan.second_maps = std::move(estimate.second);
   scan.calibration.reset();
-  const bool adaptive = method == MapMethod::adaptive;
-  journal.setting("coils", adaptive ? "adaptive" : "espirit");
+  const auto [setting, words] = method == MapMethod::adaptive ? std::pair("adaptive", "adaptive combination")
+                                : method == MapMethod::joint  ? std::pair("joint", "joint estimation with an image")
+                                                              : std::pair("espirit", "ESPIRiT");
+  journal.setting("coils", setting);
   const auto& radius = estimate.calibration_radius;
   journal.note(
-      std::string("sensitivity maps are found by ") + (adaptive ? "adaptive combination" : "ESPIRiT") +
+      std::string("sensitivity maps are found by ") + words +
       (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
       std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
-      (estimate.calibration_sampled
+      (estimate.calibration_sampled || method == MapMethod::joint
            ? ""
            : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+  if (settings.estimation.sets == MapSetCount::one) return;
+  journal.setting("sets of maps", scan.second_maps ? "2" : "1");
+  journal.note("a second set of maps " + std::string(scan.second_maps ? "is" : "is not") + " used: " +
+               short_number(100 * estimate.second_share) + " % of the voxels with a map have a second eigenvalue above " +
+               short_number(settings.estimation.eigenvalue_mask) +
+               (scan.second_maps ? "; the image is the root of the sum of squares of both, with the phase of the first"
+                                 : ""));
+}
+
+/// Throws Error where two sets of maps are asked for beside a field map.
+void require_sets_can(const CoilSettings& settings, const Scan& scan) {
+  if (settings.estimation.sets != MapSetCount::one && scan.field_map && scan.sample_time_s)
+    throw Error("settings.coils.estimation.sets", "a scan without a field map, for two or auto", "one with it",
+                "leave the field map or the sets of maps out");
 }
 
 /// Throws Error where the image would fold; says so where it is wanted all the same.
@@ -170,6 +188,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
   for (const auto& remark : scan.remarks) journal.note(remark);
   judge_folding(scan, decision, facts.live, settings, journal);
+  require_sets_can(settings.coils, scan);
   if (!decision.finds_maps)
     journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
   const bool drops_maps = facts.has_maps && !decision.maps_from_scan;

@@ -140,11 +140,22 @@ Volumes least_squares_images(Measurements<T>& data, std::optional<OffResonance>&
   const double map_unit = kept.model->map_unit;
   if (!together.preparation) operators.release_other_transform();
   if (!kept.model->fits_scans_alike && !together.preparation) kept.model.reset();
+  const auto finished = [&](Array<Complex<T>> one, std::int64_t volume) {
+    return finished_image(std::move(one), data.unit(volume) / map_unit, scan, context);
+  };
+  if (scan.second_maps) {
+    std::vector<Image> of_sets;
+    for (int set = 0; set < 2; ++set)
+      of_sets.push_back(finished(one_of(solved.images, scan.geometry.image_shape(), set).to(context.device()), 0));
+    result.images.push_back(combined_sets(of_sets));
+    context.journal.diagnostic_images.set_images = stacked(of_sets);
+    return result;
+  }
   const Shape image{solved.images.extent(1), solved.images.extent(2), solved.images.extent(3)};
   for (std::int64_t v = 0; v < data.volume_count(); ++v) {
     Array<Complex<T>> one = data.volume_count() == 1 ? std::move(solved.images).reshaped(image)
                                                      : one_of(solved.images, image, v).to(context.device());
-    result.images.push_back(finished_image(std::move(one), data.unit(v) / map_unit, scan, context));
+    result.images.push_back(finished(std::move(one), v));
   }
   return result;
 }
@@ -236,6 +247,10 @@ Reconstruction reconstruct_in_order(const Scan& measured, const Context& context
   } else {
     result = reconstruct_scan(in_order(order, scan), context, kept);
     result.image = in_order(inverse(order), std::move(result.image));
+    if (auto& sets = result.diagnostic_images.set_images; !sets.empty()) {
+      const Shape image = result.image.values.shape();
+      sets = std::move(sets).reshaped({sets.extent(0), image[0], image[1], image[2]});
+    }
     if (result.gridded) result.gridded = in_order(inverse(order), std::move(*result.gridded));
     if (result.prepared) result.prepared = in_order(inverse(order), std::move(*result.prepared));
   }
@@ -287,7 +302,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
 bool takes_series(const Settings& settings, const Execution& execution, const Scan& reference) {
   const auto* method = least_squares(settings);
   if (method == nullptr || std::holds_alternative<FromNoise>(method->lambda) || !method->sparse.empty() ||
-      method->partial_fourier != PartialFourier::off || reference.field_map)
+      method->partial_fourier != PartialFourier::off || reference.field_map ||
+      settings.coils.estimation.sets != MapSetCount::one)
     return false;
   const std::int64_t coils = reference.kspace.coil_count();
   const auto decision = decide_coils(
@@ -301,6 +317,8 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
     return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
   if (method->partial_fourier != PartialFourier::off)
     return MissingForGroup{"settings.partial_fourier = off", "phase"};
+  if (settings.coils.estimation.sets != MapSetCount::one)
+    return MissingForGroup{"settings.coils.estimation.sets = one", "two or auto"};
   return {};
 }
 

@@ -28,6 +28,8 @@ struct VerifierInput {
   double map_scale = 1;
   /// The same before they were rounded to single precision; null where that is all there is.
   const Complex<double>*samples_in_double = nullptr, *maps_in_double = nullptr;
+  /// A second set of maps, each with an image of its own: images are then [set and z][y][x]; null: one set.
+  const Complex<float>* second_maps = nullptr;
   std::int64_t coil_count = 1;
   const Array<float>* field_map = nullptr;       ///< rad/s, [z][y][x]; null where it is not part of E
   const Array<double>* sample_time_s = nullptr;  ///< s, [sample]

@@ -8,6 +8,7 @@
 
 #include "recon/coils/calibration.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/encoding/map_sets.hpp"
 #include "recon/encoding/off_resonance.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/pipeline/context.hpp"
@@ -87,11 +88,13 @@ struct Model {
   /// Its first quadratic term is the regularizer, whose weight, lambda, is chosen later, as those of sparse terms.
   Problem<T> problem;
   std::shared_ptr<const SenseEncoding<T>> sense;  ///< with the maps, or one coil of ones
+  /// `encoding` where the scan has two sets of maps, of which `sense` is the first; else null.
+  std::shared_ptr<const MapSetsEncoding<T>> sets{};
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;
   bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
-  /// Of E^H E, of the maps as they are here. The largest: where it is needed before the solution, else 0.
+  /// Of E^H E, of the maps as they are here, the mean of the first set. The largest: where it is needed before the solution, else 0.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;
   /// What a preconditioner is made of: circulant_of_point_spread; empty: there is none.
   Array<double> circulant{};
@@ -297,6 +300,11 @@ void describe_settings(const TransformSettings& transform, const Context& contex
 /// a voxel is not finite.
 template <class T>
 Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context);
+
+/// Of the images of two sets of maps [set]: the root of the sum of squares, with the phase of the first.
+Image combined_sets(const std::vector<Image>& images);
+/// DiagnosticImages::set_images.
+Array<Complex<float>> stacked(const std::vector<Image>& images);
 
 /// DiagnosticImages::sensitivity_maps of maps [coil][z][y][x]: the slice z = floor(N/2).
 Array<Complex<float>> middle_slice(const Array<Complex<float>>& maps);

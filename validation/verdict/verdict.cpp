@@ -93,7 +93,12 @@ std::vector<double> times(const VerifierInput<T>& e, const std::vector<Index>& s
 template <class T>
 void look_at_image(const VerifierInput<T>& e, Verdict& v) {
   const auto& n = e.matrix_size;
-  const auto power = [&](Index p) { return std::norm(value_of(e.image[p])); };
+  const Index voxels = Index{n[0]} * n[1] * n[2];
+  const auto power = [&](Index p) {  // of all sets of maps
+    double sum = 0;
+    for (Index i = p; i < e.image.size(); i += voxels) sum += std::norm(value_of(e.image[i]));
+    return sum;
+  };
   const auto is_end = [](Index at, int length) { return length > 1 && (at == 0 || at == length - 1); };
   const auto is_near = [](Index at, int length) { return std::abs(at - length / 2) < 2; };
   double all = 0, border = 0, at_border = 0, elsewhere = 0;  // elsewhere: the largest away from the centre
@@ -108,12 +113,12 @@ void look_at_image(const VerifierInput<T>& e, Verdict& v) {
       if (!(near && is_near(x, n[0]))) elsewhere = std::max(elsewhere, of);
     }
   }
-  const double mean = positive(all / static_cast<double>(e.image.size()));
+  const double mean = positive(all / static_cast<double>(voxels));
   v.border = std::sqrt(border / positive(at_border) / mean);
   const double centre = power((Index{n[2] / 2} * n[1] + n[1] / 2) * n[0] + n[0] / 2);
   v.centre = elsewhere > 0 ? std::sqrt(centre / elsewhere) : 0;
   std::vector<double> some;  // the darkest tenth of a hundred thousand voxels is that of all
-  for (Index p = 0; p < e.image.size(); p += 1 + e.image.size() / 100'000) some.push_back(power(p));
+  for (Index p = 0; p < voxels; p += 1 + voxels / 100'000) some.push_back(power(p));
   const auto tenth = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 10);
   std::nth_element(some.begin(), tenth, some.end());
   const double air = std::accumulate(some.begin(), tenth, 0.0);
@@ -227,11 +232,15 @@ class Judge {
   /// along p and along v, the samples of that image, is no mistake of the model: shell by shell,
   /// |<p, r>|^2 / |p|^2 + |<v', r>|^2 / |v'|^2, v' = v - p <p, v> / |p|^2.
   void take_off_shrinkage() {
-    const Index voxels = e_.image.size();
-    std::vector<double> seen(static_cast<std::size_t>(voxels));
-    for (Index coil = 0; coil < coils_; ++coil)
-      for (Index p = 0; p < voxels; ++p)
-        seen[static_cast<std::size_t>(p)] += std::norm(value_of(e_.maps[coil * voxels + p]));
+    const Index voxels = Index{e_.matrix_size[0]} * e_.matrix_size[1] * e_.matrix_size[2];
+    std::vector<double> seen(static_cast<std::size_t>(e_.image.size()));
+    const auto add_set = [&](const Complex<float>* maps, Index first) {
+      for (Index coil = 0; coil < coils_; ++coil)
+        for (Index p = 0; p < voxels; ++p)
+          seen[static_cast<std::size_t>(first + p)] += std::norm(value_of(maps[coil * voxels + p]));
+    };
+    add_set(e_.maps, 0);
+    if (e_.second_maps != nullptr) add_set(e_.second_maps, voxels);
     const double most = *std::max_element(seen.begin(), seen.end());
     const auto taken =
         encoded([&](Index p) { return most / std::max(seen[static_cast<std::size_t>(p)], 1e-3 * most); });
