@@ -42,9 +42,9 @@ MachineRates even_rates() {
 std::vector<Settings> every_way() {
   std::vector<Settings> ways{{ConventionalGridding{}}, {CartesianFft{}}};
   for (const auto transform : {TransformKind::direct, TransformKind::gridded}) {
-    ways.push_back({PlainAdjoint{{transform}}});
+    ways.emplace_back().method = PlainAdjoint{{transform}};
     for (const auto normal : {NormalKind::toeplitz, NormalKind::explicit_product})
-      ways.push_back({LeastSquares{.transform = {transform}, .normal = normal}});
+      ways.emplace_back().method = LeastSquares{.transform = {transform}, .normal = normal};
   }
   return ways;
 }
