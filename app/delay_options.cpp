@@ -45,9 +45,10 @@ std::vector<double> parse_echo_times(const std::string& text) {
                         return !(b - a > least_step_s);
                       }) == times.end();
   if (times.empty() || !(times.front() > 0) || !(times.back() <= longest_s) || !ascend)
-    throw Error("--echo-times",
-                "times in ms above 0 and up to 10000, each more than 0.001 after the one before, such as 2.3,6.9",
-                "'" + text + "'");
+    throw Error(
+        "--echo-times",
+        "times in ms above 0 and up to 10000, each more than 0.001 after the one before, such as 2.3,6.9",
+        "'" + text + "'");
   return times;
 }
 
@@ -64,6 +65,9 @@ void ReconOptions::add_trajectory_correction(CLI::App& app) {
          "impulse responses of the gradients, which turn the trajectory into the one that was played: HDF5 "
          "with /girf [axis][frequency] and /frequency_hz")
       ->type_name("FILE")
+      ->check([](const std::string& file) {
+        return std::string(file.empty() ? "expected a file, found ''" : "");
+      })
       ->group("Reconstruction");
 }
 

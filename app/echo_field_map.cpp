@@ -130,6 +130,7 @@ Settings settings_of_echoes(const Settings& settings) {
   }
   Settings result = settings;
   result.method = method;
+  result.coils.estimation.sets = MapSetCount::one;  // phases are those of the first
   return result;
 }
 
@@ -173,7 +174,7 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     const auto time = given ? (*given)[e] : io::echo_time_s(summary, echoes[e].repetition);
     if (!time)
       throw Error(summary.path, fmt::format("an echo time (TE) of each of the {} echoes", echoes.size()),
-                  "none", "give them with --echo-times MS,MS...");
+                  "none", "give them with 'fhd fieldmap --echo-times MS,MS...'");
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
@@ -186,10 +187,11 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
   std::stable_sort(echoes.begin(), echoes.end(),
                    [](const Echo& a, const Echo& b) { return a.time_s < b.time_s; });
   for (std::size_t e = 1; e < echoes.size(); ++e)
-    if (!(echoes[e].time_s - echoes[e - 1].time_s > 1e-6))
-      throw Error(echoes[e].file->summary().path, "echoes at different times",
-                  fmt::format("two at {:g} ms", echoes[e].time_s * 1e3),
-                  "give the true ones with --echo-times MS,MS...");
+    if (!(echoes[e].time_s - echoes[e - 1].time_s >= io::least_echo_spacing_s))
+      throw Error(echoes[e].file->summary().path,
+                  fmt::format("echoes at times {:g} ms or more apart", io::least_echo_spacing_s * 1e3),
+                  fmt::format("{:g} and {:g} ms", echoes[e - 1].time_s * 1e3, echoes[e].time_s * 1e3),
+                  "give the true ones with 'fhd fieldmap --echo-times MS,MS...'");
   return echoes;
 }
 

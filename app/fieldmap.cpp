@@ -70,7 +70,9 @@ int FieldMapCommand::run() {
   if (const auto& map = read_options.outside.field_map; !map.empty())
     throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
   output = checked_name(output);
-  require_new_file(output, inputs_of(scans, read_options), force);
+  auto inputs = inputs_of(scans, read_options);
+  if (!correction.girf.empty()) inputs.push_back(correction.girf);
+  require_new_file(output, inputs, force);
   read_options.precision = settings.precision;
   std::vector<std::unique_ptr<io::ScanFile>> files;
   for (const auto& scan : scans) {

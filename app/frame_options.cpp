@@ -1,6 +1,7 @@
 #include "app/frame_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <vector>
 
 #include "app/number_option.hpp"
@@ -19,6 +20,12 @@ bool is_physiology(const std::string& gate) {
   return gate == physiology || gate.starts_with(std::string(physiology) + ":");
 }
 
+bool is_file(const std::string& gate) { return gate != "self" && !is_physiology(gate); }
+bool is_count(const std::string& basis) {
+  std::string text = basis;  // a check may rewrite what it is given
+  return !basis.empty() && whole_number(1)(text).empty();
+}
+
 /// K, 0 without. Throws Error.
 int stamp_of(const std::string& gate) {
   const std::string number = gate == physiology ? "0" : gate.substr(std::string(physiology).size() + 1);
@@ -31,18 +38,37 @@ GatingSignal signal_of(const std::string& gate, const Scan& scan, const io::Scan
   if (gate == "self") return self_gating_signal(scan, summary.readout_length, summary.readout_time_s);
   if (is_physiology(gate)) return cardiac_phase(scan, summary.readout_length, stamp_of(gate));
   const auto table = io::read_number_table(gate, "/gating/signal");
+  if (table.extent(0) > 1 && table.extent(1) > 1)
+    throw Error(gate, "one number for each readout, in one column or row",
+                table.shape().text() + " numbers, as of several slices or signals",
+                "give a file with those of this slice");
   return given_signal(scan, summary.readout_length, gate, {table.begin(), table.end()});
 }
 
+/// An option's value that is a file, and no word or number that was meant otherwise. Throws Error.
+void require_file(const std::string& option, const std::string& value, const std::string& expected) {
+  std::error_code unknown;
+  if (value.empty() || !std::filesystem::exists(value, unknown))
+    throw Error(option, expected, "'" + value + "', which is neither");
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> FrameOptions::files() const {
+  std::vector<std::pair<std::string, std::string>> named;
+  if (gate_ && is_file(*gate_)) named.emplace_back("gating signal", *gate_);
+  if (basis_ && !is_count(*basis_)) named.emplace_back("temporal basis", *basis_);
+  return named;
+}
 
 void FrameOptions::add_to(CLI::App& app) {
   const auto number = [&](const char* flag, std::int64_t& value, std::int64_t least, const char* help) {
     app.add_option(flag, value, help)->type_name("N")->check(whole_number(least))->group("Frames");
   };
-  number("--frames", choice_.frames, 2,
-         "of a continuous acquisition: its readouts, in their order, in so many frames of equal length, solved "
-         "together; --regularizer temporal-tv, llr");
+  number(
+      "--frames", choice_.frames, 2,
+      "of a continuous acquisition: its readouts, in their order, in so many frames of equal length, solved "
+      "together; --regularizer temporal-tv, llr");
   number("--spokes-per-frame", choice_.readouts_per_frame, 1, "or so many readouts to a frame");
   number("--sliding", choice_.step, 1,
          "with --spokes-per-frame: readouts by which a frame moves on [those of a frame]");
@@ -67,30 +93,32 @@ void FrameOptions::take_part_in(Settings& settings) const {
                 "leave out --frames");
   if (choice_.step > 0 && choice_.readouts_per_frame == 0)
     throw Error("--sliding", "--spokes-per-frame beside it", "none");
-  if (!gate_.empty() && choice_.readouts_per_frame > 0)
+  if (gate_ && choice_.readouts_per_frame > 0)
     throw Error("--gate with --spokes-per-frame", "", "these options contradict each other",
                 "say with --frames how many bins there are");
-  if (is_physiology(gate_)) stamp_of(gate_);
-  if (basis_.empty()) return;
+  if (gate_ && is_physiology(*gate_)) stamp_of(*gate_);
+  if (gate_ && is_file(*gate_)) require_file("--gate", *gate_, "self, physiology, physiology:K or a file");
+  if (!basis_) return;
+  if (!is_count(*basis_)) require_file("--basis", *basis_, "a whole number from 1, or a file");
   if (!asks()) throw Error("--basis", "--frames, --spokes-per-frame or --gate beside it", "none");
   auto* method = std::get_if<LeastSquares>(&settings.method);
   if (method == nullptr)
     throw Error("--basis", "--method cg", std::string("--method ") + name_of(settings.method),
                 "leave it out");
-  if (whole_number(1)(basis_).empty())
-    method->basis = LeadingCourses{std::stoll(basis_)};
+  if (is_count(*basis_))
+    method->basis = LeadingCourses{std::stoll(*basis_)};
   else
-    method->basis = GivenCourses{io::read_number_table(basis_, "/subspace/basis")};
+    method->basis = GivenCourses{io::read_number_table(*basis_, "/subspace/basis")};
 }
 
 FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& summary) const {
   const std::int64_t samples = scan.trajectory.sample_count();
   FrameLayout layout;
-  if (gate_.empty())
+  if (!gate_)
     layout = lay_out_frames(samples, summary.readout_length, choice_);
   else
     layout = lay_out_bins(samples, summary.readout_length, choice_.frames > 0 ? choice_.frames : default_bins,
-                          signal_of(gate_, scan, summary));
+                          signal_of(*gate_, scan, summary));
   layout.readout_numbers = scan.readout_numbers;
   return layout;
 }

@@ -1,6 +1,9 @@
 #pragma once
 // --frames, --spokes-per-frame, --sliding, --gate and --basis: frames of a continuous acquisition.
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/frames.hpp"
@@ -15,7 +18,9 @@ class FrameOptions {
  public:
   /// Adds the options to a command. The object must outlive the parse.
   void add_to(CLI::App& app);
-  bool asks() const { return choice_.asks() || !gate_.empty(); }
+  bool asks() const { return choice_.asks() || gate_; }
+  /// What is read, and from which file: of --gate and --basis.
+  std::vector<std::pair<std::string, std::string>> files() const;
   /// `settings` with the temporal subspace that is asked for. Throws Error on contradictory options.
   void take_part_in(Settings& settings) const;
   /// The frames of a scan of that file. Throws Error.
@@ -23,7 +28,7 @@ class FrameOptions {
 
  private:
   FrameChoice choice_;
-  std::string gate_, basis_;
+  std::optional<std::string> gate_, basis_;
 };
 
 }  // namespace fhd::app

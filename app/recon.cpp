@@ -184,8 +184,8 @@ std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::S
     return app::with_field_map(std::move(file), std::move(found));
   }
   if (field_map == FieldMapChoice::off) file = app::with_field_map(std::move(file), {});
-  if (const auto found = diagnose_echoes(*file); found && least_squares(settings))
-    scan_warnings.push_back(in_one_line(*found));
+  if (!least_squares(settings)) return file;
+  if (const auto found = diagnose_echoes(*file)) scan_warnings.push_back(in_one_line(*found));
   return file;
 }
 
@@ -202,6 +202,7 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
   if (noise_request) of_options([&] { require_noise_maps_can(*noise_request, settings); });
   auto inputs = inputs_of({scan}, read_options);
   if (const auto& girf = recon_options.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
+  for (const auto& [what, file] : frame_options.files()) inputs.push_back(file);
   if (!team || team->rank() == 0) io::check_writable(*output, inputs, phase, noise_map.given());
 }
 
@@ -314,6 +315,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
       io::ScanSummary of_frames = summary;
       of_frames.repetition_count = layout.frames;
       of_frames.repetition_counters.clear();
+      for (auto& piece : frame_options.files()) of_frames.outside_pieces.push_back(std::move(piece));
       const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
       of_frames.repetition_time_s =
           follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;

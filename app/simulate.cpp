@@ -90,9 +90,8 @@ void require_consistent(const Options& options) {
   contradict_moving(options.echo_times.has_value(), "--echo-times");
 }
 
-/// Fills in what was not given. Throws Error when options contradict each other.
-data::SimulationSettings resolved(const Options& options) {
-  require_consistent(options);
+/// What is said of the object, its coils and what happens to the scan.
+data::SimulationSettings stated(const Options& options) {
   data::SimulationSettings settings;
   settings.phantom = phantoms.at(options.phantom);
   settings.object_scale = options.object_scale;
@@ -111,6 +110,13 @@ data::SimulationSettings resolved(const Options& options) {
   settings.readouts_per_frame = options.dynamic;
   settings.breaths = options.breaths;
   if (options.bins > 0) settings.bins = options.bins;
+  return settings;
+}
+
+/// Fills in what was not given. Throws Error when options contradict each other.
+data::SimulationSettings resolved(const Options& options) {
+  require_consistent(options);
+  data::SimulationSettings settings = stated(options);
   auto& trajectory = settings.trajectory;
 
   int dimensions = options.dimensions;
@@ -241,10 +247,12 @@ void require_replaceable(const Options& options) {
   if (options.breaths > 0) paths.push_back(name + ".motion.txt");
   if (options.prior) paths.push_back(name + ".prior.nii.gz");
   for (const auto& path : paths) {
+    if (options.girf) require_no_input(path, {*options.girf});
     io::require_writable_folder(path);
     if (fs::is_directory(path, status))
       throw Error(path, "the name of a file", "a directory", "choose another name");
-    if (!options.force && fs::exists(path, status) && !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
+    if (!options.force && fs::exists(path, status) &&
+        !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
       throw Error(path, "a new name, or an earlier scan of fhd simulate", "a file that another has made",
                   "--force overwrites it, -o NAME writes beside it");
   }
@@ -349,7 +357,7 @@ void add_object(CLI::App& app, Options& options) {
                  "at its own "
                  "time; NAME.motion.txt tells the depth of breath of each (try --readouts 800 --breaths 12)")
       ->type_name("N")
-      ->check(number_between(0, 1000))
+      ->check(number_between(1, 1000))
       ->excludes("--phantom", "--dynamic");
   app.add_option("--bins", options.bins,
                  "with --breaths: true images of so many bins of equally many readouts [4]")
@@ -418,9 +426,10 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--undersampling", options->undersampling,
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
       ->type_name("R");
-  app.add_option("--partial-fourier", options->partial_fourier,
-                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
-                 "1, such as 0.625 [1]")
+  app.add_option(
+         "--partial-fourier", options->partial_fourier,
+         "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
+         "1, such as 0.625 [1]")
       ->type_name("SHARE");
   app.add_option("--coils", options->coils, "1 ... 32; one is uniform [8]")->type_name("N");
   app.add_option("--snr", options->snr,

@@ -4,12 +4,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <vector>
 
 #include "io/hdf5.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -79,8 +79,8 @@ Array<double> read_hdf5_table(const std::string& path, const std::string& name) 
 }  // namespace
 
 Array<double> read_number_table(const std::string& path, const std::string& dataset) {
-  std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) throw Error(path, "a file of numbers", "a directory");
+  require_regular_file(path);  // what never ends, or waits, is none
+  hdf5::be_silent();
   return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5_table(path, dataset) : read_text_table(path);
 }
 

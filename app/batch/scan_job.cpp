@@ -94,8 +94,8 @@ void ScanJob::find_field_map(const JobEngine& engine) {
 void ScanJob::load() {
   reader_.reset();  // one at a time has the file
   if (lacks_field_map()) return;
-  if (const auto found = diagnose_echoes(*file_); found && least_squares(settings->settings))
-    scan_warnings_ = {in_one_line(*found)};
+  if (least_squares(settings->settings))
+    if (const auto found = diagnose_echoes(*file_)) scan_warnings_ = {in_one_line(*found)};
   reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
     return takes_series(settings->settings, {}, scan);
   });

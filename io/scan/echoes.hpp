@@ -12,6 +12,10 @@ namespace fhd::io {
 /// set; where a file does not count, each repetition.
 std::vector<std::int64_t> echoes_of(const ScanSummary& summary);
 
+/// Echoes nearer to each other are none whose phases tell a field: 0.1 ms is 10 kHz without wraps, and TE is often stated in s
+/// where it should be in ms.
+inline constexpr double least_echo_spacing_s = 1e-4;
+
 /// From the excitation to the centre of k-space, as the header states it of one of its repetitions, s.
 std::optional<double> echo_time_s(const ScanSummary& summary, std::int64_t repetition);
 

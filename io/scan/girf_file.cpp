@@ -50,6 +50,9 @@ GradientResponse of_impulse_responses(const hdf5::File& file) {
   for (std::int64_t i = 1; i < count; ++i)
     if (!(std::abs(times[i] - times[i - 1] - step) <= 1e-3 * step))
       throw Error(file.subject("/time_s"), "times that ascend in even steps", "others");
+  if (!(times[0] <= 0 && times[count - 1] >= 0))
+    throw Error(file.subject("/time_s"), "times about 0, the moment of the impulse",
+                fmt::format("{:g} ... {:g} s", times[0], times[count - 1]));
   const auto h = dataset.read<double>({3, count});
   constexpr std::int64_t finer = 64, most = 1 << 16;
   if (count > most)

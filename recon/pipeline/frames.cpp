@@ -29,7 +29,7 @@ template <class T>
 struct FrameSystems {
   Model<T> model;  ///< of the first: maps, terms, and the circulant that is the mean of all
   std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;
-  Array<Complex<T>> right_hand_sides;  ///< [frame][z][y][x]
+  Array<Complex<T>> right_hand_sides;             ///< [frame][z][y][x]
   std::shared_ptr<const Subspace<T>> subspace{};  ///< of the images of all frames; null: all of them
   std::shared_ptr<const HermitianOperator<T>>
       joint_normal{};  ///< of all frames, or of the components of the subspace
@@ -180,10 +180,13 @@ NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
       SenseEncoding<T>(operators.transform(), view_of(systems.model.maps()))
           .adjoint(one_of(noise, of_frame, frame), one);
     }
-    if (systems.subspace)
-      systems.subspace->project(of_frames, right_hand_side);
-    else
-      copy(of_frames, right_hand_side);
+    Array<Complex<T>> of_components;
+    if (systems.subspace) {
+      of_components =
+          Array<Complex<T>>(Shape{systems.unknowns(), image[0], image[1], image[2]}, context.device());
+      systems.subspace->project(of_frames, of_components);
+    }
+    copy_range(systems.subspace ? of_components : of_frames, 0, right_hand_side, 0, right_hand_side.size());
     return norm_l2(noise);
   };
   return {scan.kspace.coil_count(), adjoint};

@@ -132,18 +132,26 @@ Band band_of(std::int64_t readouts, double readout_time_s) {
   return band;
 }
 
+/// cos(pi i / (2 n)), i < 4 n.
+Course cosines(std::int64_t n) {
+  Course table(static_cast<std::size_t>(4 * n));
+  for (std::int64_t i = 0; i < 4 * n; ++i)
+    table[static_cast<std::size_t>(i)] =
+        std::cos(std::numbers::pi * static_cast<double>(i) / static_cast<double>(2 * n));
+  return table;
+}
+
 /// The coefficients of a course, [frequency of the band], orthonormal cosines.
 Course coefficients(const Course& course, const Band& band) {
   const auto n = static_cast<std::int64_t>(course.size());
+  const Course table = cosines(n);
   Course found(static_cast<std::size_t>(band.count()));
   const double factor = std::sqrt(2 / static_cast<double>(n));
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = band.first; j <= band.last; ++j) {
     double sum = 0;
     for (std::int64_t r = 0; r < n; ++r)
-      sum += course[static_cast<std::size_t>(r)] *
-             std::cos(std::numbers::pi * static_cast<double>(j * (2 * r + 1) % (4 * n)) /
-                      static_cast<double>(2 * n));
+      sum += course[static_cast<std::size_t>(r)] * table[static_cast<std::size_t>(j * (2 * r + 1) % (4 * n))];
     found[static_cast<std::size_t>(j - band.first)] = factor * sum;
   }
   return found;
@@ -232,14 +240,14 @@ void normalize(Course& signal) {
 /// The course of the coefficients [frequency] of cosines from `first` on.
 Course course_of(const Course& spectrum, std::int64_t first, std::int64_t readouts) {
   Course course(static_cast<std::size_t>(readouts));
+  const Course table = cosines(readouts);
   const double factor = std::sqrt(2 / static_cast<double>(readouts));
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < readouts; ++r) {
     double sum = 0;
     for (std::size_t i = 0; i < spectrum.size(); ++i) {
       const std::int64_t j = first + static_cast<std::int64_t>(i);
-      sum += spectrum[i] * std::cos(std::numbers::pi * static_cast<double>(j * (2 * r + 1) % (4 * readouts)) /
-                                    static_cast<double>(2 * readouts));
+      sum += spectrum[i] * table[static_cast<std::size_t>(j * (2 * r + 1) % (4 * readouts))];
     }
     course[static_cast<std::size_t>(r)] = factor * sum;
   }
@@ -348,7 +356,11 @@ GatingSignal given_signal(const Scan& scan, std::int64_t readout_length, std::st
                      given = static_cast<std::int64_t>(values.size());
   const auto& numbers = scan.readout_numbers;
   if (given != readouts) {
-    if (numbers.empty() || given <= numbers.back())
+    // Of those in the file, of which some are left out: as many as it has, as far as that is known.
+    const auto of_file = scan.physiology_stamps.empty() && !numbers.empty()
+                             ? numbers.back() + 1
+                             : static_cast<std::int64_t>(scan.physiology_stamps.size());
+    if (numbers.empty() || given != of_file)
       throw Error(source, std::to_string(readouts) + " numbers, one for each readout", std::to_string(given));
     Course chosen;
     for (const auto number : numbers) chosen.push_back(values[static_cast<std::size_t>(number)]);
@@ -374,6 +386,13 @@ FrameLayout lay_out_bins(std::int64_t samples, std::int64_t readout_length, std:
   std::stable_sort(begin, end, [&](std::int64_t a, std::int64_t b) {
     return values[static_cast<std::size_t>(a)] < values[static_cast<std::size_t>(b)];
   });
+  std::int64_t parted = 0;  // borders of bins within readouts of one value
+  for (std::int64_t bin = 1; bin < bins; ++bin)
+    parted += values[static_cast<std::size_t>(*(begin + bin * size - 1))] ==
+              values[static_cast<std::size_t>(*(begin + bin * size))];
+  if (parted > 0 && signal.doubt.empty())
+    signal.doubt = std::to_string(parted) + " of " + std::to_string(bins - 1) +
+                   " borders between bins lie within readouts of the same signal, which time parts";
   for (std::int64_t bin = 0; bin < bins; ++bin) std::sort(begin + bin * size, begin + (bin + 1) * size);
   layout.gate = std::move(signal);
   return layout;

@@ -88,12 +88,15 @@ std::optional<Finding> diagnose_echoes(io::ScanFile& file) {
   }
   if (found.size() < 2) return {};
   std::sort(found.begin(), found.end());
+  for (std::size_t e = 1; e < found.size(); ++e)
+    if (!(found[e].first - found[e - 1].first >= io::least_echo_spacing_s)) return {};
   try {
     std::vector<Scan> echoes;
     std::vector<double> times_s;
     double duration_s = 0;
     for (const auto& [time, repetition] : found) {
       const Scan scan = file.read(summary.slice_count / 2, repetition);
+      if (!scan.sample_time_s || scan.sample_time_s->empty()) return {};
       const auto [first, last] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());
       duration_s = std::max(duration_s, *last - *first);
       echoes.push_back(at_low_resolution(scan, summary.geometry.matrix_size[2] > 1 ? 16 : 32));

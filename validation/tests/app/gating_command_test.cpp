@@ -1,6 +1,8 @@
 // fhd recon --gate and --basis, and fhd simulate --breaths.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -102,14 +104,46 @@ TEST_F(GatingCommand, contradictions_and_signals_that_do_not_fit_are_refused_in_
       "a file");
   expect_refused("--gate self --frames 242", 1,
                  "--frames: expected 2 ... 241, of the 241 readouts of the scan, found 242");
-  expect_refused("--gate nothing.txt", 1,
-                 "nothing.txt: expected a text file of numbers that can be read, found none");
+  for (const std::string value : {"nothing.txt", "Self", "''"})
+    expect_refused("--gate " + value, 2,
+                   "--gate: expected self, physiology, physiology:K or a file, found '" +
+                       (value == "''" ? "" : value) + "', which is neither");
+  for (const std::string value : {"0", "-1", "2.5", "99999999999999999999999", "''"})
+    expect_refused("--frames 4 --basis=" + value, 2,
+                   "--basis: expected a whole number from 1, or a file, found '" + (value == "''" ? "" : value) +
+                       "', which is neither");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  expect_refused("--gate pipe", 1, "pipe: expected a regular file, found a pipe");
+  write("table.txt", "1 2\n3 4\n");
+  expect_refused("--gate table.txt", 1,
+                 "table.txt: expected one number for each readout, in one column or row, found [2][2] numbers, as "
+                 "of several slices or signals; give a file with those of this slice");
   write("short.txt", "1 2\n3\n");
   expect_refused("--gate short.txt", 1, "short.txt, line 2: expected 2 numbers, as in the first, found 1");
   write("few.txt", "1\n2 # two\n\n3\n");
   expect_refused("--gate few.txt", 1, "few.txt: expected 241 numbers, one for each readout, found 3");
   write("nan.txt", "1\nnan\n");
   expect_refused("--gate nan.txt", 1, "nan.txt, line 2: expected finite numbers, found 'nan'");
+}
+
+TEST_F(GatingCommand, files_of_signals_and_courses_are_inputs_that_force_leaves_alone) {
+  ASSERT_EQ(recon("--gate self --frames 3"), 0) << text("err");
+  const std::string before = text("out.h5");
+  EXPECT_EQ(recon("--gate out.h5 --frames 3"), 1);
+  EXPECT_NE(text("err").find("expected another file than the input"), std::string::npos) << text("err");
+  EXPECT_EQ(text("out.h5"), before);
+  ASSERT_EQ(run("recon scan.h5 -o next --device cpu --gate out.h5 --frames 3"), 0) << text("err");
+  const auto report = nlohmann::json::parse(text("next.json"));
+  EXPECT_NE(report["input"].dump().find("gating signal"), std::string::npos) << report["input"];
+}
+
+TEST_F(GatingCommand, bins_within_readouts_of_one_value_are_told) {
+  std::string levels;
+  for (int r = 0; r < 241; ++r) levels += r % 3 == 0 ? "1\n" : "0\n";
+  write("levels.txt", levels);
+  ASSERT_EQ(recon("--gate levels.txt --frames 4"), 0) << text("err");
+  EXPECT_NE(text("err").find("2 of 3 borders between bins lie within readouts of the same signal"), std::string::npos)
+      << text("err");
 }
 
 TEST_F(GatingCommand, frames_in_a_subspace_of_their_own_or_of_a_file) {
