@@ -86,8 +86,6 @@ void require_consistent(const Options& options) {
   };
   contradict_moving(options.repetitions > 1, "--repetitions");
   contradict_moving(options.prior, "--prior-image");
-  contradict_moving(options.field_hz != 0, "--field-hz");
-  contradict_moving(options.echo_times.has_value(), "--echo-times");
 }
 
 /// Fills in what was not given. Throws Error when options contradict each other.
@@ -244,7 +242,8 @@ void require_replaceable(const Options& options) {
     io::require_writable_folder(path);
     if (fs::is_directory(path, status))
       throw Error(path, "the name of a file", "a directory", "choose another name");
-    if (!options.force && fs::exists(path, status) && !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
+    if (!options.force && fs::exists(path, status) &&
+        !is_simulated(path.ends_with(".h5") ? path : name + ".h5"))
       throw Error(path, "a new name, or an earlier scan of fhd simulate", "a file that another has made",
                   "--force overwrites it, -o NAME writes beside it");
   }
@@ -418,9 +417,10 @@ Run add_simulate(CLI::App& app) {
   app.add_option("--undersampling", options->undersampling,
                  "factor >= 1: distance of lines or spiral turns, or fewer radial readouts [1]")
       ->type_name("R");
-  app.add_option("--partial-fourier", options->partial_fourier,
-                 "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
-                 "1, such as 0.625 [1]")
+  app.add_option(
+         "--partial-fourier", options->partial_fourier,
+         "Cartesian: the share of k-space along y that is kept, from one side on, above 0.5 and up to "
+         "1, such as 0.625 [1]")
       ->type_name("SHARE");
   app.add_option("--coils", options->coils, "1 ... 32; one is uniform [8]")->type_name("N");
   app.add_option("--snr", options->snr,
