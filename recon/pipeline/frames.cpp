@@ -229,7 +229,7 @@ NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
     if (systems.subspace)
       systems.subspace->project(of_frames, right_hand_side);
     else
-      copy(of_frames, right_hand_side);
+      copy(one_of(of_frames, right_hand_side.shape(), 0), right_hand_side);
     return norm_l2(noise);
   };
   return {scan.kspace.coil_count(), adjoint};

@@ -151,7 +151,7 @@ TEST(SubspaceFrames, in_a_field_of_one_constant_course_are_the_image_of_all_read
   settings.surroundings = Surroundings::off;
   std::get<LeastSquares>(settings.method).basis.reset();
   const auto all = reconstruct(made.scan, settings);
-  // The one leading course of an object at rest is constant but for noise, 1/20 of the object in frames of 10 readouts.
+  // The one leading course of an object at rest is constant but for noise, 1/30 of the object and less.
   for (const auto& [basis, tolerance] :
        {std::pair<BasisChoice, double>{GivenCourses{cosines(1, 4)}, 1e-4}, {LeadingCourses{1}, 0.05}})
     for (const auto& frame : frames_of(made, 4, in_subspace(basis), services)) {
