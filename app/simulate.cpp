@@ -110,7 +110,6 @@ data::SimulationSettings resolved(const Options& options) {
   settings.breaths = options.breaths;
   if (options.bins > 0) settings.bins = options.bins;
   auto& trajectory = settings.trajectory;
-
   int dimensions = options.dimensions;
   if (!options.trajectory.empty()) {
     trajectory.kind = trajectories().at(options.trajectory);
