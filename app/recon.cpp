@@ -279,10 +279,6 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
-  if (field_map == FieldMapChoice::from_echoes)
-    throw Error("--field-map auto with --frames, --spokes-per-frame or --gate", "",
-                "these options contradict each other",
-                "leave out --field-map: off-resonance is not corrected in frames");
   if (noise_map.given())
     throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
                 "these options contradict each other", "leave out --noise-map");

@@ -86,8 +86,6 @@ void require_consistent(const Options& options) {
   };
   contradict_moving(options.repetitions > 1, "--repetitions");
   contradict_moving(options.prior, "--prior-image");
-  contradict_moving(options.field_hz != 0, "--field-hz");
-  contradict_moving(options.echo_times.has_value(), "--echo-times");
 }
 
 /// What is said of the object, its coils and what happens to the scan.
@@ -118,7 +116,6 @@ data::SimulationSettings resolved(const Options& options) {
   require_consistent(options);
   data::SimulationSettings settings = stated(options);
   auto& trajectory = settings.trajectory;
-
   int dimensions = options.dimensions;
   if (!options.trajectory.empty()) {
     trajectory.kind = trajectories().at(options.trajectory);

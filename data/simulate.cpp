@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/moving_phantom.hpp"
+#include "recon/array/execution.hpp"
 #include "recon/array/random_numbers.hpp"
 #include "recon/domain/text.hpp"
 
@@ -124,8 +125,6 @@ void check(const SimulationSettings& settings) {
     throw Error("breaths", "0 ... 1000", short_number(settings.breaths));
   if (settings.breaths > 0 && settings.readouts_per_frame > 0)
     throw Error("simulated scan", "a chest that breathes or one that beats", "both", "leave one of them out");
-  if (moves(settings) && (!settings.echo_times_s.empty() || settings.field_hz > 0))
-    throw Error("simulated scan", "a moving object or off-resonance", "both", "leave one of them out");
 }
 
 /// From the start of a readout to its sample nearest the centre of k-space, of the first readout.
@@ -179,25 +178,22 @@ double time_of(std::int64_t readout, std::int64_t readouts) {
   return (static_cast<double>(readout) + 0.5) / static_cast<double>(readouts);
 }
 
-/// The same of an object that each readout sees in the middle of its time.
+/// The same of an object that each readout sees in the middle of its time; the field rests.
 Array<Complex<float>> sampled_in_time(int dimensions, const SimulationSettings& settings,
                                       const CoilArray& coils, const DesignedTrajectory& design,
-                                      double factor) {
+                                      const Array<double>& time_s, double shift_s, double factor) {
   const std::int64_t count = design.readout_length, all = design.trajectory.sample_count(),
                      coil_count = coils.coil_count();
-  const double* k = design.trajectory.k.data();
   Array<Complex<float>> samples({coil_count, all});
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
     const CoilKSpace kspace(phantom_at(settings, dimensions, time_of(readout, design.readout_count)), coils);
-    std::vector<Complex<double>> values(static_cast<std::size_t>(coil_count * count));
-    const auto axis = [&](int i) {
-      return std::span(k + i * all + readout * count, static_cast<std::size_t>(count));
-    };
-    kspace.values({axis(0), axis(1), axis(2)}, values);
+    std::vector<std::int64_t> of_readout(static_cast<std::size_t>(count));
+    std::iota(of_readout.begin(), of_readout.end(), readout * count);
+    const auto values = echo_of(kspace, settings, {columns_of(design.trajectory.k, of_readout)},
+                                columns_of(time_s, of_readout), shift_s, coil_count, factor);
     for (std::int64_t coil = 0; coil < coil_count; ++coil)
-      for (std::int64_t m = 0; m < count; ++m)
-        samples.data()[coil * all + readout * count + m] = Complex<float>(factor * values[coil * count + m]);
+      std::copy_n(values.data() + coil * count, count, samples.data() + coil * all + readout * count);
   }
   return samples;
 }
@@ -338,7 +334,8 @@ Simulation simulate(const SimulationSettings& settings) {
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
   const CoilKSpace kspace(phantom, coils);
   const auto echo = [&](double shift_s) {
-    if (moves(settings)) return sampled_in_time(dimensions, settings, coils, played, voxel_count);
+    if (moves(settings))
+      return sampled_in_time(dimensions, settings, coils, played, *scan.sample_time_s, shift_s, voxel_count);
     return echo_of(kspace, settings, played.trajectory, *scan.sample_time_s, shift_s, coil_count,
                    voxel_count);
   };

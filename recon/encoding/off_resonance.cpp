@@ -184,23 +184,13 @@ class OffResonanceEncoding final : public Encoding<T> {
   mutable Array<Complex<T>> term_;  ///< samples of one segment
 };
 
-/// maps[coil] exp(-i omega time_s), on the device of the maps.
-template <class T>
-Array<Complex<T>> maps_at_time(const Array<Complex<T>>& maps, const Array<float>& field_map, double time_s) {
-  require_voxels(field_map, maps.shape());
-  Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device()),
-      turned(maps.shape(), maps.device());
-  turn_at_time(field_map.to(maps.device()), time_s, turn.data());
-  apply_maps(turn, maps, turned);
-  return turned;
-}
-
-/// Sum of Hermitian operators on the same domain.
+/// Sum of Toeplitz operators on the same domain, which see the maps.
 template <class T>
 class SumOfOperators final : public HermitianOperator<T> {
  public:
-  explicit SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms)
-      : terms_(std::move(terms)) {
+  SumOfOperators(std::vector<std::unique_ptr<HermitianOperator<T>>> terms,
+                 std::shared_ptr<const TurnedMaps<T>> maps)
+      : maps_(std::move(maps)), terms_(std::move(terms)) {
     if (terms_.empty()) throw Error("sum of operators", "at least one", "none");
     term_ = Array<Complex<T>>(domain(), device());
   }
@@ -215,6 +205,7 @@ class SumOfOperators final : public HermitianOperator<T> {
   }
 
  private:
+  std::shared_ptr<const TurnedMaps<T>> maps_;
   std::vector<std::unique_ptr<HermitianOperator<T>>> terms_;
   mutable Array<Complex<T>> term_;
 };
@@ -251,19 +242,37 @@ std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<c
 }
 
 template <class T>
+std::shared_ptr<const TurnedMaps<T>> turned_maps(const Array<Complex<T>>& maps, const Array<float>& field_map,
+                                                 const TimeSegments& differences) {
+  require_voxels(field_map, maps.shape());
+  const Array<float> omega = field_map.to(maps.device());
+  Array<Complex<T>> turn(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
+  TurnedMaps<T> turned;
+  for (const double time_s : differences.time_s) {
+    turn_at_time(omega, time_s, turn.data());
+    apply_maps(turn, maps, turned.emplace_back(maps.shape(), maps.device()));
+  }
+  return std::make_shared<const TurnedMaps<T>>(std::move(turned));
+}
+
+template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
-    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once) {
+    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
+    std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences, std::int64_t coils_at_once) {
+  if (maps->size() != differences.time_s.size())
+    throw Error("off-resonance", "maps of " + std::to_string(differences.time_s.size()) + " time segments",
+                std::to_string(maps->size()));
   const std::int64_t samples = differences.weights.extent(1);
   std::vector<std::unique_ptr<HermitianOperator<T>>> terms;
   for (std::size_t l = 0; l < differences.time_s.size(); ++l) {
     Array<double> weights(Shape{samples});
     for (std::int64_t m = 0; m < samples; ++m)
       weights[m] = differences.weights[static_cast<std::int64_t>(l) * samples + m].re;
-    terms.push_back(make_toeplitz_normal<T>(
-        point_spread(weights), maps_at_time(maps, field_map, differences.time_s[l]), coils_at_once));
+    const Array<Complex<T>>& of_segment = (*maps)[l];
+    terms.push_back(make_toeplitz_normal<T>(point_spread(weights), one_of(of_segment, of_segment.shape(), 0),
+                                            coils_at_once));
   }
-  return std::make_shared<SumOfOperators<T>>(std::move(terms));
+  return std::make_shared<SumOfOperators<T>>(std::move(terms), std::move(maps));
 }
 
 OperatorCost off_resonance_cost(const TransformCost& transform, const TransformSizes& sizes,
@@ -284,12 +293,14 @@ OperatorCost off_resonance_cost(const TransformCost& transform, const TransformS
   return cost;
 }
 
-#define FHD_INSTANTIATE(T)                                                                     \
-  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                  \
-      std::shared_ptr<const SenseEncoding<T>>, const Array<float>&, const TimeSegments&);      \
-  template std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal<T>(           \
-      const std::function<Array<Complex<T>>(const Array<double>&)>&, const Array<Complex<T>>&, \
-      const Array<float>&, const TimeSegments&, std::int64_t);
+#define FHD_INSTANTIATE(T)                                                                                 \
+  template std::shared_ptr<const Encoding<T>> make_off_resonance_encoding<T>(                              \
+      std::shared_ptr<const SenseEncoding<T>>, const Array<float>&, const TimeSegments&);                  \
+  template std::shared_ptr<const TurnedMaps<T>> turned_maps<T>(const Array<Complex<T>>&,                   \
+                                                               const Array<float>&, const TimeSegments&);  \
+  template std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal<T>(                       \
+      const std::function<Array<Complex<T>>(const Array<double>&)>&, std::shared_ptr<const TurnedMaps<T>>, \
+      const TimeSegments&, std::int64_t);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

@@ -54,13 +54,30 @@ std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
       std::make_shared<SenseEncoding<T>>(std::move(transform), maps, coils_at_once), field_map, segments);
 }
 
-/// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences;
-/// `point_spread(weights)` makes the kernel of q_l for real weights [sample] on the device. coils_at_once: see
-/// make_toeplitz_normal.
+/// S_c exp(-i omega tau_l) of every segment l, [coil][z][y][x] on the device of the maps.
+template <class T>
+using TurnedMaps = std::vector<Array<Complex<T>>>;
+/// field_map in rad/s [z][y][x], on the host.
+template <class T>
+std::shared_ptr<const TurnedMaps<T>> turned_maps(const Array<Complex<T>>& maps, const Array<float>& field_map,
+                                                 const TimeSegments& differences);
+
+/// E^H E with off-resonance as a sum of Toeplitz operators, one per segment of the differences, with the maps of
+/// that segment, which operators of several trajectories may share; `point_spread(weights)` makes the kernel of
+/// q_l for real weights [sample] on the device. coils_at_once: see make_toeplitz_normal.
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
+    const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
+    std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences,
+    std::int64_t coils_at_once = 0);
+/// The same with maps of its own.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,
-    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once = 0);
+    const Array<float>& field_map, const TimeSegments& differences, std::int64_t coils_at_once = 0) {
+  return make_off_resonance_normal<T>(point_spread, turned_maps(maps, field_map, differences), differences,
+                                      coils_at_once);
+}
 
 /// The off-resonance encoding with so many time segments, from sizes alone: its bytes are beside those of the
 /// SenseEncoding that it shares.

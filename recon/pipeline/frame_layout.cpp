@@ -124,6 +124,8 @@ Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame) {
     if (!scan.sensitivity_maps->in_double.empty()) maps.in_double = view_of(scan.sensitivity_maps->in_double);
   }
   if (scan.noise) part.noise.emplace(view_of(*scan.noise));
+  if (scan.field_map) part.field_map.emplace(view_of(*scan.field_map));
+  if (scan.sample_time_s) part.sample_time_s.emplace(columns_of(*scan.sample_time_s, samples));
   return part;
 }
 

@@ -67,7 +67,7 @@ std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& lay
 /// ...", or empty. Of bins, whose readouts lie apart anyway, there is none.
 std::string doubt_of_gaps(const FrameLayout& layout);
 
-/// The scan of one frame; its maps and noise are views.
+/// The scan of one frame; its maps, noise and field map are views.
 Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
 
 }  // namespace fhd

@@ -27,6 +27,7 @@ Array<T> view_of(const Array<T>& values) {
 /// What is kept of the frames while their images are sought.
 template <class T>
 struct FrameSystems {
+  std::optional<OffResonance> off_resonance{};  ///< of all samples of the scan
   Model<T> model;  ///< of the first: maps, terms, and the circulant that is the mean of all
   std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;
   Array<Complex<T>> right_hand_sides;             ///< [frame][z][y][x]
@@ -95,44 +96,87 @@ void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems
   systems.joint_normal = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
 }
 
+/// The segments of the samples of one frame.
+std::optional<OffResonance> part_of(const std::optional<OffResonance>& off_resonance,
+                                    const FrameLayout& layout, std::int64_t frame) {
+  if (!off_resonance) return std::nullopt;
+  const auto samples = layout.samples_of(frame);
+  const auto part = [&](const TimeSegments& of_scan) {
+    return TimeSegments{of_scan.time_s, columns_of(of_scan.weights, samples), of_scan.error};
+  };
+  return OffResonance{part(off_resonance->segments), part(off_resonance->differences)};
+}
+
+/// E of one frame.
+template <class T>
+std::shared_ptr<const Encoding<T>> encoding_of(const Scan& part,
+                                               const std::optional<OffResonance>& off_resonance,
+                                               std::shared_ptr<const SenseEncoding<T>> sense) {
+  if (!off_resonance) return sense;
+  return make_off_resonance_encoding<T>(std::move(sense), *part.field_map, off_resonance->segments);
+}
+
+/// E^H E of one frame, with the maps of the model.
+template <class T>
+std::shared_ptr<const HermitianOperator<T>> normal_of(const Model<T>& model,
+                                                      const std::optional<OffResonance>& off_resonance,
+                                                      TrajectoryOperators<T>& operators, Journal& journal) {
+  std::shared_ptr<const HermitianOperator<T>> normal;
+  if (off_resonance) {
+    const auto kernel = [&](const Array<double>& weights) {
+      return operators.weighted_point_spread(&weights);
+    };
+    journal.stage("Q", [&] {
+      normal = make_off_resonance_normal<T>(kernel, model.turned_maps, off_resonance->differences);
+    });
+  } else {
+    const auto& q = operators.point_spread(journal);
+    journal.stage("transfer function", [&] { normal = make_toeplitz_normal(q, view_of(model.maps())); });
+  }
+  return normal;
+}
+
 /// `courses` [component][frame] of a subspace; empty: none.
 template <class T>
 FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
-                             const Array<Complex<T>>& samples, const Array<double>& courses,
-                             const Context& context) {
+                             std::optional<OffResonance> off_resonance, const Array<Complex<T>>& samples,
+                             const Array<double>& courses, const Context& context) {
   Journal& journal = context.journal;
   const Shape image = scan.geometry.image_shape(),
               of_frame{samples.extent(0) / layout.frames, layout.samples_per_frame()};
   FrameSystems<T> systems;
+  systems.off_resonance = std::move(off_resonance);
   systems.right_hand_sides =
       Array<Complex<T>>(Shape{layout.frames, image[0], image[1], image[2]}, context.device());
   Model<T>& model = systems.model;
   Array<double> circulant;
   std::vector<Array<Complex<T>>> pairs;
   if (!courses.empty()) systems.subspace = std::make_shared<Subspace<T>>(courses, context.device());
-  const bool in_pairs = systems.subspace && takes_pairs(courses.extent(0), layout.frames);
+  const bool in_pairs =
+      systems.subspace && !systems.off_resonance && takes_pairs(courses.extent(0), layout.frames);
   for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
     const Scan part = frame_of(scan, layout, frame);
     TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
                                      context.services.trajectory_cache);
-    const auto& q = operators.point_spread(journal);
-    if (frame == 0) {
-      model = make_model<T>(part, {}, 0, 1, operators, context);
-      journal.diagnostic_images.point_spread = central_plane(q);
-      systems.normals.push_back(model.problem.normal);
-    } else {
+    const auto segments = part_of(systems.off_resonance, layout, frame);
+    if (frame == 0) model = make_model<T>(part, segments, 0, 1, operators, context);
+    systems.normals.push_back(frame == 0 ? model.problem.normal
+                                         : normal_of(model, segments, operators, journal));
+    if (frame == 0 && !segments)
+      journal.diagnostic_images.point_spread = central_plane(operators.point_spread(journal));
+    if (in_pairs)
       journal.stage("transfer function",
-                    [&] { systems.normals.push_back(make_toeplitz_normal(q, view_of(model.maps()))); });
-    }
-    if (in_pairs) journal.stage("transfer function", [&] { add_to_pairs(q, courses, frame, pairs); });
+                    [&] { add_to_pairs(operators.point_spread(journal), courses, frame, pairs); });
     if (!model.circulant.empty())
       journal.stage("preconditioner", [&] {
-        add_to_mean(circulant_of_point_spread(q, image), 1 / static_cast<double>(layout.frames), circulant);
+        add_to_mean(circulant_of_point_spread(operators.point_spread(journal), image),
+                    1 / static_cast<double>(layout.frames), circulant);
       });
     journal.stage("FhD", [&] {
       auto right_hand_side = one_of(systems.right_hand_sides, image, frame);
-      const SenseEncoding<T> encoding(operators.transform(), view_of(model.maps()));
-      encoding.adjoint(one_of(samples, of_frame, frame), right_hand_side);
+      encoding_of<T>(part, segments,
+                     std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(model.maps())))
+          ->adjoint(one_of(samples, of_frame, frame), right_hand_side);
     });
     if (journal.progress()) journal.progress()({"frames", frame + 1, layout.frames, -1});
   }
@@ -174,11 +218,13 @@ NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
                 of_frame{noise.extent(0) / layout.frames, layout.samples_per_frame()};
     Array<Complex<T>> of_frames(systems.right_hand_sides.shape(), context.device());
     for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
-      TrajectoryOperators<T> operators(frame_of(scan, layout, frame).trajectory, scan.geometry.matrix_size,
-                                       transform, context.execution, context.services.trajectory_cache);
+      const Scan part = frame_of(scan, layout, frame);
+      TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform,
+                                       context.execution, context.services.trajectory_cache);
       auto one = one_of(of_frames, image, frame);
-      SenseEncoding<T>(operators.transform(), view_of(systems.model.maps()))
-          .adjoint(one_of(noise, of_frame, frame), one);
+      encoding_of<T>(part, part_of(systems.off_resonance, layout, frame),
+                     std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(systems.model.maps())))
+          ->adjoint(one_of(noise, of_frame, frame), one);
     }
     Array<Complex<T>> of_components;
     if (systems.subspace) {
@@ -350,7 +396,7 @@ FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int6
   Model<T> model(systems.model);
   model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
   model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(systems.model.maps()));
-  model.encoding = model.sense;
+  model.encoding = encoding_of<T>(part, part_of(systems.off_resonance, layout, frame), model.sense);
   Measurements<T> data{part, {&part.kspace}, one_of(samples, of_frame, frame), {unit}};
   Solution<T> found{one_of(solution.images, stack, frame), one_of(solution.right_hand_sides, stack, frame)};
   found.volumes = {solution.volumes[static_cast<std::size_t>(frame)]};
@@ -368,9 +414,15 @@ FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int6
   return made;
 }
 
+SegmentCounts counts_of(const std::optional<OffResonance>& off_resonance) {
+  if (!off_resonance) return {};
+  return {static_cast<std::int64_t>(off_resonance->segments.time_s.size()),
+          static_cast<std::int64_t>(off_resonance->differences.time_s.size())};
+}
+
 void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,
-                    Device device) {
-  const double needed = frames_bytes(scan, coils, layout, settings, device);
+                    Device device, const SegmentCounts& segments) {
+  const double needed = frames_bytes(scan, coils, layout, settings, device, segments);
   double available = 0;
   if (device.is_cpu()) {
     available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -390,28 +442,39 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
 }  // namespace
 
 double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,
-                    const Settings& settings, Device device) {
+                    const Settings& settings, Device device, const SegmentCounts& segments) {
   const LeastSquares& method = *least_squares(settings);
   const auto& matrix = scan.geometry.matrix_size;
   const auto element = static_cast<double>(bytes_of_complex(settings.precision)),
              voxels = static_cast<double>(scan.geometry.voxel_count()),
              frames = static_cast<double>(layout.frames),
-             samples = static_cast<double>(layout.samples_per_frame()), coils = static_cast<double>(channels);
+             samples = static_cast<double>(layout.samples_per_frame()), coils = static_cast<double>(channels),
+             operators = static_cast<double>(std::max<std::int64_t>(segments.normal, 1)),  // of a frame
+      maps = coils * voxels * element;
   const TransformSizes sizes{matrix, {layout.samples_per_frame(), 0, 0}, settings.precision, device};
   const OperatorCost toeplitz = toeplitz_cost(matrix, channels, settings.precision, device);
-  const bool preconditioned = uses_preconditioner(method, false);
-  double bytes = frames * static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) +
-                 (frames + 2) * samples * coils * element +  // samples, and predicted ones
-                 4 * difference_points(matrix) * element +   // Q in the making
-                 (2 * coils + 8) * voxels * element +        // maps, coil images, the verifier
-                 2 * frames * voxels * element;              // images and right-hand sides
+  const bool preconditioned = uses_preconditioner(method, segments.normal > 0);
+  double bytes =  // of operators, which share maps but for those of time segments
+      frames * (operators * (static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) - maps) + maps) +
+      (frames + 2) * samples * coils * element +  // samples, and predicted ones
+      4 * difference_points(matrix) * element +   // Q in the making
+      (2 * coils + 8) * voxels * element +        // maps, coil images, the verifier
+      2 * frames * voxels * element;              // images and right-hand sides
   if (preconditioned) bytes += static_cast<double>(preconditioner_cost(sizes, channels, device).bytes);
   if (device.is_cpu())  // images that are finished; the operators share the maps
-    bytes += frames * voxels * 16 - (frames - 1) * coils * voxels * element;
+    bytes += frames * voxels * 16 - (frames - 1) * maps;
+  if (segments.normal > 0) {  // maps of segments, sums of operators, E of a frame, and all weights
+    const auto of_encoding = static_cast<double>(segments.encoding);
+    bytes += operators * maps + frames * voxels * element +
+             2 * (of_encoding * (voxels + samples) + samples * coils) * element;
+    if (device.is_cpu())
+      bytes += (of_encoding + operators) *
+               static_cast<double>(scan.trajectory.sample_count() + layout.samples_per_frame()) * 16;
+  }
   if (const std::int64_t components = component_count(method, layout.frames); components > 0) {
     const auto unknown = static_cast<double>(components);
     bytes += (2 * frames + 3 * unknown) * voxels * element;
-    if (takes_pairs(components, layout.frames))
+    if (segments.normal == 0 && takes_pairs(components, layout.frames))
       bytes += 0.5 * unknown * (unknown + 1) *
                (static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) +
                 difference_points(matrix) * element);
@@ -428,9 +491,6 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
                         const Execution& execution) {
   require_layout_of(scan, layout);
   validate_for_frames(settings);
-  if (scan.field_map)
-    throw Error("frames", "a scan without a field map", "one with it",
-                "off-resonance is not corrected in frames; leave the field map out");
   if (execution.processes->is_shared())
     throw Error("frames", "one process", std::to_string(execution.processes->size()),
                 "run it without mpirun");
@@ -440,8 +500,11 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
   if (coils > 1 && !decision.uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
                 "leave out settings.coils.maps = none");
+  const Services none;
+  Journal unheard(Device::cpu(), {});
+  const auto segments = counts_of(off_resonance_of(scan, {settings, execution, none, unheard}));
   require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
-                 layout, settings, device_for(settings, execution.device));
+                 layout, settings, device_for(settings, execution.device), segments);
 }
 
 void validate_for_frames(const Settings& settings) {
@@ -473,14 +536,16 @@ template <class T>
 std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout,
                                      const TransformSettings& transform, const Context& context) {
   Journal& journal = context.journal;
-  require_memory(scan, scan.kspace.coil_count(), layout, context.settings, context.device());
+  auto off_resonance = off_resonance_of(scan, context);
+  require_memory(scan, scan.kspace.coil_count(), layout, context.settings, context.device(),
+                 counts_of(off_resonance));
   if (scan.sensitivity_maps)
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);
   const double unit = all.unit(0);
   const auto samples = samples_of_frames(all.samples, layout, context);
   const Array<double> courses = temporal_courses<T>(scan, layout, transform, context);
-  auto systems = make_systems(scan, layout, transform, samples, courses, context);
+  auto systems = make_systems(scan, layout, transform, std::move(off_resonance), samples, courses, context);
   const Shape image = systems.model.encoding->domain();
   choose_lambda(systems.model, all, all.samples, one_of(systems.right_hand_sides, image, 0), context);
   all.samples = {};

@@ -39,8 +39,9 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
       return operators.weighted_point_spread(&weights);
     };
     context.journal.stage("Q", [&] {
+      model.turned_maps = turned_maps(model.maps(), *scan.field_map, differences);
       model.problem.normal =
-          make_off_resonance_normal<T>(kernel, model.maps(), *scan.field_map, differences, coils_at_once);
+          make_off_resonance_normal<T>(kernel, model.turned_maps, differences, coils_at_once);
     });
   }
   context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));

@@ -67,7 +67,7 @@ class Reconstructor {
   /// Frames of a continuous acquisition or bins of a motion (frames.hpp), in their order, with maps found in the
   /// whole scan. Each has its own certificate and verdict; solved together, they share objectives and residuals,
   /// and times are shares of that of all.
-  /// Throws Error where the settings or the scan have what frames cannot: no maps of several coils, a field map, several
+  /// Throws Error where the settings or the scan have what frames cannot: no maps of several coils, several
   /// processes, a method other than least squares with the Toeplitz operator, tgv, or lambda from the noise; and where
   /// they do not fit into memory.
   std::vector<Reconstruction> reconstruct_frames(const Scan& scan, const FrameLayout& layout,

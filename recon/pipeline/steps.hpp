@@ -93,6 +93,8 @@ struct Model {
   double map_unit = 1;    ///< the maps of the scan are those of `sense` times this, a power of two
   bool has_maps = false;  ///< of the scan, or ones
   bool corrects_off_resonance = false;
+  /// Of the Toeplitz operators of time segments; else null.
+  std::shared_ptr<const TurnedMaps<T>> turned_maps{};
   bool fits_scans_alike = false;  ///< depends on nothing but trajectory, matrix and maps
   /// Of E^H E, of the maps as they are here, the mean of the first set. The largest: where it is needed before the solution, else 0.
   double largest_eigenvalue = 0, mean_eigenvalue = 0;

@@ -92,12 +92,13 @@ std::vector<std::int64_t> places_within(const Trajectory& trajectory, const Fram
 }
 
 /// Of maps [coil][z][y][x], the values at the voxels of a smaller matrix of the same FOV.
-Array<Complex<float>> smaller_maps(const Array<Complex<float>>& maps, const std::array<int, 3>& matrix) {
+template <class Value>
+Array<Value> smaller_maps(const Array<Value>& maps, const std::array<int, 3>& matrix) {
   const auto place = [](std::int64_t j, std::int64_t n, std::int64_t all) {
     return all / 2 + std::lround(static_cast<double>((j - n / 2) * all) / static_cast<double>(n));
   };
   const std::int64_t nx = matrix[0], ny = matrix[1], nz = matrix[2];
-  Array<Complex<float>> small(Shape{maps.extent(0), nz, ny, nx});
+  Array<Value> small(Shape{maps.extent(0), nz, ny, nx});
   auto* to = small.data();
   for (std::int64_t coil = 0; coil < maps.extent(0); ++coil)
     for (std::int64_t z = 0; z < nz; ++z)
@@ -127,6 +128,12 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
   small.scan.kspace.values = columns_of(scan.kspace.values, samples);
   if (scan.sensitivity_maps)
     small.scan.sensitivity_maps.emplace().values = smaller_maps(scan.sensitivity_maps->values, matrix);
+  if (scan.field_map) {
+    const auto image = scan.geometry.image_shape();
+    const auto omega = one_of(*scan.field_map, Shape{1, image[0], image[1], image[2]}, 0);
+    small.scan.field_map = smaller_maps(omega, matrix).reshaped(small.scan.geometry.image_shape());
+  }
+  if (scan.sample_time_s) small.scan.sample_time_s = columns_of(*scan.sample_time_s, samples);
   small.layout = layout;
   small.layout.readout_length = static_cast<std::int64_t>(places.size());
   return small;

@@ -77,6 +77,31 @@ TEST_F(FieldMapAuto, is_the_map_of_the_command_beside_it) {
       << text("err");
 }
 
+TEST_F(FieldMapAuto, corrects_frames) {
+  simulate("field", "--field-hz 100 --interleaves 4 --echo-times 2.3,6.9");
+  ASSERT_EQ(run("fieldmap field.h5 -o b0.h5 --device cpu"), 0) << text("err");
+  const std::string frames = "--frames 2 --regularizer identity:0.01,temporal-tv:0.01 ";
+  const Image corrected = recon("field", frames + "--field-map auto");
+  const auto report = nlohmann::json::parse(text("out.json"));
+  ASSERT_EQ(report["images"].size(), 2u);
+  EXPECT_TRUE(report["images"][1]["certificate"]["passed"]);
+  EXPECT_NE(report["images"][0]["notes"].dump().find("was found in the echoes"), std::string::npos);
+  EXPECT_NE(report["images"][0]["notes"].dump().find("off-resonance: "), std::string::npos);
+  EXPECT_LE(difference(corrected, recon("field", frames + "--field-map b0.h5")), 1e-6);
+  EXPECT_LE(1.5 * error_of(corrected, "field"),
+            error_of(recon("field", frames + "--field-map off"), "field"));
+}
+
+TEST_F(FieldMapAuto, of_a_chest_that_moves) {
+  ASSERT_EQ(run("simulate -o chest --matrix 24 --coils 4 --readouts 40 --dynamic 10 --field-hz 100 "
+                "--echo-times 2.3,6.9"),
+            0)
+      << text("err");
+  const Image made = recon("chest", "--spokes-per-frame 10 --field-map auto"),
+              given = recon("chest", "--spokes-per-frame 10 --field-map chest.field.h5");
+  EXPECT_LE(difference(made, given), 0.05);  // of a map from images of all times of the motion
+}
+
 TEST_F(FieldMapAuto, off_leaves_out_the_map_of_the_scan) {
   simulate("field", "--field-hz 100 --interleaves 2 --echo-times 2.3");
   ASSERT_EQ(run("convert field.h5 own.h5 --to fhd --field-map field.field.h5"), 0) << text("err");
@@ -138,7 +163,8 @@ TEST_F(FieldMapAuto, what_it_cannot_do_is_refused_in_one_line) {
       "'fhd fieldmap --echo-times MS,MS...'");
   simulate("echoes", "--echo-times 2.3,6.9");
   expect_refused("echoes.h5 --field-map auto --method gridded", 2, "these options contradict each other");
-  expect_refused("echoes.h5 --field-map auto --frames 3", 2, "off-resonance is not corrected in frames");
+  expect_refused("echoes.h5 --field-map auto --frames 3", 1,
+                 "expected one repetition, found 2; choose it: --repetitions 0");
   expect_refused("echoes.h5 --field-map auto --field-map-unit hz", 2, "--field-map-unit");
   expect_refused("echoes.h5 --field-map auto --coils none", 1, "expected sensitivity maps, or one coil");
   EXPECT_EQ(run("check echoes.h5 --field-map auto"), 2);

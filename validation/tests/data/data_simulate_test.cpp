@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "data/moving_phantom.hpp"
 #include "data/simulate.hpp"
+#include "recon/array/execution.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 
@@ -225,11 +228,41 @@ TEST(MovingObject, is_seen_by_each_readout_at_its_own_time) {
     of_the_first += norm(measured - 24.0 * 22 * first.fourier_integral(at));
     all += norm(measured);
   }
-  EXPECT_LE(rest, 1e-13 * all);  // rounded to single precision
+  EXPECT_LE(rest, 1e-13 * all);         // rounded to single precision
   EXPECT_GE(of_the_first, 1e-3 * all);  // it does move
-  ASSERT_EQ(made.frames.size(), 3u);  // the last two readouts are no whole frame
+  ASSERT_EQ(made.frames.size(), 3u);    // the last two readouts are no whole frame
   const auto second = data::band_limited_image(data::moving_phantom(2, 4.5 / 11), {24, 22, 1});
   EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(made.frames[1].values), second), 1e-7);
+}
+
+TEST(MovingObject, is_seen_in_a_field_by_each_readout_at_its_own_time) {
+  SimulationSettings settings = small_scan(TrajectoryKind::golden_radial);
+  settings.trajectory.readout_count = 6;
+  settings.coil_count = 2;
+  settings.snr = {};
+  settings.readouts_per_frame = 3;
+  settings.field_hz = 100;
+  settings.echo_times_s = {2e-3, 6e-3};
+  const auto made = simulate(settings);
+  ASSERT_EQ(made.further_repetitions.size(), 1u);
+  for (std::int64_t readout = 0; readout < 6; ++readout) {
+    std::vector<std::int64_t> chosen(static_cast<std::size_t>(made.readout_length));
+    std::iota(chosen.begin(), chosen.end(), readout * made.readout_length);
+    const data::CoilArray coils(2, 2);
+    const data::CoilKSpace kspace(data::moving_phantom(2, (static_cast<double>(readout) + 0.5) / 6), coils);
+    for (std::size_t echo = 0; echo < 2; ++echo) {
+      auto times = columns_of(*made.scan.sample_time_s, chosen);
+      for (double& t : times) t += made.echo_shifts_s[echo];
+      const auto& values = echo == 0 ? made.scan.kspace.values : made.further_repetitions[0];
+      const auto expected = data::sampled_in_field(
+          kspace, {100}, {columns_of(made.scan.trajectory.k, chosen)}, times, 2, 24.0 * 22);
+      // Rounded to single precision.
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(columns_of(values, chosen)),
+                                     converted<Complex<double>>(expected)),
+                1e-6)
+          << "readout " << readout << ", echo " << echo;
+    }
+  }
 }
 
 TEST(BreathingObject, is_seen_by_each_readout_at_its_own_depth_of_breath) {

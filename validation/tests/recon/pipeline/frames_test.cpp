@@ -8,6 +8,7 @@
 #include <map>
 
 #include "data/simulate.hpp"
+#include "recon/pipeline/gating.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "validation/certificate.hpp"
@@ -118,7 +119,8 @@ TEST(FrameLayout, doubts_frames_of_some_planes_of_a_stack) {
 }
 
 /// Golden-angle radial, 4 coils.
-data::Simulation moving(std::array<int, 3> matrix_size, std::int64_t readouts, std::int64_t readouts_per_frame) {
+data::Simulation moving(std::array<int, 3> matrix_size, std::int64_t readouts,
+                        std::int64_t readouts_per_frame) {
   data::SimulationSettings settings;
   settings.trajectory.matrix_size = matrix_size;
   settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
@@ -229,8 +231,9 @@ TEST(Frames, carry_certificate_terms_and_objectives) {
   Services services;
   services.verifier = validation::make_verifier();
   services.gridded_accuracy = 1e-3;
-  const auto frames = frames_of(made, {.readouts_per_frame = 10, .step = 5},
-                                with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services);
+  const auto frames =
+      frames_of(made, {.readouts_per_frame = 10, .step = 5},
+                with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services);
   ASSERT_EQ(frames.size(), 7u);
   for (const auto& [image, report, gridded, exhibits, prepared] : frames) {
     ASSERT_TRUE(report.certificate);
@@ -259,6 +262,108 @@ TEST(Frames, of_a_volume_are_reconstructed_too) {
     EXPECT_EQ(frames[0].image.values.shape(), (Shape{16, 16, 16}));
     EXPECT_LE(error(frames, made), least_squares);
   }
+}
+
+/// In a field of +-100 Hz, half of a turn and more during a readout; a chest that moves, or a head at rest.
+data::Simulation off_resonant(std::array<int, 3> matrix_size, std::int64_t readouts,
+                              std::int64_t readouts_per_frame, double field_hz = 100) {
+  data::SimulationSettings settings;
+  settings.trajectory.matrix_size = matrix_size;
+  settings.trajectory.fov_mm = {240, 240, matrix_size[2] == 1 ? 5.0 : 240.0};
+  if (matrix_size[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
+  settings.trajectory.readout_count = readouts;
+  settings.trajectory.dwell_s = 2e-3 / matrix_size[0];  // 4 ms
+  settings.coil_count = 4;
+  settings.snr = 20;
+  settings.readouts_per_frame = readouts_per_frame;
+  settings.field_hz = field_hz;
+  auto made = data::simulate(settings);
+  if (field_hz > 0) made.scan.field_map = made.field_map;
+  return made;
+}
+
+/// Of frames by themselves.
+void expect_images_of_scans(const data::Simulation& made, const FrameLayout& layout) {
+  Execution execution;
+  execution.threads = 1;
+  Settings settings{with_terms({}, 0.05, 1e-6)};
+  settings.surroundings = Surroundings::off;
+  const auto images_of = [&](const Scan& scan) {
+    return Reconstructor(settings, execution).reconstruct_frames(scan, layout);
+  };
+  const auto together = images_of(made.scan);
+  std::vector<Reconstruction> alone;
+  for (std::int64_t t = 0; t < layout.frames; ++t)
+    alone.push_back(reconstruct(frame_of(made.scan, layout, t), settings));
+  // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so; readouts share their times, hence the segments.
+  EXPECT_LE(difference(together, alone), 1e-4);
+  EXPECT_EQ(together[1].report.lambda, alone[1].report.lambda);
+  const auto& notes = together[0].report.notes;
+  EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
+                          [](const auto& note) { return note.starts_with("off-resonance: "); }),
+            1);
+  Scan uncorrected = made.scan;
+  uncorrected.field_map.reset();
+  EXPECT_GT(difference(images_of(uncorrected), alone), 0.1) << "the map does not matter in this scan";
+}
+
+TEST(OffResonantFrames, by_least_squares_are_the_images_of_their_scans) {
+  const auto head = off_resonant({24, 24, 1}, 43, 0);
+  const std::int64_t samples = head.scan.trajectory.sample_count();
+  expect_images_of_scans(head, lay_out_frames(samples, head.readout_length, {.frames = 4}));
+  expect_images_of_scans(head,
+                         lay_out_frames(samples, head.readout_length, {.readouts_per_frame = 12, .step = 7}));
+  GatingSignal signal{"every fifth"};
+  for (int i = 0; i < 43; ++i) signal.values.push_back(5 * i % 43);
+  expect_images_of_scans(head, lay_out_bins(samples, head.readout_length, 3, signal));
+}
+
+TEST(OffResonantFrames, of_a_volume_are_the_images_of_their_scans) {
+  const auto made = off_resonant({12, 14, 10}, 150, 50);
+  expect_images_of_scans(
+      made, lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3}));
+}
+
+TEST(OffResonantFrames, are_as_near_to_the_truth_as_those_without_a_field) {
+  const auto even = off_resonant({32, 32, 1}, 40, 8, 0), in_field = off_resonant({32, 32, 1}, 40, 8);
+  auto uncorrected = in_field;
+  uncorrected.scan.field_map.reset();
+  for (const auto& terms : std::vector<std::vector<SparsePenalty>>{
+           {}, {{SparseKind::temporal_tv, 0.02}}, {{SparseKind::llr, {}}}}) {
+    const auto error_of = [&](const data::Simulation& made) {
+      return error(frames_of(made, {.readouts_per_frame = 8}, with_terms(terms)), made);
+    };
+    const double without = error_of(even);
+    EXPECT_LE(error_of(in_field), 1.2 * without) << terms.size();  // what is asked of images, too
+    EXPECT_GE(error_of(uncorrected), 1.5 * without) << terms.size();
+  }
+}
+
+TEST(OffResonantFrames, carry_certificates) {
+  const auto made = off_resonant({24, 24, 1}, 43, 10);
+  Services services;
+  services.verifier = validation::make_verifier();
+  services.gridded_accuracy = 1e-3;
+  for (const auto& frame :
+       frames_of(made, {.readouts_per_frame = 10, .step = 8},
+                 with_terms({{SparseKind::wavelet, 0.005}, {SparseKind::llr, 0.01}}), services)) {
+    ASSERT_TRUE(frame.report.certificate);
+    EXPECT_TRUE(frame.report.certificate->passed);
+    // The conditions of optimality, recomputed with the exact phases of off-resonance.
+    EXPECT_LE(frame.report.certificate->true_residual, 0.01);
+    EXPECT_TRUE(frame.report.verdict);
+  }
+}
+
+TEST(OffResonantFrames, whose_samples_have_no_times_are_not_corrected_and_say_so) {
+  auto made = off_resonant({24, 24, 1}, 40, 10);
+  made.scan.sample_time_s.reset();
+  const auto frames = frames_of(made, {.frames = 4}, with_terms({}));
+  const auto& notes = frames[0].report.notes;
+  EXPECT_EQ(
+      std::count(notes.begin(), notes.end(),
+                 "the field map of the scan is not used: the scan does not say when its samples were taken"),
+      1);
 }
 
 /// Counts.
@@ -323,7 +428,7 @@ TEST(Frames, scale_with_the_data) {
 }
 
 TEST(Frames, refuse_what_they_cannot_have) {
-  auto made = moving({16, 16, 1}, 20, 5);
+  const auto made = moving({16, 16, 1}, 20, 5);
   const auto line = [&](const Settings& settings) -> std::string {
     try {
       Reconstructor(settings).reconstruct_frames(
@@ -345,12 +450,9 @@ TEST(Frames, refuse_what_they_cannot_have) {
             "its place");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
-  EXPECT_EQ(line(no_maps), "frames: expected sensitivity maps, or one coil, found 4 coils without maps; leave out "
-                           "settings.coils.maps = none");
-  made.scan.field_map = Array<float>({1, 16, 16});
-  EXPECT_EQ(line({}),
-            "frames: expected a scan without a field map, found one with it; off-resonance is not corrected "
-            "in frames; leave the field map out");
+  EXPECT_EQ(line(no_maps),
+            "frames: expected sensitivity maps, or one coil, found 4 coils without maps; leave out "
+            "settings.coils.maps = none");
   EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
 }
 
@@ -364,6 +466,12 @@ TEST(Frames, tell_more_memory_for_more_of_them) {
   };
   EXPECT_GT(bytes(10, {}), 1.5 * bytes(4, {}));
   EXPECT_GT(bytes(4, {{SparseKind::llr, 0.1}}), bytes(4, {{SparseKind::temporal_tv, 0.1}}));
+  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4});
+  const auto in_field = [&](std::int64_t segments) {
+    return frames_bytes(made.scan, 4, layout, {with_terms({})}, Device::cpu(), {segments, segments});
+  };
+  EXPECT_GT(in_field(1), bytes(4, {}));
+  EXPECT_GT(in_field(20), 5 * in_field(1));  // an operator each
 }
 
 TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {

@@ -60,8 +60,7 @@ TEST_F(GpuFrames, of_a_volume_are_those_of_the_cpu) {
   settings.coil_count = 4;
   settings.readouts_per_frame = 80;
   const auto made = data::simulate(settings);
-  const auto layout =
-      lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3});
+  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3});
   LeastSquares method;
   method.sparse = {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}};
   expect_agreement(made.scan, layout, method);
@@ -74,6 +73,31 @@ TEST_F(GpuFrames, of_bins_are_those_of_the_cpu) {
   LeastSquares method;
   method.sparse = {{SparseKind::temporal_tv, 0.02}};
   expect_agreement(made.scan, layout, method);
+}
+
+TEST_F(GpuFrames, in_a_field_are_those_of_the_cpu) {
+  for (const std::array<int, 3> matrix : {std::array{40, 36, 1}, std::array{16, 18, 20}}) {
+    data::SimulationSettings settings;
+    settings.trajectory.matrix_size = matrix;
+    settings.trajectory.fov_mm = {240, 240, matrix[2] > 1 ? 240.0 : 5.0};
+    if (matrix[2] > 1) settings.trajectory.kind = data::TrajectoryKind::golden_means_radial_3d;
+    settings.trajectory.readout_count = 240;
+    settings.trajectory.dwell_s = 2e-3 / matrix[0];
+    settings.coil_count = 4;
+    settings.snr = 20;
+    settings.readouts_per_frame = 80;
+    settings.field_hz = 100;
+    auto made = data::simulate(settings);
+    made.scan.field_map = made.field_map;
+    const auto layout =
+        lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 3});
+    LeastSquares method;
+    expect_agreement(made.scan, layout, method);
+    method.sparse = {{SparseKind::llr, 0.02}, {SparseKind::tv, 0.002}};
+    expect_agreement(made.scan, layout, method);
+    method.basis = LeadingCourses{2};
+    expect_agreement(made.scan, layout, method);
+  }
 }
 
 TEST_F(GpuFrames, in_a_subspace_are_those_of_the_cpu) {
