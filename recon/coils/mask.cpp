@@ -132,7 +132,8 @@ Mask near(const Mask& tissue, double distance, const std::array<int, 3>& n) {
   return wanted;
 }
 
-/// Tissue, and near it what noise may hide: the image of low resolution is darker at the edge of tissue than inside.
+/// Tissue, and near it what noise may hide: the image of low resolution is darker at the edge of tissue than
+/// inside.
 /// What is dark there and yet stands out of the noise is the blur of tissue: the eigenvalue tells it apart.
 Mask with_hidden_edge(const Mask& tissue, const Signal& signal, std::int64_t coils,
                       const std::array<int, 3>& n) {
