@@ -81,10 +81,12 @@ double typical_energy(const std::vector<double>& energy) {
   return square / sum;
 }
 
+constexpr double of_voxels = 1e-3;  ///< the share of noise that is taken for tissue beside tissue
+
 /// Connected voxels above what one voxel of noise in a thousand exceeds, where one of them is above what the
 /// highest of an image of noise exceeds once in a hundred images; and nowhere below `share` of the typical magnitude.
 Mask tissue_of(const Signal& signal, std::int64_t coils, double share, const std::array<int, 3>& n) {
-  constexpr double of_voxels = 1e-3, of_images = 1e-2;
+  constexpr double of_images = 1e-2;
   const auto voxels = static_cast<std::int64_t>(signal.energy.size());
   const double least = share * share * typical_energy(signal.energy);
   const double low = energy_exceeded(coils, of_voxels),
@@ -130,6 +132,20 @@ Mask near(const Mask& tissue, double distance, const std::array<int, 3>& n) {
   return wanted;
 }
 
+/// Tissue, and near it what noise may hide: the image of low resolution is darker at the edge of tissue than
+/// inside.
+/// What is dark there and yet stands out of the noise is the blur of tissue: the eigenvalue tells it apart.
+Mask with_hidden_edge(const Mask& tissue, const Signal& signal, std::int64_t coils,
+                      const std::array<int, 3>& n) {
+  if (signal.excess.empty()) return tissue;
+  constexpr double half_a_resolution = 1.0 / 32;
+  const double low = energy_exceeded(coils, of_voxels);
+  Mask wanted = near(tissue, half_a_resolution, n);
+  for (std::int64_t i = 0; i < wanted.size(); ++i)
+    if (!tissue.data()[i] && signal.excess[i] >= low) wanted.data()[i] = 0;
+  return wanted;
+}
+
 /// What the edge of the FOV along x and y reaches within a plane outside of `wanted`; holes are no background.
 Mask background_of(const Mask& wanted, const std::array<int, 3>& n) {
   Mask background(wanted.shape());
@@ -162,10 +178,9 @@ Mask signal_mask(const CalibrationRegion& region, const std::vector<double>& noi
   const std::int64_t coils = region.kspace.extent(0);
   Signal signal = signal_of(region, noise);
   bound_noise(coils, signal);
-  // The image of low resolution is darker at the edge of tissue than inside: half a resolution of it is tissue, too.
-  constexpr double of_edge = 1.0 / 32, of_margin = 1.0 / 16;
+  constexpr double of_margin = 1.0 / 16;
   const Mask tissue = tissue_of(signal, coils, share, n),
-             beside_tissue = background_of(near(tissue, of_edge, n), n),
+             beside_tissue = background_of(with_hidden_edge(tissue, signal, coils, n), n),
              air = background_of(near(tissue, of_margin, n), n);
   std::array<std::vector<int>, 3> nearest;  // of the region, to a voxel of the matrix
   for (std::size_t axis = 0; axis < 3; ++axis)

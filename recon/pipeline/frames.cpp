@@ -515,7 +515,7 @@ void validate_for_frames(const Settings& settings) {
   if (method->normal != NormalKind::toeplitz)
     throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
   if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("frames", "settings.coils.estimation.sets = one", "two or auto", "leave it out");
+    throw Error("frames", "settings.coils.estimation.sets = 1", "two or auto", "leave it out");
   if (method->partial_fourier != PartialFourier::off)
     throw Error("frames", "settings.partial_fourier = off", "phase", "leave it out");
   if (std::holds_alternative<FromNoise>(method->lambda))

@@ -397,7 +397,7 @@ void require_noise_maps_can(const NoiseMapRequest& request, const Settings& sett
   validate(request);
   const auto* method = least_squares(settings);
   if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("noise map", "settings.coils.estimation.sets = one", "two or auto", "leave one of them out");
+    throw Error("noise map", "settings.coils.estimation.sets = 1", "two or auto", "leave one of them out");
   if (method && method->partial_fourier != PartialFourier::off)
     throw Error("noise map", "settings.partial_fourier = off", "phase", "leave one of them out");
   if (request.replicas == 0 &&

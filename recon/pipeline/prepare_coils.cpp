@@ -19,7 +19,8 @@ std::vector<std::int64_t> live_coils(const KSpace& kspace) {
   std::vector<std::int64_t> live;
   for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
     const Complex<float>* values = kspace.values.data() + coil * samples;
-    if (std::any_of(values, values + samples, [](auto d) { return d.re != 0 || d.im != 0; })) live.push_back(coil);
+    if (std::any_of(values, values + samples, [](auto d) { return d.re != 0 || d.im != 0; }))
+      live.push_back(coil);
   }
   return live;
 }
@@ -106,8 +107,9 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
   scan.second_maps = std::move(estimate.second);
   scan.calibration.reset();
   const auto [setting, words] = method == MapMethod::adaptive ? std::pair("adaptive", "adaptive combination")
-                                : method == MapMethod::joint  ? std::pair("joint", "joint estimation with an image")
-                                                              : std::pair("espirit", "ESPIRiT");
+                                : method == MapMethod::joint
+                                    ? std::pair("joint", "joint estimation with an image")
+                                    : std::pair("espirit", "ESPIRiT");
   journal.setting("coils", setting);
   const auto& radius = estimate.calibration_radius;
   journal.note(
@@ -119,18 +121,30 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
            : "; it is undersampled, and is completed by estimating image and sensitivities together"));
   if (settings.estimation.sets == MapSetCount::one) return;
   journal.setting("sets of maps", scan.second_maps ? "2" : "1");
-  journal.note("a second set of maps " + std::string(scan.second_maps ? "is" : "is not") + " used: " +
-               short_number(100 * estimate.second_share) + " % of the voxels with a map have a second eigenvalue above " +
+  journal.note("a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
+               " used: " + short_number(100 * estimate.second_share) +
+               " % of the voxels with a map have a second eigenvalue above " +
                short_number(settings.estimation.eigenvalue_mask) +
-               (scan.second_maps ? "; the image is the root of the sum of squares of both, with the phase of the first"
-                                 : ""));
+               (scan.second_maps
+                    ? "; the image is the root of the sum of squares of both, with the phase of the first"
+                    : ""));
 }
 
-/// Throws Error where two sets of maps are asked for beside a field map.
-void require_sets_can(const CoilSettings& settings, const Scan& scan) {
-  if (settings.estimation.sets != MapSetCount::one && scan.field_map && scan.sample_time_s)
-    throw Error("settings.coils.estimation.sets", "a scan without a field map, for two or auto", "one with it",
-                "leave the field map or the sets of maps out");
+/// Throws Error where two sets of maps cannot be had; says where `auto` has none to find.
+void require_sets_can(const CoilSettings& settings, const CoilDecision& decision, const Scan& scan,
+                      Journal& journal) {
+  const MapSetCount sets = settings.estimation.sets;
+  if (sets == MapSetCount::one) return;
+  if (scan.field_map && scan.sample_time_s)
+    throw Error("settings.coils.estimation.sets", "a scan without a field map, for two or auto",
+                "one with it", "leave the field map or the sets of maps out");
+  if (decision.finds_maps) return;
+  const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
+  if (sets == MapSetCount::two)
+    throw Error("settings.coils.estimation.sets", "maps that are found in the scan, for two", found,
+                "use settings.coils.maps = espirit, or leave the sets of maps out");
+  journal.setting("sets of maps", "1");
+  journal.note("a second set of maps is not used: " + found);
 }
 
 /// Throws Error where the image would fold; says so where it is wanted all the same.
@@ -188,7 +202,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
   for (const auto& remark : scan.remarks) journal.note(remark);
   judge_folding(scan, decision, facts.live, settings, journal);
-  require_sets_can(settings.coils, scan);
+  require_sets_can(settings.coils, decision, scan, journal);
   if (!decision.finds_maps)
     journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
   const bool drops_maps = facts.has_maps && !decision.maps_from_scan;

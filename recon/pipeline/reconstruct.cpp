@@ -318,7 +318,7 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
   if (method->partial_fourier != PartialFourier::off)
     return MissingForGroup{"settings.partial_fourier = off", "phase"};
   if (settings.coils.estimation.sets != MapSetCount::one)
-    return MissingForGroup{"settings.coils.estimation.sets = one", "two or auto"};
+    return MissingForGroup{"settings.coils.estimation.sets = 1", "two or auto"};
   return {};
 }
 

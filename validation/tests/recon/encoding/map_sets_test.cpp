@@ -197,6 +197,11 @@ TEST(TwoSetsOfMaps, refuse_what_they_cannot_do) {
   settings = with_sets(MapSetCount::automatic);
   settings.method = PlainAdjoint{};
   EXPECT_CONTAINS(error_of([&] { reconstruct(folded.scan, settings); }), "settings.method = cg");
+  settings = with_sets(MapSetCount::two);
+  settings.coils.maps = CoilMaps::automatic;
+  Scan with_maps = folded.scan;
+  with_maps.sensitivity_maps = estimate_maps(with_maps, MapMethod::espirit).maps;
+  EXPECT_CONTAINS(error_of([&] { reconstruct(with_maps, settings); }), "one set, given with the scan");
 }
 
 }  // namespace
