@@ -53,6 +53,7 @@ Array<double> read_text_table(const std::string& path) {
     if (static_cast<std::int64_t>(numbers.size()) > most_numbers)
       throw Error(path, "at most " + std::to_string(most_numbers) + " numbers", "more");
   }
+  if (file.bad()) throw Error(path, "a file that can be read to its end", "one that cannot");
   if (rows == 0) throw Error(path, "numbers", "none");
   Array<double> table(Shape{rows, columns});
   std::copy(numbers.begin(), numbers.end(), table.begin());

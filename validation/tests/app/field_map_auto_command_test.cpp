@@ -7,6 +7,7 @@
 
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
+#include "validation/doctor/diagnosis.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
 
@@ -75,6 +76,35 @@ TEST_F(FieldMapAuto, is_the_map_of_the_command_beside_it) {
   // Echoes keep their phase whatever the image is solved with.
   EXPECT_EQ(run("recon field.h5 -o sparse --device cpu --field-map auto --regularizer tv:0.005"), 0)
       << text("err");
+}
+
+TEST_F(FieldMapAuto, of_echoes_nearer_than_any_are_is_refused_and_no_field_is_told) {
+  simulate("near", "--field-hz 100 --interleaves 2 --echo-times 2.3,2.31");  // TE in s would look so
+  expect_refused("near.h5 --field-map auto", 1, "echoes at times 0.1 ms or more apart, found 2.3 and 2.31 ms");
+  EXPECT_EQ(run("recon near.h5 -o out --device cpu --repetitions 0 --iterations 3"), 0) << text("err");
+  EXPECT_EQ(text("err").find("off-resonance"), std::string::npos) << text("err");
+}
+
+/// A scan whose second echo does not tell when it was taken.
+class WithoutTimes final : public io::ScanFile {
+ public:
+  explicit WithoutTimes(const std::string& path) : file_(io::open_scan(path)) {}
+  const io::ScanSummary& summary() const override { return file_->summary(); }
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    Scan scan = file_->read(slice, repetition);
+    if (repetition > 0) scan.sample_time_s.reset();
+    return scan;
+  }
+
+ private:
+  std::unique_ptr<io::ScanFile> file_;
+};
+
+TEST_F(FieldMapAuto, of_echoes_without_times_nothing_is_told) {
+  simulate("field", "--field-hz 100 --interleaves 2 --echo-times 2.3,6.9");
+  EXPECT_TRUE(diagnose_echoes(*io::open_scan(path("field.h5"))));
+  WithoutTimes file(path("field.h5"));
+  EXPECT_FALSE(diagnose_echoes(file));
 }
 
 TEST_F(FieldMapAuto, corrects_frames) {

@@ -113,7 +113,7 @@ TEST_F(GatingCommand, contradictions_and_signals_that_do_not_fit_are_refused_in_
                    "--basis: expected a whole number from 1, or a file, found '" + (value == "''" ? "" : value) +
                        "', which is neither");
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  expect_refused("--gate pipe", 1, "pipe: expected a regular file, found a pipe");
+  expect_refused("--gate pipe", 1, "pipe: expected a file, found a pipe, a device or a socket; save the scan as a file first");
   write("table.txt", "1 2\n3 4\n");
   expect_refused("--gate table.txt", 1,
                  "table.txt: expected one number for each readout, in one column or row, found [2][2] numbers, as "
