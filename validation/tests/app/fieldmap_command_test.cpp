@@ -174,10 +174,10 @@ TEST_F(FieldMapCommand, refuses_echoes_that_tell_no_field) {
   simulate("single", "--echo-times 2.3");
   expect_refused("single.h5", 1, "expected two or more echoes");
   simulate("same", "--echo-times 2.3 --seed 2");
-  expect_refused("single.h5 same.h5", 1, "two at 2.3 ms");
+  expect_refused("single.h5 same.h5", 1, "echoes at times 0.1 ms or more apart, found 2.3 and 2.3 ms");
   simulate("untold", "");
   expect_refused("single.h5 untold.h5", 1,
-                 "an echo time (TE) of each of the 2 echoes, found none; give them with --echo-times");
+                 "an echo time (TE) of each of the 2 echoes, found none; give them with 'fhd fieldmap --echo-times");
   expect_refused("single.h5 untold.h5 --echo-times 2.3", 1, "2 times, one for each echo, found 1");
   for (const std::string times : {"6,2", "2,2", "0,2", "2,nan", "a", "2,", "-1,3", "1,1e9"})
     expect_refused("single.h5 untold.h5 --echo-times=" + times, 2, "--echo-times: expected times in ms");

@@ -43,6 +43,7 @@ TEST_F(NumberTable, of_hdf5_has_one_axis_or_two) {
     file.write("/numbers", values, {2, 3});
     file.write("/others", values, {6});
     file.write("/cube", values, {1, 2, 3});
+    file.close();
   }
   EXPECT_EQ(io::read_number_table(path("t.h5"), "/numbers").shape(), (Shape{2, 3}));
   EXPECT_EQ(io::read_number_table(path("t.h5"), "/others").shape(), (Shape{6, 1}));

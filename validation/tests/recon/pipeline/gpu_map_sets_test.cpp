@@ -21,14 +21,16 @@ Scan folded_head(data::TrajectoryKind kind) {
   return scan;
 }
 
-double difference(const Scan& scan, Settings settings) {
+double difference(const Scan& scan, Settings settings, Device device = Device::cuda(),
+                  Precision precision = Precision::single_precision) {
   settings.surroundings = Surroundings::off;
-  const auto on = [&](Device device) {
-    const auto made = reconstruct(scan, settings, {device}, {.verifier = validation::make_verifier()});
+  const auto on = [&](Device here, Precision of) {
+    settings.precision = of;
+    const auto made = reconstruct(scan, settings, {here}, {.verifier = validation::make_verifier()});
     EXPECT_TRUE(made.report.certificate->passed);
     return converted<Complex<double>>(made.image.values);
   };
-  return metrics::relative_l2(on(Device::cuda()), on(Device::cpu()));
+  return metrics::relative_l2(on(device, precision), on(Device::cpu(), Precision::single_precision));
 }
 
 TEST_F(GpuMapSets, give_the_image_of_the_cpu) {
@@ -42,13 +44,16 @@ TEST_F(GpuMapSets, give_the_image_of_the_cpu) {
     ASSERT_TRUE(scan.second_maps);
     Settings settings;
     settings.coils = CoilSettings::as_they_are();
-    EXPECT_LE(difference(scan, settings), 1e-4);
     auto& method = std::get<LeastSquares>(settings.method);
+    method.iterations = 20;
+    method.tolerance = 0;  // as many steps on both
+    EXPECT_LE(difference(scan, settings), 1e-4);
     method.sparse = {{SparseKind::wavelet, 0.002}};
     method.lambda = OfLargestEigenvalue{0};
-    method.iterations = 20;
-    method.tolerance = 0;
-    EXPECT_LE(difference(scan, settings), 1e-4);
+    // What two sets share is left to the wavelets alone: single precision on the CPU is 9e-5 from double.
+    const double rounding = difference(scan, settings, Device::cpu(), Precision::double_precision);
+    EXPECT_LE(rounding, 2e-4) << "the case proves nothing";
+    EXPECT_LE(difference(scan, settings), std::max(1e-4, 3 * rounding));
   }
 }
 
