@@ -1,4 +1,6 @@
 // Two sets of maps, and maps found jointly with an image, on a GPU: the CPU's image.
+#include <algorithm>
+
 #include "data/simulate.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/pipeline/reconstruct.hpp"
