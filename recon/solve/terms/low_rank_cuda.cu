@@ -13,7 +13,8 @@
 // Convergence is quadratic; 6 ... 8 sweeps are usual. A step's 2 x 2 blocks of G are disjoint, and each belongs to one thread.
 //
 // Floor, n = 60: a step reads and writes G and U in shared memory, 4 n^2 16 bytes, 0.23 MB at 128 bytes a cycle: 1800
-// cycles, 59 steps and 7 sweeps: 0.4 ms at 1.8 GHz. Two grids of a 128 x 128 image are 545 blocks, of which a multiprocessor holds one: five turns of 132.
+// cycles, 59 steps and 7 sweeps: 0.4 ms at 1.8 GHz. Two grids of a 128 x 128 image are 545 blocks, of which a
+// multiprocessor holds one: five turns of 132.
 //
 // Source: Golub and Van Loan, Matrix Computations, 8.5 (parallel Jacobi); the complex rotation is that of 8.5.2 after G_pq has been
 // turned to be real.
@@ -29,8 +30,8 @@ namespace {
 
 constexpr int threads = 512;
 constexpr int most_sweeps = 20;
-/// Off the diagonal, of the trace. Less than the rounding of G, 1e-16 of it: so many are left that their sum would count, and the last sweep
-/// takes them all alike.
+/// Off the diagonal, of the trace. Less than the rounding of G, 1e-16 of it: so many are left that their sum would
+/// count, and the last sweep takes them all alike.
 constexpr double negligible = 1e-17;
 
 using Value = Complex<double>;
