@@ -164,6 +164,10 @@ class ScanResults {
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
   std::string name_of(std::size_t number) const;
   const io::Provenance& provenance() const { return provenance_; }
+  /// Images in memory, before and after they are written; those of the gridded series may be none.
+  const io::ImageSeries& series() const { return series_; }
+  const io::ImageSeries& gridded() const { return companions_.gridded ? *companions_.gridded : gridded_; }
+  const io::CompanionResults& companions() const { return companions_; }
 
  private:
   void note_doubt(std::size_t number, const Report& report);

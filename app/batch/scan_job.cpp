@@ -40,9 +40,13 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
+    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {}
+
+ScanJob::ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path,
+                 std::shared_ptr<const JobSettings> of, const std::string& command_line,
+                 const std::string& input_checksum)
     : settings(std::move(of)),
-      file_(with_trajectory_correction(io::open_scan(path, settings->options.read_options),
-                                       settings->options.recon.trajectory_correction())),
+      file_(with_trajectory_correction(std::move(file), settings->options.recon.trajectory_correction())),
       results_(path, file_->summary(), settings->options.selection, command_line) {
   results_.set_checksum(input_checksum);
   if (settings->field_map == FieldMapChoice::off) file_ = with_field_map(std::move(file_), {});

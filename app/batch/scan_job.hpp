@@ -38,6 +38,9 @@ class ScanJob {
   /// Opens the scan: reads and checks its headers. Throws Error.
   ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
           const std::string& input_checksum);
+  /// Of a file that is open, from `path`, or of arrays.
+  ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path, std::shared_ptr<const JobSettings> of,
+          const std::string& command_line, const std::string& input_checksum);
   /// What it takes of host memory at most, in bytes, until it is written.
   std::uint64_t planned_bytes() const;
   /// The same of the memory of a GPU, of which `available` are to be had; 0 for the CPU.
@@ -49,6 +52,8 @@ class ScanJob {
   void compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
   /// Writes PREFIX.* and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest);
+
+  ScanResults& results() { return results_; }
 
   const std::shared_ptr<const JobSettings> settings;
 
