@@ -259,6 +259,17 @@ void bind_recon(nb::module_& module) {
   module.def("recon", &recon, nb::arg("scan"), nb::arg("arguments"), nb::arg("device"), nb::arg("call"),
              nb::arg("listener").none());
   module.def("load", &load, nb::arg("path"));
+  module.def(
+      "load_image",
+      [](const std::string& path, const std::string& dataset) {
+        io::ImageSeries series;
+        {
+          const nb::gil_scoped_release released;
+          series = io::read_image(path, dataset);
+        }
+        return to_python(series);
+      },
+      nb::arg("path"), nb::arg("dataset"));
   module.def("options", &options);
 }
 

@@ -14,7 +14,7 @@ images [z][y][x]; trajectories [sample][axis] with columns x, y, z in cycles per
 from fhd._native import DeviceError, Error, built_with_cuda
 from fhd._native import version as __version__
 from fhd.operators import NDFT, NUFFT, Operator, Sense, Toeplitz
-from fhd.reconstruction import Result, load, options, recon, reconstruct
+from fhd.reconstruction import Result, load, load_image, options, recon, reconstruct
 from fhd.scan import Scan, Volume, read
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "__version__",
     "built_with_cuda",
     "load",
+    "load_image",
     "options",
     "read",
     "recon",

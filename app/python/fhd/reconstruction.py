@@ -121,6 +121,11 @@ def load(path: Any) -> Result:
     return Result(told["image"], told["gridded"], report, {}, np.array(told["affine"]))
 
 
+def load_image(path: Any, dataset: str = "/image") -> np.ndarray:
+    """The images [repetition][slice][z][y][x] of any HDF5 file of fhd, such as the truth of `fhd simulate`."""
+    return _native.load_image(os.fspath(path), dataset)
+
+
 _scan_arguments = {"maps", "noise", "field_map", "sample_time_s", "fov_mm", "position_mm", "directions"}
 #: Of fhd.read; field_map may also be "auto" or "off", which are not of the file.
 _read_options = {

@@ -74,6 +74,8 @@ class Scan:
                 f"kspace: expected [coil]{_text(sample_shape)}, as the trajectory, or [repetition][coil]..., or "
                 f"[repetition][slice][coil]..., found {list(values.shape)}"
             )
+        if field_map is not None and sample_time_s is None:
+            raise Error("field_map: expected sample_time_s beside it, found none")
         repetitions, slices = (values.shape[:leading] + (1, 1))[:2]
         coils = values.shape[leading]
         values = values.reshape(repetitions, slices, coils, -1)
