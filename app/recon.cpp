@@ -71,7 +71,7 @@ struct ReconCommand {
                   ScanResults& results, SeriesPrinter& printer) const;
   void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
   std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
-                                               const DevicesInBackground& devices);
+                                               const DevicesInBackground& devices, bool tells);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -175,16 +175,17 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
   if (!recon_options.threads_are_given()) share_processors(team->local_size());
 }
 
-/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so.
+/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so, of
+/// the process that `tells`.
 std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::ScanFile> file,
                                                            const Settings& settings,
-                                                           const DevicesInBackground& devices) {
+                                                           const DevicesInBackground& devices, bool tells) {
   if (field_map == FieldMapChoice::from_echoes) {
     auto found = found_field_map(*file, settings, devices.get().front(), recon_options.trajectory_cache());
     return app::with_field_map(std::move(file), std::move(found));
   }
   if (field_map == FieldMapChoice::off) file = app::with_field_map(std::move(file), {});
-  if (!least_squares(settings)) return file;
+  if (!tells || !least_squares(settings)) return file;
   if (const auto found = diagnose_echoes(*file)) scan_warnings.push_back(in_one_line(*found));
   return file;
 }
@@ -224,7 +225,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(file->summary());
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
-  file = with_field_map(std::move(file), settings, *starting);
+  file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
