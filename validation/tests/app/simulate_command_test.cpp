@@ -172,6 +172,10 @@ TEST_F(SimulateCommand, slices_are_written_with_their_places_maps_and_true_image
     EXPECT_NEAR(truth.images[3].geometry.position_mm[2], 18, 1e-9);
     EXPECT_GE(distance(truth.images[0], truth.images[2]), 0.05) << "another section";
   }
+  // One true image of a slice is that of all its repetitions.
+  EXPECT_EQ(
+      ProgramTest::run("compare scan.h5 -o compared --slice 3 --repetition 1 --iterations 2 --device cpu"), 0)
+      << text("err");
   // The field map is of every slice too: without it the error is larger.
   ASSERT_EQ(ProgramTest::run("recon scan.h5 -o with --quiet --repetitions 0 --field-map scan.field.h5"), 0)
       << text("err");
