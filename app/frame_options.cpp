@@ -111,6 +111,12 @@ void FrameOptions::take_part_in(Settings& settings) const {
     method->basis = GivenCourses{io::read_number_table(*basis_, "/subspace/basis")};
 }
 
+FrameLayout FrameOptions::planned_layout(const io::ScanSummary& summary) const {
+  FrameChoice choice = choice_;
+  if (gate_ && choice.frames == 0) choice.frames = default_bins;
+  return lay_out_frames(summary.samples_per_scan, summary.readout_length, choice);
+}
+
 FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& summary) const {
   const std::int64_t samples = scan.trajectory.sample_count();
   FrameLayout layout;

@@ -18,6 +18,7 @@
 #include "app/corrected_scan.hpp"
 #include "app/echo_field_map.hpp"
 #include "app/frame_options.hpp"
+#include "app/frames_of_scan.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
@@ -67,11 +68,9 @@ struct ReconCommand {
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
   int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
                          const Settings& settings, const ChosenDevice& device) const;
-  void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
-                  ScanResults& results, SeriesPrinter& printer) const;
   void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
   std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
-                                               const DevicesInBackground& devices);
+                                               const DevicesInBackground& devices, bool tells);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::string further_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -175,16 +174,17 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
   if (!recon_options.threads_are_given()) share_processors(team->local_size());
 }
 
-/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so.
+/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so, of
+/// the process that `tells`.
 std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::ScanFile> file,
                                                            const Settings& settings,
-                                                           const DevicesInBackground& devices) {
+                                                           const DevicesInBackground& devices, bool tells) {
   if (field_map == FieldMapChoice::from_echoes) {
     auto found = found_field_map(*file, settings, devices.get().front(), recon_options.trajectory_cache());
     return app::with_field_map(std::move(file), std::move(found));
   }
   if (field_map == FieldMapChoice::off) file = app::with_field_map(std::move(file), {});
-  if (!least_squares(settings)) return file;
+  if (!tells || !least_squares(settings)) return file;
   if (const auto found = diagnose_echoes(*file)) scan_warnings.push_back(in_one_line(*found));
   return file;
 }
@@ -224,7 +224,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(file->summary());
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
-  file = with_field_map(std::move(file), settings, *starting);
+  file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
@@ -287,67 +287,34 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
 int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
                                      const Settings& settings, const ChosenDevice& device) const {
-  const io::ScanSummary& summary = file.summary();
-  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  if (repetitions.size() != 1)
-    throw Error("--frames, --spokes-per-frame and --gate", "one repetition",
-                std::to_string(repetitions.size()), "choose it: --repetitions 0");
-  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
+  repetition_of_frames(file.summary(), selection);
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
   engine.check_delays(
       {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   engine.warn(scan_warnings);
-  std::optional<ScanResults> results;
-  std::optional<SeriesPrinter> printer;
-  FrameLayout first;
-  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
-    const Scan volume = file.read(slices[slice], repetitions.front());
-    const auto layout =
-        frame_options.layout_of(volume, summary);  // known for certain once the samples are read
-    if (slice == 0) {
-      first = layout;
-      io::ScanSummary of_frames = summary;
-      of_frames.repetition_count = layout.frames;
-      of_frames.repetition_counters.clear();
-      for (auto& piece : frame_options.files()) of_frames.outside_pieces.push_back(std::move(piece));
-      const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
-      of_frames.repetition_time_s =
-          follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
-      results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
-      results->set_devices({device});
-      printer.emplace(results->volumes().size());
-      if (!quiet) fmt::print("frames    {}\n", frames_line(layout, of_frames.repetition_time_s));
-    }
-    if (layout.readouts != first.readouts)
-      throw Error(fmt::format("{}, slice {}", scan, slices[slice]),
-                  fmt::format("{} readouts, as in the first", first.readouts),
-                  std::to_string(layout.readouts), "take slices by themselves: --slices");
-    results->add_frames(layout);
-    add_frames(engine, volume, layout, slice, *results, *printer);
-  }
-  if (!quiet) printer->print_summary();
-  finish(checksum, *results);
-  return 0;
-}
-
-/// Of the slice of that number in the results.
-void ReconCommand::add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout,
-                              std::size_t slice, ScanResults& results, SeriesPrinter& printer) const {
   ProgressLine progress(quiet);
-  auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
+  std::optional<SeriesPrinter> printer;
+  FrameEvents events;
+  events.progress = progress.callback();
+  events.on_fallback = [&](const std::string& reason) {
     progress.clear();
     print_fallback(reason);
-  });
-  progress.clear();
-  const std::size_t slices = results.volumes().size() / made.size();
-  for (std::size_t frame = 0; frame < made.size(); ++frame) {
-    const std::size_t number = frame * slices + slice;
-    const Report report = made[frame].reconstruction.report;
-    results.add(number, std::move(made[frame]));
-    print_image(report, number, results, printer);
-  }
+  };
+  events.on_layout = [&](const FrameLayout& layout, double frame_time_s, ScanResults& results) {
+    results.set_devices({device});
+    printer.emplace(results.volumes().size());
+    if (!quiet) fmt::print("frames    {}\n", frames_line(layout, frame_time_s));
+  };
+  events.on_image = [&](std::size_t number, const Report& report, const ScanResults& results) {
+    progress.clear();
+    print_image(report, number, results, *printer);
+  };
+  auto results = frames_of_scan(file, {scan, command_line(), frame_options, selection}, engine, events);
+  if (!quiet) printer->print_summary();
+  finish(checksum, results);
+  return 0;
 }
 
 /// Writes, and says what was written.

@@ -253,8 +253,7 @@ std::int64_t readout_length_of(const Scan& scan) {
 std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
   std::vector<std::string> warnings;
   for (const auto& finding : findings)
-    if (finding.severity >= Severity::warning)
-      warnings.push_back(in_one_line(finding));
+    if (finding.severity >= Severity::warning) warnings.push_back(in_one_line(finding));
   return warnings;
 }
 
@@ -266,8 +265,10 @@ bool warns_of_delays(const Report& report) {
 
 /// What a delay alone brings about says nothing of the object.
 void leave_out_hints_of_delays(Report& report) {
-  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) || warns_of_delays(report))
-    std::erase_if(report.warnings, [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
+      warns_of_delays(report))
+    std::erase_if(report.warnings,
+                  [](const std::string& warning) { return warning.starts_with(beyond_fov); });
 }
 
 }  // namespace
@@ -333,9 +334,10 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
                  ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
                  : " (--trajectory-correction auto)";
   }
-  report.suspicions.push_back(
-      verdict.sentence +
-      (cause.empty() ? "; unit, trajectory, maps, calibration or motion?" : "; likeliest cause: " + cause));
+  if (cause == validation::folding_cause) cause += " (--map-sets auto)";
+  report.suspicions.push_back(verdict.sentence + (cause.empty()
+                                                      ? "; unit, trajectory, maps, calibration or motion?"
+                                                      : "; likeliest cause: " + cause));
 }
 
 /// The image is there, and stays where its noise cannot be told: a note, no doubt (--strict).

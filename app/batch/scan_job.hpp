@@ -60,7 +60,11 @@ class ScanJob {
  private:
   EstimateSettings estimate_settings() const;
   ScanSizes sizes() const;
+  /// What the frames of a slice take together on a device, beside what a scan of one image takes; 0 without frames.
+  double bytes_of_frames(Device device) const;
   void find_field_map(const JobEngine& engine);
+  void compute_volumes(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
+  void compute_frames(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
   /// Whether it is still to be made.
   bool lacks_field_map() const {
     return settings->field_map == FieldMapChoice::from_echoes && !has_made_map_;
@@ -68,7 +72,7 @@ class ScanJob {
 
   std::unique_ptr<io::ScanFile> file_;
   ScanResults results_;
-  std::unique_ptr<VolumeReader> reader_;
+  std::unique_ptr<VolumeReader> reader_;  ///< not of frames, whose slices are read as they are taken
   bool has_made_map_ = false;
   std::vector<std::string> scan_warnings_;
 };

@@ -83,6 +83,7 @@ struct ScanSummary {
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   double readout_time_s = 0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
+  bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some

@@ -383,10 +383,10 @@ void VolumeAssembler::read_directions() {
     return std::isfinite(length) && length > 0;
   };
   Geometry read = geometry;
-  const bool known = unit_vector(head.read_dir, read.read_direction) &&
-                     unit_vector(head.phase_dir, read.phase_direction) &&
-                     unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
-  if (known)
+  summary_.states_directions = unit_vector(head.read_dir, read.read_direction) &&
+                               unit_vector(head.phase_dir, read.phase_direction) &&
+                               unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
+  if (summary_.states_directions)
     geometry = read;
   else
     summary_.inferred.push_back(
