@@ -279,9 +279,7 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
-  if (noise_map.given())
-    throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
-                "these options contradict each other", "leave out --noise-map");
+  noise_map.require_no_frames();
 }
 
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
@@ -289,13 +287,11 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
                                      const Settings& settings, const ChosenDevice& device) const {
   const io::ScanSummary& summary = file.summary();
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  if (repetitions.size() != 1)
-    throw Error("--frames, --spokes-per-frame and --gate", "one repetition",
-                std::to_string(repetitions.size()), "choose it: --repetitions 0");
+  FrameOptions::require_one(repetitions);
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
-  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, !quiet);
   engine.check_delays(
       {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   engine.warn(scan_warnings);
@@ -342,6 +338,9 @@ void ReconCommand::add_frames(ReconEngine& engine, const Scan& volume, const Fra
   });
   progress.clear();
   const std::size_t slices = results.volumes().size() / made.size();
+  if (slice == 0 && !quiet && made.front().sizes)
+    fmt::print("planned   {}\n", engine.cost_text_of(*made.front().sizes, layout.readout_length,
+                                                     static_cast<std::int64_t>(slices), sizes_of(layout)));
   for (std::size_t frame = 0; frame < made.size(); ++frame) {
     const std::size_t number = frame * slices + slice;
     const Report report = made[frame].reconstruction.report;

@@ -132,8 +132,8 @@ TEST(StrengthFromNoise, more_noise_asks_for_more_and_a_scale_of_the_data_for_the
 TEST(StrengthFromNoise, in_a_sum_the_numbers_given_stay) {
   const auto simulation = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 20, 48));
   const Report report =
-      made_of(simulation.scan, {{SparseKind::wavelet, 0.003}, {SparseKind::tv, {}}}).report;
-  EXPECT_EQ(report.terms.at(0).strength, 0.003);
+      made_of(simulation.scan, {{SparseKind::wavelet, 0.01}, {SparseKind::tv, {}}}).report;
+  EXPECT_EQ(report.terms.at(0).strength, 0.01);
   EXPECT_GE(report.strength_curve.size(), 4u);
   // What the other term does need not be done again.
   EXPECT_LT(report.terms.at(1).strength, made_of(simulation.scan, {{SparseKind::tv, {}}}).report.terms.at(0).strength);
