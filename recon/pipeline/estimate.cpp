@@ -68,6 +68,7 @@ void Walk::take_measurements() {
   const bool maps = out_.coil_decision.uses_maps();
   const double all_samples = samples_ * coils(), all_voxels = voxels_ * coils();
   out_.host.hold("trajectory of the transform", samples_ * 24);
+  kept_ = arrays().mark();
   arrays().hold("k-space data", all_samples * element_);
   if (maps) arrays().hold("sensitivity maps", all_voxels * element_);
   // Values converted and scaled, the image cropped.

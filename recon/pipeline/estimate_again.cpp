@@ -50,20 +50,12 @@ void Walk::find_phase() {
 }
 
 void Walk::map_noise(std::int64_t replicas) {
-  const double maps = out_.coil_decision.uses_maps() ? coils() : 1;
-  if (replicas == 0) {  // one thread: pairs of aliases, each with pairs of coils, and small matrices
-    constexpr double pair_s = 4e-9, group_s = 4e-6;
-    const double aliases = std::max(1.0, voxels_ / samples_);
-    out_.host.hold("maps of the noise", voxels_ * (16 * maps + 32));
-    return stage("noise map", {},
-                 voxels_ * aliases * coils() * coils() * pair_s + voxels_ / aliases * group_s, true);
-  }
   const ScanSizes scan = prepared_sizes();
   EstimateSettings how{settings_as_prepared(), device_};
   auto* method = std::get_if<LeastSquares>(&how.settings.method);
   const bool is_linear =
       (out_.coil_decision.uses_maps() || out_.coils == 1) && !(method && !method->sparse.empty());
-  if (method) {
+  if (method) {  // what was searched is found
     if (std::holds_alternative<FromNoise>(method->lambda)) method->lambda = OfLargestEigenvalue{};
     for (auto& penalty : method->sparse) penalty.strength = penalty.strength.value_or(default_strength);
   }
@@ -79,13 +71,19 @@ void Walk::map_noise(std::int64_t replicas) {
     all.work += times * each.work;
     all.seconds += times * each.seconds;
   }
-  out_.stages.push_back(std::move(all));
-  const double as_read = program_bytes + samples_ * coils() * held_bytes(prepared_in_double_) +
-                         samples_ * 24 +
-                         (scan.has_maps ? voxels_ * coils() * held_bytes(prepared_in_double_) : 0);
+  const double map_bytes = scan.has_maps ? voxels_ * coils() * held_bytes(prepared_in_double_) : 0,
+               sample_bytes = samples_ * coils() * held_bytes(prepared_in_double_);
   if (!gpu_) out_.host.release(kept_);
-  out_.host.hold("samples of a replica", 2 * samples_ * coils() * held_bytes(prepared_in_double_));
+  if (replicas == 0) {  // by one thread: pairs of aliases, each with pairs of coils, and small matrices
+    constexpr double pair_s = 4e-9, group_s = 8e-6;
+    const double aliases = std::max(1.0, voxels_ / samples_);
+    all.seconds += voxels_ * aliases * coils() * coils() * pair_s + voxels_ / aliases * group_s;
+    out_.host.hold_briefly("maps and matrices of aliases", 2 * map_bytes + 24 * voxels_);
+  }
+  out_.stages.push_back(std::move(all));
   out_.host.hold("maps of the noise", voxels_ * 64);
+  out_.host.hold("scan and samples of replicas", map_bytes + (method ? 3 : 2) * sample_bytes + samples_ * 72);
+  const double as_read = program_bytes + sample_bytes + samples_ * 24 + map_bytes;
   out_.host.hold("reconstruction of a replica", made.host.peak_bytes() - as_read);
   out_.device.hold("reconstruction of a replica", made.device.peak_bytes());
 }

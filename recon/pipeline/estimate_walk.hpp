@@ -149,7 +149,7 @@ class Walk {
          samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
   int segments_ = 0, differences_ = 0;
   std::size_t helped_bytes_ = 0;  ///< on a GPU, before the arrays of the walk
-  std::size_t kept_ = 0;          ///< mark of what the model keeps after the solution
+  std::size_t kept_ = 0;          ///< mark of what is kept after the solution
   bool prepared_in_double_ = scan_.in_double;
   TransformSettings transform_{};
   Estimate out_;

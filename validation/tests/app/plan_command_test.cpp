@@ -151,19 +151,20 @@ TEST_F(Plan, is_what_happens_in_memory_and_time) {
 }
 
 TEST_F(Plan, is_what_frames_take) {
-  expect_outcomes({{"moving", "--matrix 64 --coils 8 --readouts 130 --dynamic 13"}},
+  expect_outcomes({{"moving", "--matrix 96 --coils 8 --readouts 195 --dynamic 13"}},
                   {{"moving", "--spokes-per-frame 13"},
-                   {"moving", "--frames 10 --regularizer temporal-tv:0.05"},
-                   {"moving", "--frames 10 --regularizer llr"},
-                   {"moving", "--frames 10 --basis 3"}});
+                   {"moving", "--frames 15 --regularizer temporal-tv:0.05"},
+                   {"moving", "--frames 15 --regularizer llr --no-gridded-image"},
+                   {"moving", "--frames 15 --basis 3"}});
 }
 
 TEST_F(Plan, is_what_noise_maps_and_a_phase_take) {
   expect_outcomes({{"spiral", "--trajectory spiral --dimensions 2 --matrix 128,128 --coils 8"},
+                   {"fine", "--trajectory spiral --dimensions 2 --matrix 256,256 --coils 8"},
                    {"gaps", "--trajectory cartesian --matrix 192 --coils 8 --undersampling 2"},
                    {"half", "--trajectory cartesian --matrix 192 --coils 8 --partial-fourier 0.625"}},
                   {{"spiral", "--noise-map 20"},
-                   {"spiral", "--method gridded --noise-map 20"},
+                   {"fine", "--method gridded --noise-map 10"},
                    {"gaps", "--noise-map exact"},
                    {"half", "--partial-fourier phase"}});
 }
