@@ -23,10 +23,12 @@ class FrameOptions {
   std::vector<std::pair<std::string, std::string>> files() const;
   /// `settings` with the temporal subspace that is asked for. Throws Error on contradictory options.
   void take_part_in(Settings& settings) const;
-  /// As far as the header of a scan tells: how many frames of how many readouts, in their order in time. Throws Error.
-  FrameLayout planned_layout(const io::ScanSummary& summary) const;
   /// The frames of a scan of that file. Throws Error.
   FrameLayout layout_of(const Scan& scan, const io::ScanSummary& summary) const;
+  /// Throws Error unless it is one repetition that is cut into frames.
+  static void require_one(const std::vector<std::int64_t>& repetitions);
+  /// How many frames a scan of so many samples has, and how long, whatever its motion. Throws Error.
+  FrameSizes sizes(std::int64_t samples, std::int64_t readout_length) const;
 
  private:
   FrameChoice choice_;

@@ -25,9 +25,7 @@ ScanResults results_of(const io::ScanSummary& summary, const FramesRequest& requ
 
 std::int64_t repetition_of_frames(const io::ScanSummary& summary, const VolumeSelection& selection) {
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  if (repetitions.size() != 1)
-    throw Error("--frames, --spokes-per-frame and --gate", "one repetition",
-                std::to_string(repetitions.size()), "choose it: --repetitions 0");
+  FrameOptions::require_one(repetitions);
   parse_selection(selection.slices, summary.slice_count, "--slices");
   return repetitions.front();
 }
@@ -56,6 +54,8 @@ ScanResults frames_of_scan(io::ScanFile& file, const FramesRequest& request, Rec
                   "take slices by themselves: --slices");
     results->add_frames(layout);
     auto made = engine.frames(volume, layout, events.progress, events.on_fallback);
+    if (slice == 0 && events.on_sizes && made.front().sizes)
+      events.on_sizes(*made.front().sizes, layout, static_cast<std::int64_t>(slices.size()));
     for (std::size_t frame = 0; frame < made.size(); ++frame) {
       const std::size_t number = frame * slices.size() + slice;
       events.on_image(number, made[frame].reconstruction.report, *results);

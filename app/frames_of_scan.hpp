@@ -26,6 +26,8 @@ struct FrameEvents {
   /// Once the frames of the first slice are known, before it is reconstructed; `frame_time_s` from one frame to the
   /// next, 0: not known, or not even.
   std::function<void(const FrameLayout&, double frame_time_s, ScanResults&)> on_layout;
+  /// Of the first slice, once it is reconstructed, where the engine tells sizes; `slices` in all. May be empty.
+  std::function<void(const ScanSizes&, const FrameLayout&, std::int64_t slices)> on_sizes{};
   /// Of every image, whose number is that in the results, before it is one of them.
   std::function<void(std::size_t number, Report&, const ScanResults&)> on_image;
 };

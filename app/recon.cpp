@@ -279,9 +279,7 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
-  if (noise_map.given())
-    throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
-                "these options contradict each other", "leave out --noise-map");
+  noise_map.require_no_frames();
 }
 
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
@@ -290,7 +288,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   repetition_of_frames(file.summary(), selection);
   if (!quiet) fmt::print("device    {}\n", text_of({device}));
   const CurrentDevice current(device.device);
-  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, !quiet);
   engine.check_delays(
       {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   engine.warn(scan_warnings);
@@ -306,6 +304,11 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
     results.set_devices({device});
     printer.emplace(results.volumes().size());
     if (!quiet) fmt::print("frames    {}\n", frames_line(layout, frame_time_s));
+  };
+  events.on_sizes = [&](const ScanSizes& sizes, const FrameLayout& layout, std::int64_t slices) {
+    progress.clear();
+    if (!quiet)
+      fmt::print("planned   {}\n", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
   };
   events.on_image = [&](std::size_t number, const Report& report, const ScanResults& results) {
     progress.clear();

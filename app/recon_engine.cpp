@@ -139,7 +139,11 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   // What only the scan decides, while the GPU works; the CPU does it after its own work.
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
   const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
-  auto sizes = beside([&scan, needs_sizes] { return needs_sizes ? sizes_of(scan) : ScanSizes{}; });
+  auto sizes = beside([this, &scan, needs_sizes] {
+    ScanSizes of_scan = needs_sizes ? sizes_of(scan) : ScanSizes{};
+    if (needs_sizes) of_scan.central_samples = central_sample_count(scan, settings_);
+    return of_scan;
+  });
   result.reconstruction = with_fallback(on_fallback, [&] { return reconstruct(scan, progress); });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -180,10 +184,14 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
                                              const ProgressCallback& progress,
                                              const std::function<void(const std::string&)>& on_fallback) {
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
+  const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
+  auto sizes = beside([&] { return needs_sizes ? sizes_of(scan, settings_) : ScanSizes{}; });
   auto made =
       with_fallback(on_fallback, [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
   std::vector<ReconResult> results(made.size());
   made.front().report.warnings = warnings.get();
+  if (needs_sizes) results.front().sizes = sizes.get();
+  if (needs_sizes) predict_frames(*results.front().sizes, layout, made);
   for (std::size_t frame = 0; frame < made.size(); ++frame) {
     Report& report = made[frame].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -376,27 +384,6 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   return std::move(gridded.image);
 }
 
-std::vector<Stage> ReconEngine::predicted_stages(const ScanSizes& sizes) const {
-  if (!rates_ || !host_rates_ || team_) return {};  // nothing is known of a team
-  try {
-    return predict(sizes, estimate_settings(), *rates_, *host_rates_).stages;
-  } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
-    return {};
-  }
-}
-
-EstimateSettings ReconEngine::estimate_settings() const {
-  return {settings_, execution_.device, services_.verifier.get(),
-          companion_settings_ ? &*companion_settings_ : nullptr};
-}
-
-std::string ReconEngine::cost_text_of(ScanSizes sizes, std::int64_t readout_length,
-                                      std::int64_t images) const {
-  sizes.readout_length = readout_length;
-  EstimateSettings how = estimate_settings();
-  how.images = images;
-  return cost_text(sizes, how, rates_, host_rates_);
-}
 namespace {
 
 /// From each to the next; 0 where that differs, or goes backwards.

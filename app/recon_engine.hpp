@@ -35,9 +35,10 @@ struct ReconResult {
 
 /// Whether a scan is looked at for gradient delays.
 struct DelayCheck {
-  std::size_t volume = 0;     ///< which volume, in the order of the results, stands for its scan
-  bool are_sought = false;    ///< --trajectory-correction auto has done it
-  bool is_sparing = false;    ///< only where the verdict leaves something, as in 3D: it takes tenths of a second
+  std::size_t volume = 0;   ///< which volume, in the order of the results, stands for its scan
+  bool are_sought = false;  ///< --trajectory-correction auto has done it
+  bool is_sparing =
+      false;  ///< only where the verdict leaves something, as in 3D: it takes tenths of a second
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
@@ -71,8 +72,9 @@ class ReconEngine {
                                   const std::function<void(const std::string&)>& on_fallback);
   /// How many volumes of a series are taken together.
   std::int64_t volumes_at_once(SliceSeries& series);
-  /// cost_text of `images` volumes of these sizes.
-  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images) const;
+  /// cost_text of `images` volumes of these sizes, or of so many in these frames.
+  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images,
+                           std::optional<FrameSizes> frames = {}) const;
 
  private:
   void make_reconstructors();
@@ -99,8 +101,11 @@ class ReconEngine {
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.
-  EstimateSettings estimate_settings() const;
-  std::vector<Stage> predicted_stages(const ScanSizes& sizes) const;
+  EstimateSettings estimate_settings(std::optional<FrameSizes> frames = {}) const;
+  std::vector<Stage> predicted_stages(const ScanSizes& sizes, std::optional<FrameSizes> frames = {}) const;
+  /// To the report of each frame its share of what is predicted of all.
+  void predict_frames(const ScanSizes& sizes, const FrameLayout& layout,
+                      std::vector<Reconstruction>& frames) const;
   /// Those that `fhd plan` has measured on this machine; empty elsewhere: measuring takes longer than a small scan.
   void read_rates();
 

@@ -69,32 +69,17 @@ EstimateSettings ScanJob::estimate_settings() const {
   EstimateSettings how{settings->settings};
   how.images = static_cast<std::int64_t>(results_.volumes().size());
   how.images_wait_in_memory = true;
-  if (const auto& frames = settings->options.frames; frames.asks()) {
-    how.images *= frames.planned_layout(file_->summary()).frames;
-    auto& method = std::get<LeastSquares>(how.settings.method);
-    method.sparse.clear(), method.basis.reset();  // in bytes_of_frames
-  }
+  if (const auto& frames = settings->options.frames; frames.asks())
+    how.frames = frames.sizes(file_->summary().samples_per_scan, file_->summary().readout_length);
   return how;
-}
-
-double ScanJob::bytes_of_frames(Device device) const {
-  const auto& frames = settings->options.frames;
-  if (!frames.asks()) return 0;
-  constexpr SegmentCounts usual{10, 16};  // of a field map that is not known before it is read
-  const auto& summary = file_->summary();
-  Scan outline;
-  outline.geometry = summary.geometry;
-  return frames_bytes(outline, summary.coil_count, frames.planned_layout(summary), settings->settings, device,
-                      sizes().has_field_map ? usual : SegmentCounts{});
 }
 
 std::uint64_t ScanJob::planned_bytes() const {
   EstimateSettings how = estimate_settings();
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-  const double bytes =
-      static_cast<double>(estimate(sizes(), how).host.peak_bytes()) + bytes_of_frames(Device::cpu());
-  return static_cast<std::uint64_t>(std::min(plan_margin * bytes, 9e18));
+  return static_cast<std::uint64_t>(
+      std::min(plan_margin * static_cast<double>(estimate(sizes(), how).host.peak_bytes()), 9e18));
 }
 
 std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) const {
@@ -103,11 +88,10 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
   how.device = device;
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-  const double together = how.images > 1 ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
-  return static_cast<std::uint64_t>(
-      std::min(plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) +
-                              (settings->options.frames.asks() ? bytes_of_frames(device) : together)),
-               9e18));
+  const bool may_be_together = how.images > 1 && !how.frames;
+  const double together = may_be_together ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
+  return static_cast<std::uint64_t>(std::min(
+      plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
 }
 
 void ScanJob::find_field_map(const JobEngine& engine) {

@@ -60,8 +60,6 @@ class ScanJob {
  private:
   EstimateSettings estimate_settings() const;
   ScanSizes sizes() const;
-  /// What the frames of a slice take together on a device, beside what a scan of one image takes; 0 without frames.
-  double bytes_of_frames(Device device) const;
   void find_field_map(const JobEngine& engine);
   void compute_volumes(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
   void compute_frames(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
