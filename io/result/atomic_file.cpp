@@ -131,10 +131,13 @@ AtomicFile AtomicFile::directory(std::string path) {
 
 AtomicFile AtomicFile::directory_replacing(std::string path) {
   std::error_code status;
-  if (fs::is_symlink(path, status)) path = fs::canonical(path).string();
-  if (fs::exists(path, status) && !fs::is_directory(path, status))
+  const bool is_link = fs::is_symlink(path, status);
+  if (is_link && fs::is_directory(path, status)) path = fs::canonical(path).string();
+  if ((is_link || fs::exists(path, status)) && !fs::is_directory(path, status))
     throw Error(path, "the name of a directory", "a file", "choose another name");
-  return begun_directory(std::move(path));
+  auto result = begun_directory(std::move(path));
+  result.replaces_directory_ = true;
+  return result;
 }
 
 AtomicFile AtomicFile::begun_directory(std::string path) {
@@ -155,7 +158,8 @@ AtomicFile AtomicFile::begun_directory(std::string path) {
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      flushed_(other.flushed_) {}
+      flushed_(other.flushed_),
+      replaces_directory_(other.replaces_directory_) {}
 
 AtomicFile::~AtomicFile() {
   if (temporary_.empty()) return;
@@ -178,7 +182,8 @@ void AtomicFile::flush() {
 void AtomicFile::put_in_place() {
   const bool is_renamed = ::rename(temporary_.c_str(), path_.c_str()) == 0;
   if (!is_renamed) {
-    if (errno != ENOTEMPTY && errno != EEXIST) fail_by_errno(path_, "a file that can be replaced");
+    if (!replaces_directory_ || (errno != ENOTEMPTY && errno != EEXIST))
+      fail_by_errno(path_, "a file that can be replaced");
     if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) return;
     // A file system that cannot exchange: for an instant there is neither.
     const auto old = temporary_ + "-old";

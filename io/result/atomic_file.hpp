@@ -37,7 +37,7 @@ class AtomicFile {
   static AtomicFile begun_directory(std::string path);
   void put_in_place();
   std::string path_, temporary_;
-  bool flushed_ = false;
+  bool flushed_ = false, replaces_directory_ = false;
 };
 
 /// Flushes every file to disk, then renames them all. Throws Error; files that were not renamed are removed.

@@ -13,6 +13,7 @@
 
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
+#include "io/result/dicom/values.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -156,6 +157,8 @@ void check_dicom_folder(const std::string& folder, const std::string& prefix,
   for (const auto& input : inputs)
     if (fs::exists(path, status) && lies_in(input, path))
       throw Error("--dicom " + folder, "a folder without the scan", input, remedy_of_folder);
+  if (fs::is_symlink(path, status) && !fs::exists(path, status))
+    throw Error(path, "a folder, new or empty", "a link to nothing", remedy_of_folder);
   require_writable_folder(fs::is_symlink(path, status) ? fs::canonical(path).string() : path);
   if (fs::exists(path, status) && !fs::is_directory(path, status))
     throw Error(path, "a folder, new or empty", "a file", remedy_of_folder);
@@ -167,7 +170,8 @@ void require_replaceable_dicom(const std::string& folder, const ChecksumInBackgr
 }
 
 std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::string& checksum) {
-  const bool has_name = !acquisition.patient_name.empty(), has_id = !acquisition.patient_id.empty();
+  const bool has_name = !dicom::person_name(acquisition.patient_name).empty(),
+             has_id = !dicom::patient_id(acquisition.patient_id).empty();
   if (has_name && has_id) return {};
   const auto [name, id] = dicom::pseudonym_of(checksum);
   return fmt::format("the scan states no {} of the patient: {}{}{} stands for it",

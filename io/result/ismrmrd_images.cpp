@@ -136,6 +136,8 @@ void check_ismrmrd_images(const std::string& path, const std::string& prefix,
   if (name.empty() || fs::is_directory(path, status))
     throw Error("--ismrmrd-images " + path, "the name of a file, such as images.h5", "a folder",
                 "add a name");
+  if (fs::exists(path, status) && !fs::is_regular_file(path, status))
+    throw Error("--ismrmrd-images " + path, "the name of a file", "a pipe, a device or a socket");
   require_writable_folder(path);
   const auto is_same = [&](const std::string& other) {
     return lies_in(path, other) || fs::equivalent(path, other, status);

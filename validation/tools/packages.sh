@@ -4,7 +4,12 @@ packages="build-essential cmake ninja-build git pkg-config
   libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin"
 
+# What the tests use beside: DICOM series are made where DCMTK is, and checked by dicom3tools.
+check_packages="libdcmtk-dev dicom3tools"
+
+# install_missing_packages [PACKAGE...]: those of `packages`, and these.
 install_missing_packages() {
+  packages="$packages $*"
   if ! command -v dpkg-query > /dev/null; then
     echo "This is not Debian or Ubuntu: install the counterparts of these packages by hand:" $packages
     return

@@ -22,72 +22,18 @@ constexpr std::size_t short_text = 16, long_text = 64, description_text = 1024; 
 
 /// Terms of BodyPartExamined (PS3.16, annex L) of which there is one in a body: for them Laterality must not be there, for all
 /// others it must. As dciodvfy (dicom3tools 1.00) has them.
-const std::set<std::string>& unpaired_parts() {
-  static const std::set<std::string> parts{"ABDOMEN",
-                                           "ABDOMENPELVIS",
-                                           "AORTA",
-                                           "BACK",
-                                           "BLADDER",
-                                           "BRAIN",
-                                           "CEREBELLUM",
-                                           "CERVIX",
-                                           "CHEST",
-                                           "CHESTABDPELVIS",
-                                           "CIRCLEOFWILLIS",
-                                           "COCCYX",
-                                           "COLON",
-                                           "CORONARYARTERY",
-                                           "CSPINE",
-                                           "CTSPINE",
-                                           "DUODENUM",
-                                           "ESOPHAGUS",
-                                           "FACE",
-                                           "GALLBLADDER",
-                                           "HEAD",
-                                           "HEADNECK",
-                                           "HEART",
-                                           "ILEUM",
-                                           "ILIUM",
-                                           "JAW",
-                                           "JEJUNUM",
-                                           "LARYNX",
-                                           "LIVER",
-                                           "LSPINE",
-                                           "LSSPINE",
-                                           "MAXILLA",
-                                           "MEDIASTINUM",
-                                           "MOUTH",
-                                           "NECK",
-                                           "NECKCHEST",
-                                           "NECKCHESTABDOMEN",
-                                           "NECKCHESTABDPELV",
-                                           "NOSE",
-                                           "PANCREAS",
-                                           "PELVIS",
-                                           "PENIS",
-                                           "PHARYNX",
-                                           "PROSTATE",
-                                           "RECTUM",
-                                           "SCALP",
-                                           "SKULL",
-                                           "SPINE",
-                                           "SPLEEN",
-                                           "SSPINE",
-                                           "STERNUM",
-                                           "STOMACH",
-                                           "THYMUS",
-                                           "THYROID",
-                                           "TLSPINE",
-                                           "TONGUE",
-                                           "TRACHEA",
-                                           "TSPINE",
-                                           "URETER",
-                                           "URETHRA",
-                                           "UTERUS",
-                                           "VAGINA",
-                                           "VULVA",
-                                           "WHOLEBODY"};
-  return parts;
+bool is_unpaired(const std::string& body_part) {
+  constexpr std::string_view parts =
+      " ABDOMEN ABDOMENPELVIS AORTA BACK BLADDER BRAIN CEREBELLUM CERVIX CHEST CHESTABDPELVIS CIRCLEOFWILLIS "
+      "COCCYX COLON "
+      "CORONARYARTERY CSPINE CTSPINE DUODENUM ESOPHAGUS FACE GALLBLADDER HEAD HEADNECK HEART ILEUM ILIUM JAW "
+      "JEJUNUM "
+      "LARYNX LIVER LSPINE LSSPINE MAXILLA MEDIASTINUM MOUTH NECK NECKCHEST NECKCHESTABDOMEN "
+      "NECKCHESTABDPELV NOSE "
+      "PANCREAS PELVIS PENIS PHARYNX PROSTATE RECTUM SCALP SKULL SPINE SPLEEN SSPINE STERNUM STOMACH THYMUS "
+      "THYROID "
+      "TLSPINE TONGUE TRACHEA TSPINE URETER URETHRA UTERUS VAGINA VULVA WHOLEBODY ";
+  return !body_part.empty() && parts.find(" " + body_part + " ") != std::string_view::npos;
 }
 
 /// Values of an attribute with several.
@@ -214,7 +160,7 @@ void SeriesContent::add_known(const std::string& path, double value) {
 void SeriesContent::add_patient() {
   const auto& of_scan = request_.acquisition;
   const auto pseudonym = pseudonym_of(provenance_.input_checksum);
-  const auto name = person_name(of_scan.patient_name), id = text(of_scan.patient_id, long_text),
+  const auto name = person_name(of_scan.patient_name), id = patient_id(of_scan.patient_id),
              sex = code(of_scan.patient_sex);
   add("PatientName", name.empty() ? pseudonym.name : name);
   add("PatientID", id.empty() ? pseudonym.id : id);
@@ -240,7 +186,7 @@ void SeriesContent::add_study() {
   add("ReferringPhysicianName", person_name(of_scan.referring_physician));
   const auto part = code(of_scan.body_part);
   add_known("BodyPartExamined", part);
-  if (!unpaired_parts().contains(part)) add("Laterality", "");  // left or right is not known
+  if (!is_unpaired(part)) add("Laterality", "");  // left or right is not known
   add_known("InstitutionName", text(of_scan.institution, long_text));
   const auto position = code(of_scan.patient_position);
   add("PatientPosition", positions.contains(position) ? position : "");
@@ -348,7 +294,8 @@ void SeriesContent::add_course() {
 void SeriesContent::add_time(std::int64_t repetition, Elements& elements) const {
   const auto day = date(request_.acquisition.series_date),
              time = time_of_day(request_.acquisition.series_time);
-  if (day.empty() || time.empty()) return;
+  const bool are_bins = provenance_.frames && !provenance_.frames->gating.empty();
+  if (day.empty() || time.empty() || are_bins) return;
   const auto& numbers = provenance_.repetitions;
   const std::int64_t number = numbers.empty() ? repetition : numbers[static_cast<std::size_t>(repetition)];
   const std::int64_t step = numbers.size() < 2 ? 1 : numbers[1] - numbers[0];

@@ -65,6 +65,11 @@ std::string person_name(std::string_view value) {
   return text(name, longest);
 }
 
+std::string patient_id(std::string_view value) {
+  constexpr std::size_t longest = 64;
+  return text(value, longest);
+}
+
 std::string code(std::string_view value) {
   constexpr std::size_t longest = 16;
   auto made = text(value, longest + 1);

@@ -10,6 +10,8 @@ namespace fhd::io::dicom {
 std::string text(std::string_view value, std::size_t longest);
 /// A person's name (PN): a text of at most 64 characters with at most 5 parts, "Last^First^Middle^Prefix^Suffix".
 std::string person_name(std::string_view value);
+/// PatientID (LO): a text of at most 64 characters.
+std::string patient_id(std::string_view value);
 /// A code (CS): upper case letters, digits, blanks and underscores, at most 16; empty where it is not of these.
 std::string code(std::string_view value);
 /// A number (DS) in at most 16 characters, rounded to the digits that fit. It is finite.

@@ -117,6 +117,13 @@ TEST_F(DicomCommand, places_that_make_no_sense_are_refused) {
                  "--dicom out.h5: expected a name other than those of the results, found out.h5");
   expect_refused("--dicom scan.h5",
                  "--dicom scan.h5: expected a folder without the scan, found scan.h5; choose another folder");
+  fs::create_symlink("nothing", path("link"));
+  expect_refused("--dicom link",
+                 "link: expected a folder, new or empty, found a link to nothing; choose another folder");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  expect_refused(
+      "--ismrmrd-images /dev/null --force",
+      "--ismrmrd-images /dev/null: expected the name of a file, found a pipe, a device or a socket");
   fs::create_directory(path("all"));
   EXPECT_EQ(run("recon scan.h5 --device cpu -o all/out --dicom all"), 1);
   EXPECT_EQ(text("err"),

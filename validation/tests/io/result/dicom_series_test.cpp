@@ -246,6 +246,12 @@ TEST_F(DicomSeries, says_when_a_repetition_was_measured_where_that_is_known) {
   EXPECT_EQ(all[0].number(DCM_TemporalResolution), 3000);
   provenance.repetition_time_s = 0;
   for (auto& file : written(series, provenance, request)) EXPECT_FALSE(file.has(DCM_AcquisitionTime));
+  provenance.repetitions.clear();
+  EXPECT_EQ(written(series, provenance, request).front().text(DCM_AcquisitionTime), "235953.500000");
+  provenance.frames.emplace().gating.push_back({"breath", {0}, {0}});
+  provenance.frames->first_readouts = {0, 1, 2};
+  for (auto& file : written(series, provenance, request))
+    EXPECT_FALSE(file.has(DCM_AcquisitionTime)) << "bins";
 }
 
 AcquisitionInfo full_header() {
