@@ -7,9 +7,11 @@
 #include <dcmtk/dcmdata/dctk.h>
 #include <dcmtk/oflog/oflog.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,29 @@ const char* failure_of(const OFCondition& status, const std::string& subject) {
   return status.good() ? nullptr : fail(subject + ": " + status.text());
 }
 
+/// The element `path` of `data`, made where it is not there; null, with `failure`, where it cannot be.
+DcmElement* element_at(DcmDataset& data, const std::string& path) {
+  DcmElement* made = nullptr;
+  if (path.find('[') == std::string::npos) {
+    static thread_local std::map<std::string, DcmTagKey> known;  // DCMTK compares with every name that it has
+    auto found = known.find(path);
+    if (found == known.end()) {
+      DcmTag tag;
+      if (failure_of(DcmTag::findTagFromName(path.c_str(), tag), path)) return nullptr;
+      found = known.emplace(path, tag).first;
+    }
+    if (failure_of(data.insertEmptyElement(DcmTag(found->second)), path)) return nullptr;
+    failure_of(data.findAndGetElement(found->second, made), path);
+    return made;
+  }
+  DcmPathProcessor paths;
+  if (failure_of(paths.findOrCreatePath(&data, path.c_str(), OFTrue), path)) return nullptr;
+  OFList<DcmPath*> all;
+  if (paths.getResults(all) == 1) made = dynamic_cast<DcmElement*>(all.front()->back()->m_obj);
+  if (made == nullptr) fail(path + ": no such attribute");
+  return made;
+}
+
 const char* put(DcmDataset& data, const FhdDicomElement& element) {
   if (element.vr != nullptr) {
     unsigned group = 0, number = 0;
@@ -42,13 +67,8 @@ const char* put(DcmDataset& data, const FhdDicomElement& element) {
     const DcmTag tag(static_cast<Uint16>(group), static_cast<Uint16>(number), DcmVR(element.vr));
     return failure_of(data.putAndInsertString(tag, element.value), element.path);
   }
-  DcmPathProcessor paths;
-  if (const char* failed = failure_of(paths.findOrCreatePath(&data, element.path, OFTrue), element.path))
-    return failed;
-  OFList<DcmPath*> found;
-  if (paths.getResults(found) != 1) return fail(element.path);
-  auto* const made = dynamic_cast<DcmElement*>(found.front()->back()->m_obj);
-  if (made == nullptr) return fail(element.path);
+  DcmElement* const made = element_at(data, element.path);
+  if (made == nullptr) return failure.c_str();
   if (const char* failed = failure_of(made->putString(element.value), element.path)) return failed;
   return failure_of(made->checkValue(), std::string(element.path) + " = '" + element.value + "'");
 }
