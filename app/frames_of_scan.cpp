@@ -12,10 +12,11 @@ namespace {
 
 /// Frames take the place of repetitions.
 ScanResults results_of(const io::ScanSummary& summary, const FramesRequest& request,
-                       const FrameLayout& layout, double frame_time_s) {
+                       std::int64_t repetition, const FrameLayout& layout, double frame_time_s) {
   io::ScanSummary of_frames = summary;
   of_frames.repetition_count = layout.frames;
   of_frames.repetition_counters.clear();
+  if (repetition > 0) of_frames.acquisition.series_time.clear();  // they do not begin with the series
   of_frames.repetition_time_s = frame_time_s;
   for (auto& piece : request.options.files()) of_frames.outside_pieces.push_back(std::move(piece));
   return {request.path, of_frames, VolumeSelection{request.selection.slices, "all"}, request.command_line};
@@ -45,7 +46,7 @@ ScanResults frames_of_scan(io::ScanFile& file, const FramesRequest& request, Rec
       const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
       const double frame_time_s =
           follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
-      results.emplace(results_of(summary, request, layout, frame_time_s));
+      results.emplace(results_of(summary, request, repetition, layout, frame_time_s));
       events.on_layout(layout, frame_time_s, *results);
     }
     if (layout.readouts != readouts)

@@ -24,6 +24,7 @@
 #include "app/outputs.hpp"
 #include "app/processes.hpp"
 #include "app/recon_engine.hpp"
+#include "app/series_formats.hpp"
 #include "app/series_identity.hpp"
 #include "app/series_printer.hpp"
 #include "app/side_by_side.hpp"
@@ -53,6 +54,7 @@ struct ReconCommand {
   DeviceOption device_option;
   NoiseMapOption noise_map;
   FrameOptions frame_options;
+  SeriesFormats series_formats;
 
   int run();
   Settings chosen_settings() const;
@@ -203,7 +205,9 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
   auto inputs = inputs_of({scan}, read_options);
   if (const auto& girf = recon_options.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : frame_options.files()) inputs.push_back(file);
-  if (!team || team->rank() == 0) io::check_writable(*output, inputs, phase, noise_map.given());
+  if (team && team->rank() > 0) return;
+  io::check_writable(*output, inputs, phase, noise_map.given());
+  series_formats.check(*output, inputs);
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
@@ -224,6 +228,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(file->summary());
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
+  if (first) series_formats.require_can(file->summary(), checksum, force);
   file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
@@ -269,7 +274,7 @@ std::string ReconCommand::further_files(const ScanResults& results) const {
   std::string names;
   if (phase) names += " " + *output + io::phase_ending;
   for (std::size_t i = 0; i < results.noise_map_count(); ++i) names += " " + *output + io::noise_endings[i];
-  return names;
+  return names + series_formats.names();
 }
 
 void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
@@ -325,6 +330,9 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
   results.require_trust(strict);
   results.set_checksum(checksum.get());
+  series_formats.add_to(results);
+  if (const auto note = results.note_of_patient(); !note.empty() && !quiet)
+    fmt::print("note      {}\n", note);
   results.write(*output, phase, compression);
   if (!quiet)
     fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output, further_files(results));
@@ -483,6 +491,7 @@ Run add_recon(CLI::App& app) {
   command->frame_options.add_to(app);
   command->recon_options.add_to(app);
   command->noise_map.add_to(app);
+  command->series_formats.add_to(app);
   add_read_options(app, command->read_options, /*finds_field_maps=*/true);
   return with_timeline(app, [command] { return command->run(); });
 }

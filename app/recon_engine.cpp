@@ -11,6 +11,7 @@
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
+#include "io/result/dicom.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/report_json.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -398,7 +399,8 @@ double even_step(const std::vector<std::int64_t>& numbers) {
 }  // namespace
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
-                         const VolumeSelection& selection, std::string command_line) {
+                         const VolumeSelection& selection, std::string command_line)
+    : acquisition_(summary.acquisition), echo_times_s_(summary.echo_times_s) {
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   for (const auto repetition : repetitions)
@@ -495,6 +497,10 @@ std::string ScanResults::note_positions() {
 std::string ScanResults::name_of(std::size_t number) const {
   return io::name_of_repetition(provenance_.repetition_counters,
                                 number / static_cast<std::size_t>(series_.slice_count));
+}
+
+std::string ScanResults::note_of_patient() const {
+  return companions_.dicom ? io::note_of_pseudonym(acquisition_, provenance_.input_checksum) : "";
 }
 
 void ScanResults::require_trust(bool strict) const {

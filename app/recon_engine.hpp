@@ -164,6 +164,11 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
+  /// To be written with the others.
+  void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
+  void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
+  /// What stands for a patient that the scan does not name, where a DICOM series is written; else empty.
+  std::string note_of_patient() const;
   /// OUT.h5, ...: see io::write_results.
   void write(const std::string& prefix, bool with_phase, std::optional<int> compression_level);
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
@@ -185,6 +190,8 @@ class ScanResults {
   std::string host_, earlier_run_;
   std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  io::AcquisitionInfo acquisition_;
+  std::vector<double> echo_times_s_;
 };
 
 /// What was found, and what to do.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
+#include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
 
@@ -92,6 +93,7 @@ struct ScanSummary {
       unit_geometry;  ///< what the unit of the trajectory refers to: as `geometry`, with the file's own matrix
   /// Those that come from files of their own, as OutsidePieces::given.
   std::vector<std::pair<std::string, std::string>> outside_pieces;
+  AcquisitionInfo acquisition;                             ///< of the patient, the study and the scanner
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it

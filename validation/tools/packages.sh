@@ -4,18 +4,18 @@ packages="build-essential cmake ninja-build git pkg-config
   libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin"
 
-# For the Python package and its tests, which ./check alone makes.
-python_packages="python3-dev python3-venv"
+# What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; the Python package and its tests.
+check_packages="libdcmtk-dev dicom3tools python3-dev python3-venv"
 
-# install_missing_packages: $packages; or those that are named.
+# install_missing_packages [PACKAGE...]: those of `packages`, and these.
 install_missing_packages() {
-  wanted=${*:-$packages}
+  packages="$packages $*"
   if ! command -v dpkg-query > /dev/null; then
-    echo "This is not Debian or Ubuntu: install the counterparts of these packages by hand:" $wanted
+    echo "This is not Debian or Ubuntu: install the counterparts of these packages by hand:" $packages
     return
   fi
   missing=""
-  for package in $wanted; do
+  for package in $packages; do
     dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q "ok installed" || missing="$missing $package"
   done
   [ -n "$missing" ] || return 0
