@@ -62,7 +62,8 @@ struct ReconCommand {
   void share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution);
   /// Of the results, `output`, which is completed.
   void require_names(const MpiTeam* team, const Settings& settings);
-  std::unique_ptr<io::ScanFile> open(const MpiTeam* team, std::optional<DevicesInBackground>& starting);
+  std::unique_ptr<io::ScanFile> open(const MpiTeam* team, const Settings& settings,
+                                     std::optional<DevicesInBackground>& starting);
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
@@ -136,7 +137,7 @@ int ReconCommand::run() {
 /// A file of fewer bytes may be small work, and is looked into before a GPU starts.
 constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
 
-/// Whether the CPU is done before a GPU has started, which takes about 0.3 s
+/// Whether the CPU, solving once by squares, is done before a GPU has started, which takes about 0.3 s
 /// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a
 /// fraction of that.
 bool is_small_work(const io::ScanSummary& summary) {
@@ -149,11 +150,14 @@ bool is_small_work(const io::ScanSummary& summary) {
 }
 
 /// The scan; devices start while it is opened and read, or after a look into a small file, which may not need one.
-std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team,
+std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team, const Settings& settings,
                                                  std::optional<DevicesInBackground>& starting) {
   const auto start = [&] { starting.emplace(device_option, team ? team->local_rank() : 0); };
   std::error_code unknown;
-  const bool may_be_small = !team && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
+  const LeastSquares* method = least_squares(settings);
+  const bool solves_often =
+      frame_options.asks() || noise_map.given() || (method != nullptr && !method->sparse.empty());
+  const bool may_be_small = !team && !solves_often && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
   if (!may_be_small) start();
   auto file = io::open_scan(scan, read_options);
   if (may_be_small) {
@@ -223,7 +227,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
   auto file =
-      with_trajectory_correction(open(team.get(), starting), correction,
+      with_trajectory_correction(open(team.get(), settings, starting), correction,
                                  frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(file->summary());

@@ -13,8 +13,10 @@
 namespace fhd {
 namespace {
 
-/// Singular values of blocks of llr, twice in each iteration: its prox, and its value.
-Work work_of_blocks(const LeastSquares& method, double voxels, double images) {
+/// Singular values of blocks of llr, twice in each iteration: its prox, and its value. On a GPU they are a few
+/// milliseconds of some tens (validation/results/2026-11-23-h200-tests.md), and are left out.
+Work work_of_blocks(const LeastSquares& method, double voxels, double images, Device device) {
+  if (device.is_cuda()) return {};
   const auto is_low_rank = [](const SparsePenalty& each) { return each.kind == SparseKind::llr; };
   if (std::none_of(method.sparse.begin(), method.sparse.end(), is_low_rank)) return {};
   constexpr double block = 64, grids = 2;
@@ -134,7 +136,7 @@ void Walk::solve_frames(const LeastSquares& method) {
   std::get<LeastSquares>(how.settings.method).basis.reset();
   const Estimate one = Walk(scan, how, true)();
   const double products = products_of(method, frames, segments_ > 0);
-  const Work blocks = work_of_blocks(method, voxels_, unknowns);
+  const Work blocks = work_of_blocks(method, voxels_, unknowns, device_);
   for (EstimatedStage stage : one.stages) {
     if (stage.name.starts_with("copy ")) continue;
     const bool is_search = stage.name == "search of strength",

@@ -82,8 +82,8 @@ def test_gradients_stay_on_the_gpu(relative_error):
     x = torch.as_tensor(normal(*SHAPE))
     gradients = []
     for device in ("cpu", "cuda"):
-        position = k.detach().to(device).requires_grad_()
-        image = x.to(device).requires_grad_()
+        position = k.detach().clone().to(device).requires_grad_()
+        image = x.clone().to(device).requires_grad_()
         (fhd.NDFT(position, SHAPE) @ image).abs().pow(2).sum().backward()
         assert position.grad.device.type == image.grad.device.type == device
         gradients.append((position.grad.cpu().numpy(), image.grad.cpu().numpy()))
