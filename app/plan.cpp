@@ -12,6 +12,7 @@
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
+#include "app/recipe.hpp"
 #include "app/scan_cost.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
@@ -212,7 +213,7 @@ Run add_plan(CLI::App& app) {
   command->device_option.add_to(app);
   command->recon_options.add_to(app);
   add_read_options(app, command->read_options);
-  return [command] { return command->run(); };
+  return with_recipe(app, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

@@ -19,6 +19,8 @@ const std::set<std::string>& without_effect() {
                                            "--phase",
                                            "--compression",
                                            "--quiet",
+                                           "--recipe",
+                                           "--json-lines",
                                            "--verbose",
                                            "--device",
                                            "--device-memory",

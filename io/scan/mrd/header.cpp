@@ -133,7 +133,11 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   header.vendor = system.child_value("systemVendor");
   const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
   if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
-  header.protocol = root.child("measurementInformation").child_value("protocolName");
+  const auto measurement = root.child("measurementInformation");
+  header.protocol = measurement.child_value("protocolName");
+  header.series = measurement.child_value("seriesDescription");
+  header.measurement = measurement.child_value("measurementID");
+  header.subject = root.child("subjectInformation").child_value("patientID");
   const auto sequence = root.child("sequenceParameters");
   if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {
     const double ms = tr.text().as_double(0);

@@ -33,6 +33,8 @@ struct Header : EncodingHeader {
   double excitation_time_s = 0;  ///< TR, from one excitation to the next; 0 where it is not one number above 0
   std::vector<double> echo_times_s{};   ///< TE of each contrast; empty where one of them is not a time
   double relative_noise_bandwidth = 1;  ///< of the receiver: see noise_readouts.hpp
+  std::string subject{}, series{},
+      measurement{};  ///< patientID, seriesDescription, measurementID; may be empty
 };
 
 /// Throws Error naming `subject`.

@@ -1,0 +1,78 @@
+#include "app/event_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include "app/console.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using EventClock = std::chrono::steady_clock;
+
+std::atomic<bool> events_are_told = false;
+bool end_is_told = false;  // under event_mutex
+std::mutex event_mutex;
+const EventClock::time_point events_began = EventClock::now();
+
+/// Under event_mutex. A line is written at once: a reader waits for it. What cannot be written shows at the end of the
+/// command, as of all that goes to standard output.
+void write_event(const char* event, const nlohmann::ordered_json& fields) {
+  const double seconds = std::chrono::duration<double>(EventClock::now() - events_began).count();
+  nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
+  line.update(fields);
+  const auto text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+bool tells_events() { return events_are_told; }
+void silence_events() { events_are_told = false; }
+
+void tell_event(const char* event, const nlohmann::ordered_json& fields) {
+  if (!events_are_told) return;
+  const std::lock_guard lock(event_mutex);
+  if (!end_is_told) write_event(event, fields);
+}
+
+void tell_end(int status, const std::string& error) {
+  if (!events_are_told) return;
+  nlohmann::ordered_json fields{{"status", status}};
+  if (!error.empty()) fields["error"] = error;
+  const std::lock_guard lock(event_mutex);
+  if (!std::exchange(end_is_told, true)) write_event("end", fields);
+}
+
+void say(const char* what, const std::string& text) {
+  if (tells_events())
+    tell_event(what, {{"text", text}});
+  else
+    fmt::print("{:<9} {}\n", what, text);
+}
+
+Run with_event_lines(CLI::App& app, Run run) {
+  const auto asked = std::make_shared<bool>(false);
+  app.add_flag("--json-lines", *asked,
+               "print a JSON object for each event, a line each, in the place of text (for other programs)")
+      ->excludes("--quiet");
+  return [asked, run, command = app.get_name()] {
+    events_are_told = *asked;
+    tell_event("start", {{"program", "fhd"},
+                         {"version", program_version},
+                         {"command", command},
+                         {"command_line", command_line()},
+                         {"started_at", utc_now()}});
+    return run();
+  };
+}
+
+}  // namespace fhd::app
