@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,7 @@ namespace {
 using EventClock = std::chrono::steady_clock;
 
 std::atomic<bool> events_are_told = false;
+std::atomic<int> event_error = 0;
 bool end_is_told = false;  // under event_mutex
 std::mutex event_mutex;
 const EventClock::time_point events_began = EventClock::now();
@@ -29,13 +32,15 @@ void write_event(const char* event, const nlohmann::ordered_json& fields) {
   nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
   line.update(fields);
   const auto text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  int none = 0;
+  event_error.compare_exchange_strong(none, errno);
 }
 
 }  // namespace
 
 bool tells_events() { return events_are_told; }
+int error_of_events() { return event_error; }
 void silence_events() { events_are_told = false; }
 
 void tell_event(const char* event, const nlohmann::ordered_json& fields) {

@@ -19,6 +19,8 @@ void silence_events();
 
 /// Nothing unless --json-lines was given. Any thread may. `fields`: an object.
 void tell_event(const char* event, const nlohmann::ordered_json& fields);
+/// errno of the first event that could not be written; 0: all were.
+int error_of_events();
 /// "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
 

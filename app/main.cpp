@@ -130,7 +130,7 @@ int run(const std::vector<Command>& commands) {
       tell_end(status, "");
       return status;
     }
-    failure = std::string("standard output: ") + std::strerror(errno);
+    failure = std::string("standard output: ") + std::strerror(error_of_events() ? error_of_events() : errno);
   } catch (const UsageError& error) {
     print_failure(error.what());
     tell_end(2, in_words_of_options(error.what()));
