@@ -49,10 +49,9 @@ TEST_F(Recipe, the_command_line_goes_before_it) {
 
 TEST_F(Recipe, gives_the_image_of_the_same_options_typed) {
   simulate("a");
-  write_text(path("recipe.toml"), "lambda = 1e-2\nmatrix = [28, 28]\nfov_mm = 200\nprecision = \"double\"\n");
+  write_text(path("recipe.toml"), "lambda = 1e-2\nfov_mm = [200, 180]\nprecision = \"double\"\n");
   ASSERT_EQ(run("recon a.h5 -o recipe --recipe recipe.toml --device cpu"), 0) << text("err");
-  ASSERT_EQ(
-      run("recon a.h5 -o typed --lambda 1e-2 --matrix 28,28 --fov-mm 200 --precision double --device cpu"), 0)
+  ASSERT_EQ(run("recon a.h5 -o typed --lambda 1e-2 --fov-mm 200,180 --precision double --device cpu"), 0)
       << text("err");
   EXPECT_FALSE(text("typed.nii.gz").empty());
   EXPECT_EQ(text("recipe.nii.gz"), text("typed.nii.gz"));
@@ -60,15 +59,21 @@ TEST_F(Recipe, gives_the_image_of_the_same_options_typed) {
 
 TEST_F(Recipe, one_serves_every_command) {
   simulate("a");
-  write_text(path("recipe.toml"), "iterations = 3\nmethod = \"cg\"\nmatrix = 28\n");
-  ASSERT_EQ(run("plan a.h5 --recipe recipe.toml --json"), 0) << text("err");
-  const auto plan = nlohmann::json::parse(text("out"));
-  EXPECT_EQ(plan.at("matrix_size"), nlohmann::json({28, 28, 1}));
-  EXPECT_EQ(plan.at("devices").at(0).at("iterations").at("most"), 3);
-  ASSERT_EQ(run("compare a.h5 -o compared --recipe recipe.toml --device cpu"), 0) << text("err");
-  EXPECT_EQ(nlohmann::json::parse(text("compared.json")).at("matrix_size"), nlohmann::json({28, 28, 1}));
-  ASSERT_EQ(run("check a.h5 --recipe recipe.toml"), 0) << text("err");
-  EXPECT_CONTAINS(text("out"), "28 x 28");
+  write_text(path("recipe.toml"),
+             "iterations = 3\nmethod = \"cg\"\nphase = true\n[\"a*\"]\nmatrix = 20\n[\"b*\"]\nmatrix = 24\n");
+  const std::string refusal = "expected |k| <= 10 cycles/FOV for a matrix of 20, found 12";
+  EXPECT_EQ(run("check a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("out"), refusal);
+  EXPECT_EQ(run("plan a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("err"), refusal);
+  EXPECT_EQ(run("compare a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("err"), refusal);
+  std::filesystem::rename(path("a.h5"), path("b.h5"));
+  EXPECT_EQ(run("check b.h5 --recipe recipe.toml"), 0) << text("out");
+  ASSERT_EQ(run("plan b.h5 --recipe recipe.toml --json"), 0) << text("err");
+  EXPECT_EQ(nlohmann::json::parse(text("out")).at("devices").at(0).at("iterations").at("most"), 3);
+  ASSERT_EQ(run("compare b.h5 -o compared --recipe recipe.toml --device cpu"), 0) << text("err");
+  EXPECT_CONTAINS(text("compared.json"), "\"iterations\": 3,");
   write_text(path("refused.toml"), "[\"a*\"]\nmatrix = 0\n");
   EXPECT_EQ(run("check a.h5 --recipe refused.toml"), 2);
   EXPECT_CONTAINS(text("err"), "refused.toml:2: ");
