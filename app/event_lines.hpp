@@ -23,6 +23,8 @@ void tell_event(const char* event, const nlohmann::ordered_json& fields);
 int error_of_events();
 /// "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
+/// The same of a process that a signal ends. Not told where nobody reads what came before: the end does not wait for it.
+void tell_end_by_signal(int number);
 
 /// A line of a person's text, such as "note      all coils are ..."; with --json-lines the event {"event": "note",
 /// "text": ...}.

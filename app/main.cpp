@@ -107,7 +107,7 @@ void end_cleanly_on_signals() {
     const int number = stop_signal;
     print_failure(std::string("stopped: ") + strsignal(number));
     print_unfinished();
-    tell_end(128 + number, std::string("stopped: ") + strsignal(number));
+    tell_end_by_signal(number);
     std::signal(number, SIG_DFL);
     std::raise(number);
   }).detach();

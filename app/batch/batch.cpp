@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -111,7 +110,7 @@ int BatchCommand::run() {
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   stop_requests.reset();
   if (const int signal = StopRequests::caught()) {
-    tell_end(128 + signal, std::string("stopped: ") + strsignal(signal));
+    tell_end_by_signal(signal);
     std::fflush(stdout);
     std::signal(signal, SIG_DFL);
     std::raise(signal);

@@ -123,7 +123,7 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const auto root = document.child("ismrmrdHeader");
   const auto encoding = root.child("encoding");
   if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
-  Header header{encoding_of(encoding, subject), {}, {}, {}, {}};
+  Header header{encoding_of(encoding, subject), {}, {}, {}};
   const auto system = root.child("acquisitionSystemInformation");
   for (auto other = encoding.next_sibling("encoding"); other; other = other.next_sibling("encoding"))
     header.others.push_back(encoding_of(other, subject));
@@ -134,10 +134,10 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
   if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
   const auto measurement = root.child("measurementInformation");
-  header.protocol = measurement.child_value("protocolName");
-  header.series = measurement.child_value("seriesDescription");
-  header.measurement = measurement.child_value("measurementID");
-  header.subject = root.child("subjectInformation").child_value("patientID");
+  header.names = {{"protocol", measurement.child_value("protocolName")},
+                  {"series", measurement.child_value("seriesDescription")},
+                  {"measurement", measurement.child_value("measurementID")},
+                  {"subject", root.child("subjectInformation").child_value("patientID")}};
   const auto sequence = root.child("sequenceParameters");
   if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {
     const double ms = tr.text().as_double(0);

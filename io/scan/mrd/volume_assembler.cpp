@@ -439,10 +439,7 @@ void VolumeAssembler::add_facts() {
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
   add_fact("system", header_.vendor);
-  add_fact("protocol", header_.protocol);
-  add_fact("series", header_.series);
-  add_fact("measurement", header_.measurement);
-  add_fact("subject", header_.subject);
+  for (const auto& [name, value] : header_.names) add_fact(name, value);
   add_fact("trajectory", header_.trajectory);
   add_fact("readouts used", std::to_string(readout_count(image_readouts_)));
   std::string skipped;

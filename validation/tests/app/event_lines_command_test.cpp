@@ -106,6 +106,14 @@ TEST_F(EventLines, the_end_tells_a_signal) {
   expect_framed(parsed(text("out_bg")), 128 + SIGTERM);
 }
 
+TEST_F(EventLines, a_reader_that_does_not_read_does_not_keep_a_stopped_process) {
+  ASSERT_EQ(run("simulate -o scan --matrix 24 --coils 2 --repetitions 300"), 0);
+  // 300 images are more than a pipe holds, so that the process waits for its reader when the signal comes.
+  run_command("{ timeout -k 20 -s TERM 3 '" + program() +
+              "' recon scan.h5 -o out --device cpu --json-lines; echo $? > status; } | sleep 8");
+  EXPECT_EQ(text("status"), "124\n") << "stopped by SIGTERM; 137: it had to be killed";
+}
+
 TEST_F(EventLines, warnings_are_events_too) {
   ASSERT_EQ(run("simulate -o scan --matrix 32 --coils 4 --delay 2,2"), 0);
   ASSERT_EQ(run("recon scan.h5 -o out --device cpu --json-lines"), 0) << text("err");
