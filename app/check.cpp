@@ -40,7 +40,7 @@ struct Options {
   OptionsOfScan of_scan;
 };
 
-/// With what the recipe says of it.
+/// With what the recipe says of it; `options` then have what it says of all scans.
 OptionsOfScan options_of(const std::string& scan, const Options& options) {
   if (options.recipe->empty()) return options.of_scan;
   OptionsOfScan own = options.of_scan;
@@ -48,16 +48,11 @@ OptionsOfScan options_of(const std::string& scan, const Options& options) {
   own.add_to(parser);
   const auto recipe = recipe_of(*options.app, *options.recipe, scan);
   for (const auto& [name, entry] : recipe) {
-    auto* const option = parser.get_option_no_throw(name);
-    if (option == nullptr)
-      throw UsageError(
-          Error(entry.where, "what may differ between scans", name, "give it on the command line"));
-    try {
-      option->add_result(entry.value);
-      option->run_callback();
-    } catch (const CLI::ParseError& error) {
-      throw UsageError(Error(entry.where, "", error.what()));
-    }
+    auto* option = parser.get_option_no_throw(name);
+    if (option == nullptr && !entry.pattern.empty())
+      throw UsageError(Error(entry.where, "what may differ between scans", name, "give it for all scans"));
+    if (option == nullptr) option = options.app->get_option(name);  // --strict, of this scan and the next
+    give(*option, entry);
   }
   return own;
 }

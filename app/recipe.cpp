@@ -206,19 +206,20 @@ std::map<std::string, RecipeEntry> recipe_of(const CLI::App& app, const std::str
   return chosen;
 }
 
-void apply_recipe(CLI::App& app, const std::string& path, const std::string& scan) {
-  for (const auto& [name, entry] : recipe_of(app, path, scan)) {
-    auto* const option = app.get_option(name);
-    if (option->get_type_size() == 0 && entry.value == "false") continue;  // a flag that is not given
-    try {
-      option->add_result(entry.value);
-      option->run_callback();
-    } catch (const CLI::ParseError& error) {
-      throw UsageError(Error(entry.where, "", error.what()));
-    } catch (const Error& error) {
-      throw UsageError(Error(entry.where, "", error.what()));
-    }
+void give(CLI::Option& option, const RecipeEntry& entry) {
+  if (option.get_type_size() == 0 && entry.value == "false") return;  // a flag that is not given
+  try {
+    option.add_result(entry.value);
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(Error(entry.where, "", error.what()));
+  } catch (const Error& error) {
+    throw UsageError(Error(entry.where, "", error.what()));
   }
+}
+
+void apply_recipe(CLI::App& app, const std::string& path, const std::string& scan) {
+  for (const auto& [name, entry] : recipe_of(app, path, scan)) give(*app.get_option(name), entry);
 }
 
 std::shared_ptr<std::string> add_recipe_option(CLI::App& app) {

@@ -14,6 +14,10 @@
 
 #include "app/commands.hpp"
 
+namespace CLI {
+class Option;
+}
+
 namespace fhd::app {
 
 /// One option of a recipe.
@@ -35,6 +39,9 @@ bool fits_recipe(const std::string& pattern, const std::string& scan);
 /// only other commands have is passed over, so that one recipe serves all. Throws UsageError for what none has.
 std::map<std::string, RecipeEntry> recipe_of(const CLI::App& app, const std::string& path,
                                              const std::string& scan);
+
+/// Gives a value to an option of a parser that has parsed. Throws UsageError with the line of a value that is refused.
+void give(CLI::Option& option, const RecipeEntry& entry);
 
 /// Gives these options to the command as if they had been typed; `app` has been parsed. Throws UsageError with the line
 /// of a value that is refused.

@@ -70,6 +70,10 @@ TEST_F(Recipe, one_serves_every_command) {
   EXPECT_CONTAINS(text("err"), refusal);
   std::filesystem::rename(path("a.h5"), path("b.h5"));
   EXPECT_EQ(run("check b.h5 --recipe recipe.toml"), 0) << text("out");
+  ASSERT_EQ(run("simulate -o late --matrix 24 --coils 1 --delay 2,2"), 0);
+  write_text(path("strict.toml"), "strict = true\n");
+  EXPECT_EQ(run("check late.h5"), 0) << text("out");
+  EXPECT_EQ(run("check b.h5 late.h5 --recipe strict.toml"), 1) << text("out");
   ASSERT_EQ(run("plan b.h5 --recipe recipe.toml --json"), 0) << text("err");
   EXPECT_EQ(nlohmann::json::parse(text("out")).at("devices").at(0).at("iterations").at("most"), 3);
   ASSERT_EQ(run("compare b.h5 -o compared --recipe recipe.toml --device cpu"), 0) << text("err");
