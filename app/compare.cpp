@@ -45,10 +45,11 @@ std::filesystem::path without_extension(const std::string& scan) {
   return path.replace_extension();
 }
 
-/// The true image of this slice and repetition; a file of one image serves every scan.
+/// The true image of this slice and repetition; one of a slice serves all repetitions, one alone every scan.
 Image read_truth(const std::string& path, std::int64_t slice, std::int64_t repetition) {
   auto series = io::read_image(path);
   if (series.images.size() == 1) return std::move(series.images.front());
+  if (series.repetition_count == 1) repetition = 0;
   if (slice >= series.slice_count || repetition >= series.repetition_count)
     throw Error(path + ":/image", fmt::format("slice {} of repetition {}", slice, repetition),
                 fmt::format("{} slices and {} repetitions", series.slice_count, series.repetition_count),

@@ -57,7 +57,8 @@ class DelaysOfScan {
     }
     delays_ = found.delays;
     remark_ = fmt::format(
-        "the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which the centre of "
+        "the trajectory was corrected for gradient delays of {} (uncertain by {:.2g}), with which the centre "
+        "of "
         "k-space contradicts itself by {:.2g} % and not {:.2g} %",
         in_words(delays_, geometry), found.uncertainty, 100 * found.inconsistency,
         100 * found.inconsistency_before);
@@ -135,8 +136,14 @@ std::unique_ptr<io::ScanFile> with_girf(std::unique_ptr<io::ScanFile> file, cons
   const auto read = [](io::ScanFile& source, std::int64_t slice, std::int64_t repetition) {
     return source.read(slice, repetition);
   };
-  const auto correct = [response](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration,
-                                  BeyondMatrix beyond) {
+  const bool assumed = !file->summary().states_directions;
+  const auto correct = [response, assumed](Scan scan, const ReadoutStarts& starts,
+                                           const ReadoutStarts& of_calibration, BeyondMatrix beyond) {
+    if (assumed)
+      scan.remarks.emplace_back(
+          "the scan does not tell the directions of its axes: its x, y and z were taken for those of the "
+          "gradient "
+          "response");
     return with_response(std::move(scan), starts, *response, of_calibration, beyond);
   };
   auto corrected = std::make_unique<CorrectedScan>(std::shared_ptr<io::ScanFile>(std::move(file)),

@@ -13,6 +13,7 @@ namespace fhd::app {
 namespace {
 
 constexpr std::int64_t default_bins = 4;  // those of XD-GRASP, most often
+std::int64_t bin_count(const FrameChoice& choice) { return choice.frames > 0 ? choice.frames : default_bins; }
 constexpr auto physiology = "physiology";
 
 /// "physiology" or "physiology:K".
@@ -117,10 +118,21 @@ FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& sum
   if (!gate_)
     layout = lay_out_frames(samples, summary.readout_length, choice_);
   else
-    layout = lay_out_bins(samples, summary.readout_length, choice_.frames > 0 ? choice_.frames : default_bins,
-                          signal_of(*gate_, scan, summary));
+    layout =
+        lay_out_bins(samples, summary.readout_length, bin_count(choice_), signal_of(*gate_, scan, summary));
   layout.readout_numbers = scan.readout_numbers;
   return layout;
+}
+
+void FrameOptions::require_one(const std::vector<std::int64_t>& repetitions) {
+  if (repetitions.size() == 1) return;
+  throw Error("--frames, --spokes-per-frame and --gate", "one repetition", std::to_string(repetitions.size()),
+              "choose it: --repetitions 0");
+}
+
+FrameSizes FrameOptions::sizes(std::int64_t samples, std::int64_t readout_length) const {
+  return sizes_of(
+      lay_out_frames(samples, readout_length, gate_ ? FrameChoice{.frames = bin_count(choice_)} : choice_));
 }
 
 }  // namespace fhd::app

@@ -25,6 +25,10 @@ class FrameOptions {
   void take_part_in(Settings& settings) const;
   /// The frames of a scan of that file. Throws Error.
   FrameLayout layout_of(const Scan& scan, const io::ScanSummary& summary) const;
+  /// Throws Error unless it is one repetition that is cut into frames.
+  static void require_one(const std::vector<std::int64_t>& repetitions);
+  /// How many frames a scan of so many samples has, and how long, whatever its motion. Throws Error.
+  FrameSizes sizes(std::int64_t samples, std::int64_t readout_length) const;
 
  private:
   FrameChoice choice_;

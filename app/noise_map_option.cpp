@@ -43,4 +43,10 @@ void NoiseMapOption::require_alone(std::size_t volumes, int processes) const {
     throw Error(noise_map_flag, "one process", std::to_string(processes), "run it without mpirun");
 }
 
+void NoiseMapOption::require_no_frames() const {
+  if (!text_) return;
+  throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
+              "these options contradict each other", "leave out --noise-map");
+}
+
 }  // namespace fhd::app

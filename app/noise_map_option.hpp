@@ -19,6 +19,8 @@ class NoiseMapOption {
   std::optional<NoiseMapRequest> request() const;
   /// Throws Error unless there is one volume, and one process at work.
   void require_alone(std::size_t volumes, int processes) const;
+  /// Throws Error: beside frames.
+  void require_no_frames() const;
   bool given() const { return text_.has_value(); }
 
  private:

@@ -55,12 +55,15 @@ CompressionChoice compression_of(const std::string& text) {
 namespace {
 
 constexpr const char* coils_help =
-    "sensitivity maps: of the file, or found here (joint: with an image, where calibration is thin); auto: the "
+    "sensitivity maps: of the file, or found here (joint: with an image, where calibration is thin); auto: "
+    "the "
     "file's, else espirit for cg; none: root of the sum of squares";
 constexpr const char* map_sets_help =
-    "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; auto: where they are";
+    "sets of ESPIRiT's maps, each with an image; 2: of objects folded in the field of view; auto: where they "
+    "are";
 constexpr const char* partial_fourier_help =
-    "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the phase "
+    "Cartesian scans that leave out most of one side of k-space; phase: an image that is real but for the "
+    "phase "
     "of the centre of k-space, where that is smooth";
 
 std::string tolerance_help() {
@@ -164,7 +167,7 @@ LambdaChoice ReconOptions::lambda(const RegularizerOption& option) const {
     const bool in_time_alone = std::all_of(option.sparse.begin(), option.sparse.end(),
                                            [](const auto& term) { return is_temporal(term.kind); });
     return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time})
-                                                   : OfLargestEigenvalue{0};
+                         : OfLargestEigenvalue{0};
   }
   if (lambda_.empty()) return OfMeanEigenvalue{};
   if (lambda_ == "auto") return FromNoise{};
@@ -214,15 +217,15 @@ void ReconOptions::refuse_contradictions(const Settings& settings) const {
   if (field_map == "auto" && !least_squares(settings)) refuse("--field-map", "--method " + method_);
   if (names_piece("--field-map-unit") && (!names_field_map || is_found))
     throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
-  // Of FrameOptions, which 'fhd recon' has.
+  // Of FrameOptions, which 'fhd recon' and 'fhd batch' have.
   if (const auto kind = temporal_kind(settings)) {
     const std::string term = name_of(*kind);
     if (!app_->get_option_no_throw("--frames"))
       throw Error("--regularizer " + term, "a term of one image, such as tv, wavelet or tgv", term,
-                  "it couples frames, which 'fhd recon --frames' alone makes");
+                  "it couples frames, which --frames of 'fhd recon' and 'fhd batch' makes");
     if (!names_piece("--frames") && !names_piece("--spokes-per-frame") && !names_piece("--gate"))
-      throw Error("--regularizer " + term, "--frames, --spokes-per-frame or --gate of 'fhd recon' beside it",
-                  "none", "it couples frames; tv, wavelet and tgv are of one image");
+      throw Error("--regularizer " + term, "--frames, --spokes-per-frame or --gate beside it", "none",
+                  "it couples frames; tv, wavelet and tgv are of one image");
   }
   if (threads_ < 0 || threads_ > 4096) throw Error("--threads", "0 (all) ... 4096", std::to_string(threads_));
 }

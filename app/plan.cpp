@@ -9,7 +9,9 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/frame_options.hpp"
 #include "app/machine_rates.hpp"
+#include "app/noise_map_option.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
 #include "app/recipe.hpp"
@@ -31,8 +33,12 @@ struct PlanCommand {
   io::ReadOptions read_options;
   ReconOptions recon_options;
   DeviceOption device_option;
+  FrameOptions frame_options;
+  NoiseMapOption noise_map;
 
   int run();
+  Settings chosen_settings() const;
+  EstimateSettings estimate_settings() const;
 };
 
 /// One column of the table.
@@ -132,7 +138,13 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"assumptions", made.assumptions}};
 }
 
-void print(const DevicePlan& plan, std::int64_t images) {
+/// "one image", or "60 frames".
+std::string one_of_them(const EstimateSettings& how) {
+  return how.frames ? fmt::format("{} frames", how.frames->frames) : "one image";
+}
+
+void print(const DevicePlan& plan, const EstimateSettings& how) {
+  const std::int64_t images = how.images, frames = how.frames ? how.frames->frames : 1;
   const Estimate& made = plan.made;
   fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
   fmt::print("transform {}: {}\n", plan.transform, plan.transform_reason);
@@ -140,18 +152,19 @@ void print(const DevicePlan& plan, std::int64_t images) {
     fmt::print("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
   fmt::print("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
-  fmt::print("  {:<22} {:>10}{}\n", "in all, of one image", duration_text(seconds),
+  fmt::print("  {:<22} {:>10}{}\n", "in all, of " + one_of_them(how), duration_text(seconds),
              limit > 1.01 * seconds
                  ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
                  : "");
   if (images > 1)
     fmt::print("  {:<22} {:>10}   (what depends on the trajectory alone is made once)\n",
-               fmt::format("of all {} images", images), duration_text(plan.prediction.seconds_of_all()));
+               fmt::format("of all {} images", images * frames),
+               duration_text(plan.prediction.seconds_of_all()));
   fmt::print("  {:<22} {:>10}   of {}: {}\n", "memory at most",
              plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
              memory_text(static_cast<double>(plan.available_bytes)),
              plan.fits() ? "fits" : "does not fit: " + plan.refusal);
-  fmt::print("planned   {}\n", cost_text(images, plan.prediction.seconds_of_all(),
+  fmt::print("planned   {}\n", cost_text(images * frames, plan.prediction.seconds_of_all(),
                                          static_cast<double>(plan.memory.peak_bytes())));
   for (const auto& sentence : made.assumptions) fmt::print("note      {}\n", sentence);
 }
@@ -165,10 +178,28 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
   return plans;
 }
 
+/// As recon's, which refuses the same.
+Settings PlanCommand::chosen_settings() const {
+  Settings settings = recon_options.settings();
+  frame_options.take_part_in(settings);
+  validate(settings);
+  if (frame_options.asks()) {
+    validate_for_frames(settings);
+    noise_map.require_no_frames();
+  }
+  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
+  return settings;
+}
+
+EstimateSettings PlanCommand::estimate_settings() const {
+  EstimateSettings how{of_options([&] { return chosen_settings(); })};
+  if (const auto request = noise_map.request()) how.noise_replicas = request->replicas;
+  return how;
+}
+
 int PlanCommand::run() {
   const auto verifier = validation::make_verifier();
-  EstimateSettings how{of_options([&] { return recon_options.settings(); })};
-  of_options([&] { validate(how.settings); });
+  EstimateSettings how = estimate_settings();
   const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
   how.companion = companion && !no_gridded_image ? &*companion : nullptr;
@@ -176,7 +207,12 @@ int PlanCommand::run() {
   const auto file = io::open_scan(scan, read_options);
   const io::ScanSummary& summary = file->summary();
   const std::int64_t images = how.images = image_count(summary, selection);
+  if (frame_options.asks())
+    FrameOptions::require_one(
+        parse_selection(selection.repetitions, summary.repetition_count, "--repetitions"));
+  noise_map.require_alone(static_cast<std::size_t>(images), 1);
   const ScanSizes sizes = sizes_of(*file, how.settings);
+  if (frame_options.asks()) how.frames = frame_options.sizes(sizes.samples.all, summary.readout_length);
   const ChosenDevice chosen = device_option.choose();
   const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 
@@ -185,6 +221,7 @@ int PlanCommand::run() {
     for (const auto& plan : plans) devices.push_back(to_json(plan));
     const nlohmann::ordered_json all{{"scan", summary.path},
                                      {"images", images},
+                                     {"frames", how.frames ? how.frames->frames : 0},
                                      {"matrix_size", sizes.matrix_size},
                                      {"device", chosen.text},
                                      {"devices", devices}};
@@ -197,7 +234,7 @@ int PlanCommand::run() {
         "note      the object reaches beyond the field of view: {} voxels are reconstructed and cropped\n",
         app::text(sizes.matrix_size));
   fmt::print("chosen    {}\n", chosen.text);
-  for (const auto& plan : plans) print(plan, images);
+  for (const auto& plan : plans) print(plan, how);
   return 0;
 }
 
@@ -211,7 +248,9 @@ Run add_plan(CLI::App& app) {
   app.add_flag("--no-gridded-image", command->no_gridded_image, "as of fhd recon");
   app.add_flag("--json", command->json, "print JSON");
   command->device_option.add_to(app);
+  command->frame_options.add_to(app);
   command->recon_options.add_to(app);
+  command->noise_map.add_to(app);
   add_read_options(app, command->read_options);
   return with_recipe(app, [command] { return command->run(); });
 }

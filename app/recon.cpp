@@ -20,12 +20,14 @@
 #include "app/echo_field_map.hpp"
 #include "app/event_lines.hpp"
 #include "app/frame_options.hpp"
+#include "app/frames_of_scan.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
 #include "app/processes.hpp"
 #include "app/recipe.hpp"
 #include "app/recon_engine.hpp"
+#include "app/series_formats.hpp"
 #include "app/series_identity.hpp"
 #include "app/series_printer.hpp"
 #include "app/side_by_side.hpp"
@@ -55,6 +57,7 @@ struct ReconCommand {
   DeviceOption device_option;
   NoiseMapOption noise_map;
   FrameOptions frame_options;
+  SeriesFormats series_formats;
 
   int run();
   Settings chosen_settings() const;
@@ -62,7 +65,8 @@ struct ReconCommand {
   void share_work(const std::shared_ptr<MpiTeam>& team, Execution& execution);
   /// Of the results, `output`, which is completed.
   void require_names(const MpiTeam* team, const Settings& settings);
-  std::unique_ptr<io::ScanFile> open(const MpiTeam* team, std::optional<DevicesInBackground>& starting);
+  std::unique_ptr<io::ScanFile> open(const MpiTeam* team, const Settings& settings,
+                                     std::optional<DevicesInBackground>& starting);
   /// On a device, or all of a team, of so many threads.
   using MakeEngine = std::function<std::unique_ptr<ReconEngine>(const ChosenDevice&, int threads)>;
   void reconstruct_volumes(const io::ScanSummary& summary, VolumeReader& reader, const Execution& execution,
@@ -70,11 +74,9 @@ struct ReconCommand {
                            const MakeEngine& make_engine, ScanResults& results, SeriesPrinter& printer) const;
   int reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
                          const Settings& settings, const ChosenDevice& device) const;
-  void add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout, std::size_t slice,
-                  ScanResults& results, SeriesPrinter& printer) const;
   void require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const;
   std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
-                                               const DevicesInBackground& devices);
+                                               const DevicesInBackground& devices, bool tells);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
   std::vector<std::string> written_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
@@ -138,7 +140,7 @@ int ReconCommand::run() {
 /// A file of fewer bytes may be small work, and is looked into before a GPU starts.
 constexpr std::uintmax_t bytes_of_small_file = 1 << 25;
 
-/// Whether the CPU is done before a GPU has started, which takes about 0.3 s
+/// Whether the CPU, solving once by squares, is done before a GPU has started, which takes about 0.3 s
 /// (validation/results/2026-11-23-h200.md): its threads go through so many pairs of voxels and samples in a
 /// fraction of that.
 bool is_small_work(const io::ScanSummary& summary) {
@@ -151,11 +153,14 @@ bool is_small_work(const io::ScanSummary& summary) {
 }
 
 /// The scan; devices start while it is opened and read, or after a look into a small file, which may not need one.
-std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team,
+std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team, const Settings& settings,
                                                  std::optional<DevicesInBackground>& starting) {
   const auto start = [&] { starting.emplace(device_option, team ? team->local_rank() : 0); };
   std::error_code unknown;
-  const bool may_be_small = !team && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
+  const LeastSquares* method = least_squares(settings);
+  const bool solves_often =
+      frame_options.asks() || noise_map.given() || (method != nullptr && !method->sparse.empty());
+  const bool may_be_small = !team && !solves_often && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
   if (!may_be_small) start();
   auto file = io::open_scan(scan, read_options);
   if (may_be_small) {
@@ -181,16 +186,17 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
   if (!recon_options.threads_are_given()) share_processors(team->local_size());
 }
 
-/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so.
+/// The field map that is asked for; where none is, and echoes show off-resonance that matters, a warning says so, of
+/// the process that `tells`.
 std::unique_ptr<io::ScanFile> ReconCommand::with_field_map(std::unique_ptr<io::ScanFile> file,
                                                            const Settings& settings,
-                                                           const DevicesInBackground& devices) {
+                                                           const DevicesInBackground& devices, bool tells) {
   if (field_map == FieldMapChoice::from_echoes) {
     auto found = found_field_map(*file, settings, devices.get().front(), recon_options.trajectory_cache());
     return app::with_field_map(std::move(file), std::move(found));
   }
   if (field_map == FieldMapChoice::off) file = app::with_field_map(std::move(file), {});
-  if (!least_squares(settings)) return file;
+  if (!tells || !least_squares(settings)) return file;
   if (const auto found = diagnose_echoes(*file)) scan_warnings.push_back(in_one_line(*found));
   return file;
 }
@@ -209,7 +215,9 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
   auto inputs = inputs_of({scan}, read_options);
   if (const auto& girf = recon_options.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : frame_options.files()) inputs.push_back(file);
-  if (!team || team->rank() == 0) io::check_writable(*output, inputs, phase, noise_map.given());
+  if (team && team->rank() > 0) return;
+  io::check_writable(*output, inputs, phase, noise_map.given());
+  series_formats.check(*output, inputs);
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
@@ -225,12 +233,13 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
   std::optional<DevicesInBackground> starting;
   auto file =
-      with_trajectory_correction(open(team.get(), starting), correction,
+      with_trajectory_correction(open(team.get(), settings, starting), correction,
                                  frame_options.asks() ? BeyondMatrix::columns : BeyondMatrix::samples);
   const io::ChecksumInBackground checksum(scan);
   if (!quiet) print_scan(file->summary());
   if (first && !force) io::require_replaceable(*output, scan, checksum, phase, noise_map.given());
-  file = with_field_map(std::move(file), settings, *starting);
+  if (first) series_formats.require_can(file->summary(), checksum, force);
+  file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
@@ -275,6 +284,7 @@ std::vector<std::string> ReconCommand::written_files(const ScanResults& results)
   for (const char* ending : {".png", ".nii.gz", ".h5", ".json"}) files.push_back(*output + ending);
   if (phase) files.push_back(*output + io::phase_ending);
   for (std::size_t i = 0; i < results.noise_map_count(); ++i) files.push_back(*output + io::noise_endings[i]);
+  for (auto& name : series_formats.names()) files.push_back(std::move(name));
   return files;
 }
 
@@ -285,75 +295,45 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
   if (team) throw Error(subject, "one process", "several, by mpirun", "run it without mpirun");
   if (device_option.names_several())
     throw Error(subject, "one device", "--device " + device_option.text(), "use --device cuda, or cuda:N");
-  if (noise_map.given())
-    throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
-                "these options contradict each other", "leave out --noise-map");
+  noise_map.require_no_frames();
 }
 
 /// Each slice by itself: its readouts in frames, which take the place of repetitions.
 int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
                                      const Settings& settings, const ChosenDevice& device) const {
-  const io::ScanSummary& summary = file.summary();
-  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  if (repetitions.size() != 1)
-    throw Error("--frames, --spokes-per-frame and --gate", "one repetition",
-                std::to_string(repetitions.size()), "choose it: --repetitions 0");
-  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
+  repetition_of_frames(file.summary(), selection);
   if (!quiet) say("device", text_of({device}));
   const CurrentDevice current(device.device);
-  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, false);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, !quiet);
   engine.check_delays(
       {0, recon_options.trajectory_correction().kind == TrajectoryCorrection::Kind::automatic});
   engine.warn(scan_warnings);
-  std::optional<ScanResults> results;
-  std::optional<SeriesPrinter> printer;
-  FrameLayout first;
-  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
-    const Scan volume = file.read(slices[slice], repetitions.front());
-    const auto layout =
-        frame_options.layout_of(volume, summary);  // known for certain once the samples are read
-    if (slice == 0) {
-      first = layout;
-      io::ScanSummary of_frames = summary;
-      of_frames.repetition_count = layout.frames;
-      of_frames.repetition_counters.clear();
-      for (auto& piece : frame_options.files()) of_frames.outside_pieces.push_back(std::move(piece));
-      const bool follow_evenly = !layout.gate && doubt_of_gaps(layout).empty();
-      of_frames.repetition_time_s =
-          follow_evenly ? summary.readout_time_s * static_cast<double>(layout.step) : 0;
-      results.emplace(scan, of_frames, VolumeSelection{selection.slices, "all"}, command_line());
-      results->set_devices({device});
-      printer.emplace(results->volumes().size());
-      if (!quiet) say("frames", frames_line(layout, of_frames.repetition_time_s));
-    }
-    if (layout.readouts != first.readouts)
-      throw Error(fmt::format("{}, slice {}", scan, slices[slice]),
-                  fmt::format("{} readouts, as in the first", first.readouts),
-                  std::to_string(layout.readouts), "take slices by themselves: --slices");
-    results->add_frames(layout);
-    add_frames(engine, volume, layout, slice, *results, *printer);
-  }
-  if (!quiet) printer->print_summary();
-  finish(checksum, *results);
-  return 0;
-}
-
-/// Of the slice of that number in the results.
-void ReconCommand::add_frames(ReconEngine& engine, const Scan& volume, const FrameLayout& layout,
-                              std::size_t slice, ScanResults& results, SeriesPrinter& printer) const {
   ProgressLine progress(quiet);
-  auto made = engine.frames(volume, layout, progress.callback(), [&](const std::string& reason) {
+  std::optional<SeriesPrinter> printer;
+  FrameEvents events;
+  events.progress = progress.callback();
+  events.on_fallback = [&](const std::string& reason) {
     progress.clear();
     print_fallback(reason);
-  });
-  progress.clear();
-  const std::size_t slices = results.volumes().size() / made.size();
-  for (std::size_t frame = 0; frame < made.size(); ++frame) {
-    const std::size_t number = frame * slices + slice;
-    const Report report = made[frame].reconstruction.report;
-    results.add(number, std::move(made[frame]));
-    print_image(report, number, results, printer);
-  }
+  };
+  events.on_layout = [&](const FrameLayout& layout, double frame_time_s, ScanResults& results) {
+    results.set_devices({device});
+    printer.emplace(results.volumes().size());
+    if (!quiet) say("frames", frames_line(layout, frame_time_s));
+  };
+  events.on_sizes = [&](const ScanSizes& sizes, const FrameLayout& layout, std::int64_t slices) {
+    progress.clear();
+    if (!quiet)
+      say("planned", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
+  };
+  events.on_image = [&](std::size_t number, const Report& report, const ScanResults& results) {
+    progress.clear();
+    print_image(report, number, results, *printer);
+  };
+  auto results = frames_of_scan(file, {scan, command_line(), frame_options, selection}, engine, events);
+  if (!quiet) printer->print_summary();
+  finish(checksum, results);
+  return 0;
 }
 
 /// Writes, and says what was written.
@@ -361,6 +341,9 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   if (const auto note = results.note_positions(); !note.empty() && !quiet) say("note", note);
   results.require_trust(strict);
   results.set_checksum(checksum.get());
+  series_formats.add_to(results);
+  if (const auto note = results.note_of_patient(); !note.empty() && !quiet)
+    say("note", note);
   results.write(*output, phase, compression);
   if (tells_events())
     tell_event("written", {{"files", written_files(results)}});
@@ -545,6 +528,7 @@ Run add_recon(CLI::App& app) {
   command->frame_options.add_to(app);
   command->recon_options.add_to(app);
   command->noise_map.add_to(app);
+  command->series_formats.add_to(app);
   add_read_options(app, command->read_options, /*finds_field_maps=*/true);
   return with_event_lines(app, with_recipe(app, with_timeline(app, [command] { return command->run(); })));
 }

@@ -11,6 +11,7 @@
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
+#include "io/result/dicom.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/report_json.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -139,7 +140,11 @@ ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& pr
   // What only the scan decides, while the GPU works; the CPU does it after its own work.
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
   const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
-  auto sizes = beside([&scan, needs_sizes] { return needs_sizes ? sizes_of(scan) : ScanSizes{}; });
+  auto sizes = beside([this, &scan, needs_sizes] {
+    ScanSizes of_scan = needs_sizes ? sizes_of(scan) : ScanSizes{};
+    if (needs_sizes) of_scan.central_samples = central_sample_count(scan, settings_);
+    return of_scan;
+  });
   result.reconstruction = with_fallback(on_fallback, [&] { return reconstruct(scan, progress); });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -180,10 +185,14 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
                                              const ProgressCallback& progress,
                                              const std::function<void(const std::string&)>& on_fallback) {
   auto warnings = beside([this, &scan] { return warnings_of(scan); });
+  const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
+  auto sizes = beside([&] { return needs_sizes ? sizes_of(scan, settings_) : ScanSizes{}; });
   auto made =
       with_fallback(on_fallback, [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
   std::vector<ReconResult> results(made.size());
   made.front().report.warnings = warnings.get();
+  if (needs_sizes) results.front().sizes = sizes.get();
+  if (needs_sizes) predict_frames(*results.front().sizes, layout, made);
   for (std::size_t frame = 0; frame < made.size(); ++frame) {
     Report& report = made[frame].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
@@ -253,8 +262,7 @@ std::int64_t readout_length_of(const Scan& scan) {
 std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
   std::vector<std::string> warnings;
   for (const auto& finding : findings)
-    if (finding.severity >= Severity::warning)
-      warnings.push_back(in_one_line(finding));
+    if (finding.severity >= Severity::warning) warnings.push_back(in_one_line(finding));
   return warnings;
 }
 
@@ -266,8 +274,10 @@ bool warns_of_delays(const Report& report) {
 
 /// What a delay alone brings about says nothing of the object.
 void leave_out_hints_of_delays(Report& report) {
-  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) || warns_of_delays(report))
-    std::erase_if(report.warnings, [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
+      warns_of_delays(report))
+    std::erase_if(report.warnings,
+                  [](const std::string& warning) { return warning.starts_with(beyond_fov); });
 }
 
 }  // namespace
@@ -333,9 +343,10 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
                  ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
                  : " (--trajectory-correction auto)";
   }
-  report.suspicions.push_back(
-      verdict.sentence +
-      (cause.empty() ? "; unit, trajectory, maps, calibration or motion?" : "; likeliest cause: " + cause));
+  if (cause == validation::folding_cause) cause += " (--map-sets auto)";
+  report.suspicions.push_back(verdict.sentence + (cause.empty()
+                                                      ? "; unit, trajectory, maps, calibration or motion?"
+                                                      : "; likeliest cause: " + cause));
 }
 
 /// The image is there, and stays where its noise cannot be told: a note, no doubt (--strict).
@@ -374,27 +385,6 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   return std::move(gridded.image);
 }
 
-std::vector<Stage> ReconEngine::predicted_stages(const ScanSizes& sizes) const {
-  if (!rates_ || !host_rates_ || team_) return {};  // nothing is known of a team
-  try {
-    return predict(sizes, estimate_settings(), *rates_, *host_rates_).stages;
-  } catch (const Error&) {  // of coils that turned out to be dead: nothing that a finished image waits for
-    return {};
-  }
-}
-
-EstimateSettings ReconEngine::estimate_settings() const {
-  return {settings_, execution_.device, services_.verifier.get(),
-          companion_settings_ ? &*companion_settings_ : nullptr};
-}
-
-std::string ReconEngine::cost_text_of(ScanSizes sizes, std::int64_t readout_length,
-                                      std::int64_t images) const {
-  sizes.readout_length = readout_length;
-  EstimateSettings how = estimate_settings();
-  how.images = images;
-  return cost_text(sizes, how, rates_, host_rates_);
-}
 namespace {
 
 /// From each to the next; 0 where that differs, or goes backwards.
@@ -409,7 +399,8 @@ double even_step(const std::vector<std::int64_t>& numbers) {
 }  // namespace
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
-                         const VolumeSelection& selection, std::string command_line) {
+                         const VolumeSelection& selection, std::string command_line)
+    : acquisition_(summary.acquisition), echo_times_s_(summary.echo_times_s) {
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
   for (const auto repetition : repetitions)
@@ -506,6 +497,10 @@ std::string ScanResults::note_positions() {
 std::string ScanResults::name_of(std::size_t number) const {
   return io::name_of_repetition(provenance_.repetition_counters,
                                 number / static_cast<std::size_t>(series_.slice_count));
+}
+
+std::string ScanResults::note_of_patient() const {
+  return companions_.dicom ? io::note_of_pseudonym(acquisition_, provenance_.input_checksum) : "";
 }
 
 void ScanResults::require_trust(bool strict) const {

@@ -35,9 +35,10 @@ struct ReconResult {
 
 /// Whether a scan is looked at for gradient delays.
 struct DelayCheck {
-  std::size_t volume = 0;     ///< which volume, in the order of the results, stands for its scan
-  bool are_sought = false;    ///< --trajectory-correction auto has done it
-  bool is_sparing = false;    ///< only where the verdict leaves something, as in 3D: it takes tenths of a second
+  std::size_t volume = 0;   ///< which volume, in the order of the results, stands for its scan
+  bool are_sought = false;  ///< --trajectory-correction auto has done it
+  bool is_sparing =
+      false;  ///< only where the verdict leaves something, as in 3D: it takes tenths of a second
 };
 
 /// Results carry an accuracy certificate. Where the user left the choice of the device, a GPU that fails
@@ -71,8 +72,9 @@ class ReconEngine {
                                   const std::function<void(const std::string&)>& on_fallback);
   /// How many volumes of a series are taken together.
   std::int64_t volumes_at_once(SliceSeries& series);
-  /// cost_text of `images` volumes of these sizes.
-  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images) const;
+  /// cost_text of `images` volumes of these sizes, or of so many in these frames.
+  std::string cost_text_of(ScanSizes sizes, std::int64_t readout_length, std::int64_t images,
+                           std::optional<FrameSizes> frames = {}) const;
 
  private:
   void make_reconstructors();
@@ -99,8 +101,11 @@ class ReconEngine {
   /// `seeks`: whether the likeliest cause is sought.
   void suspect(const Scan& scan, bool seeks, Report& report) const;
   /// How one image is made, as far as it costs something.
-  EstimateSettings estimate_settings() const;
-  std::vector<Stage> predicted_stages(const ScanSizes& sizes) const;
+  EstimateSettings estimate_settings(std::optional<FrameSizes> frames = {}) const;
+  std::vector<Stage> predicted_stages(const ScanSizes& sizes, std::optional<FrameSizes> frames = {}) const;
+  /// To the report of each frame its share of what is predicted of all.
+  void predict_frames(const ScanSizes& sizes, const FrameLayout& layout,
+                      std::vector<Reconstruction>& frames) const;
   /// Those that `fhd plan` has measured on this machine; empty elsewhere: measuring takes longer than a small scan.
   void read_rates();
 
@@ -159,11 +164,20 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
+  /// To be written with the others.
+  void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
+  void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
+  /// What stands for a patient that the scan does not name, where a DICOM series is written; else empty.
+  std::string note_of_patient() const;
   /// OUT.h5, ...: see io::write_results.
   void write(const std::string& prefix, bool with_phase, std::optional<int> compression_level);
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
   std::string name_of(std::size_t number) const;
   const io::Provenance& provenance() const { return provenance_; }
+  /// Images in memory, before and after they are written; those of the gridded series may be none.
+  const io::ImageSeries& series() const { return series_; }
+  const io::ImageSeries& gridded() const { return companions_.gridded ? *companions_.gridded : gridded_; }
+  const io::CompanionResults& companions() const { return companions_; }
 
  private:
   void note_doubt(std::size_t number, const Report& report);
@@ -176,6 +190,8 @@ class ScanResults {
   std::string host_, earlier_run_;
   std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  io::AcquisitionInfo acquisition_;
+  std::vector<double> echo_times_s_;
 };
 
 /// What was found, and what to do.

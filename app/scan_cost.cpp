@@ -68,7 +68,8 @@ std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
   if (device && host) seconds = predict(sizes, how, *device, *host).seconds_of_all();
   const Estimate made = estimate(sizes, how);
   const MemoryLedger& memory = made.device.items().empty() ? made.host : made.device;
-  return cost_text(how.images, seconds, static_cast<double>(memory.peak_bytes()));
+  return cost_text(how.images * (how.frames ? how.frames->frames : 1), seconds,
+                   static_cast<double>(memory.peak_bytes()));
 }
 
 DefaultCost default_cost(io::ScanFile& file) {

@@ -18,6 +18,8 @@ const std::set<std::string>& without_effect() {
                                            "--strict",
                                            "--phase",
                                            "--compression",
+                                           "--dicom",
+                                           "--ismrmrd-images",
                                            "--quiet",
                                            "--recipe",
                                            "--json-lines",

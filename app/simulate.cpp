@@ -38,8 +38,10 @@ struct Options {
   std::string output, phantom = "shepp-logan", trajectory, snr = "30";
   std::optional<std::string> matrix, fov_mm, delay, echo_times, girf;
   int dimensions = 0;  ///< 0: not given
-  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0, bins = 0;
-  double breaths = 0, undersampling = 1, partial_fourier = 1, object_scale = 1, field_hz = 0;
+  std::int64_t readouts = 0, readout_samples = 0, repetitions = 1, noise_samples = 0, dynamic = 0, bins = 0,
+               slices = 0;
+  double slice_spacing_mm = 0, breaths = 0, undersampling = 1, partial_fourier = 1, object_scale = 1,
+         field_hz = 0;
   int coils = 8;
   std::uint64_t seed = 1;
   bool without_maps = false, prior = false, force = false;
@@ -79,11 +81,14 @@ void require_consistent(const Options& options) {
   if (options.noise_samples > 0 && options.snr == "none")
     contradict("--noise-readouts with --snr none", "--noise-readouts");
   if (options.bins > 0 && options.breaths == 0) throw Error("--bins", "--breaths beside it", "none");
+  if (options.slice_spacing_mm > 0 && options.slices == 0)
+    throw Error("--slice-spacing", "--slices beside it", "none");
   if (options.dynamic == 0 && options.breaths == 0) return;
   const std::string moving = options.dynamic > 0 ? "--dynamic" : "--breaths";
   const auto contradict_moving = [&](bool given, const char* flag) {
     if (given) contradict((moving + " with " + flag).c_str(), flag);
   };
+  contradict_moving(options.slices > 0, "--slices");
   contradict_moving(options.repetitions > 1, "--repetitions");
   contradict_moving(options.prior, "--prior-image");
 }
@@ -93,6 +98,8 @@ data::SimulationSettings stated(const Options& options) {
   data::SimulationSettings settings;
   settings.phantom = phantoms.at(options.phantom);
   settings.object_scale = options.object_scale;
+  settings.slice_count = options.slices;
+  settings.slice_spacing_mm = options.slice_spacing_mm;
   settings.coil_count = options.coils;
   settings.snr = parse_snr(options.snr);
   settings.seed = options.seed;
@@ -140,6 +147,8 @@ data::SimulationSettings resolved(const Options& options) {
     trajectory.matrix_size = {64, 64, 64};
   }
   const bool three = trajectory.matrix_size[2] > 1;
+  if (three && options.slices > 0)
+    throw Error("--slices", "a 2D scan", "a 3D one", "leave out --slices, or what makes the scan 3D");
   if (options.trajectory.empty() && three) trajectory.kind = data::TrajectoryKind::stack_of_stars;
 
   trajectory.fov_mm = {240, 240, three ? 240.0 : 5.0};
@@ -165,8 +174,13 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
   row("phantom",
       fmt::format(
           "{}, {}D{}", options.dynamic > 0 || options.breaths > 0 ? "moving chest" : options.phantom,
-          geometry.matrix_size[2] > 1 ? 3 : 2,
+          geometry.matrix_size[2] > 1 || options.slices > 0 ? 3 : 2,
           options.object_scale == 1 ? "" : fmt::format(", {:g} times its size", options.object_scale)));
+  if (options.slices > 0) {
+    const auto heights_mm = slice_heights_mm(settings);
+    row("slices", fmt::format("{}, sections through the 3D phantom from z = {:g} to {:g} mm, {:g} mm thick",
+                              heights_mm.size(), heights_mm.front(), heights_mm.back(), geometry.fov_mm[2]));
+  }
   row("matrix", fmt::format("{} voxels, FOV {} mm", fmt::join(geometry.matrix_size, " x "),
                             fmt::join(geometry.fov_mm, " x ")));
   row("trajectory",
@@ -204,16 +218,18 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
                            options.output));
 }
 
-/// The anatomy of a scan as another contrast shows it, at twice the matrix: brighter where the object is
+/// The anatomy of a volume or slice as another contrast shows it, at twice the matrix: brighter where the object is
 /// darker, all edges in their places.
 Image prior_of(const data::SimulationSettings& settings, const Geometry& geometry) {
   Image prior;
   prior.geometry = geometry;
   for (int& n : prior.geometry.matrix_size)
     if (n > 1) n *= 2;
-  const int dimensions = geometry.matrix_size[2] > 1 ? 3 : 2;
-  const auto phantom = data::phantom_of(settings.phantom, dimensions);
-  const auto ideal = data::ideal_image(phantom.scaled(settings.object_scale), prior.geometry.matrix_size);
+  const bool is_section = settings.slice_count > 0;
+  const int dimensions = is_section || geometry.matrix_size[2] > 1 ? 3 : 2;
+  auto phantom = data::phantom_of(settings.phantom, dimensions).scaled(settings.object_scale);
+  if (is_section) phantom = phantom.section(geometry.position_mm[2] / geometry.fov_mm[0]);
+  const auto ideal = data::ideal_image(phantom, prior.geometry.matrix_size);
   prior.values = Array<Complex<float>>(ideal.shape());
   for (std::int64_t p = 0; p < ideal.size(); ++p)
     prior.values[p] = static_cast<float>(100 * std::sqrt(std::abs(ideal[p])));
@@ -255,27 +271,39 @@ void require_replaceable(const Options& options) {
   }
 }
 
-/// All repetitions or echoes, moved out of `simulation`.
-io::ScanSeries series_of(data::Simulation& simulation, const std::vector<double>& echo_times_s) {
+/// All slices and repetitions or echoes, moved out of `slices`.
+io::ScanSeries series_of(std::vector<data::Simulation>& slices, const std::vector<double>& echo_times_s) {
   io::ScanSeries series;
   series.echo_times_s = echo_times_s;
   series.made_by = maker;
-  series.readout_length = simulation.readout_length;
-  series.repetition_count = static_cast<std::int64_t>(simulation.further_repetitions.size()) + 1;
-  series.scans.push_back(std::move(simulation.scan));
-  for (auto& values : simulation.further_repetitions) {
-    series.scans.push_back(series.scans.front());
-    series.scans.back().kspace.values = std::move(values);
-  }
-  for (std::size_t i = 0; i < simulation.echo_shifts_s.size(); ++i)
-    for (double& t : *series.scans[i].sample_time_s) t += simulation.echo_shifts_s[i];
+  series.readout_length = slices.front().readout_length;
+  series.slice_count = static_cast<std::int64_t>(slices.size());
+  const auto further = slices.front().further_repetitions.size();
+  series.repetition_count = static_cast<std::int64_t>(further) + 1;
+  for (auto& slice : slices) series.scans.push_back(std::move(slice.scan));
+  for (std::size_t i = 0; i < further; ++i)
+    for (std::size_t slice = 0; slice < slices.size(); ++slice) {
+      Scan scan = series.scans[slice];
+      scan.kspace.values = std::move(slices[slice].further_repetitions[i]);
+      series.scans.push_back(std::move(scan));
+    }
+  const auto& shifts = slices.front().echo_shifts_s;
+  for (std::size_t i = 0; i < shifts.size(); ++i)
+    for (std::size_t slice = 0; slice < slices.size(); ++slice)
+      for (double& t : *series.scans[i * slices.size() + slice].sample_time_s) t += shifts[i];
   return series;
 }
 
-/// Throws Error when the repetitions, in memory twice while they are written, would not fit into half of what
-/// there is.
+/// One image of every slice.
+io::ImageSeries of_slices(std::vector<Image> images) {
+  return {1, static_cast<std::int64_t>(images.size()), std::move(images)};
+}
+
+/// Throws Error when the repetitions and slices, in memory twice while they are written, would not fit into half of
+/// what there is.
 void require_memory(const Options& options, const data::SimulationSettings& settings) {
-  if (options.repetitions == 1) return;
+  const std::int64_t slices = std::max<std::int64_t>(options.slices, 1);
+  if (options.repetitions * slices == 1) return;
   const auto design = data::design_trajectory(settings.trajectory);
   const auto& n = settings.trajectory.matrix_size;
   const double samples = static_cast<double>(design.trajectory.sample_count()), coils = settings.coil_count,
@@ -283,11 +311,13 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
   const double bytes = 16 * coils * (samples + voxels) + 32 * samples;
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (const auto most = static_cast<std::int64_t>(memory / 2 / bytes);
-      options.repetitions > std::max<std::int64_t>(most, 1))
+  const auto most = std::max<std::int64_t>(static_cast<std::int64_t>(memory / 2 / bytes), 1);
+  if (options.repetitions * slices > most)
     throw Error(
-        "--repetitions", fmt::format("at most {}, which fit into the memory of this machine", most),
-        std::to_string(options.repetitions),
+        slices > 1 ? "--slices" : "--repetitions",
+        fmt::format("at most {}, which fit into the memory of this machine",
+                    slices > 1 ? fmt::format("{} slices and repetitions", most) : std::to_string(most)),
+        std::to_string(options.repetitions * slices),
         settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
 }
 
@@ -299,43 +329,74 @@ void write_depths(const std::string& temporary, const std::string& path, const s
   if (!file) throw Error(path, "a file that can be written", "none");
 }
 
+/// The true images, moved out of `slices`.
+void write_truth(std::vector<io::AtomicFile>& files, const std::string& name,
+                 std::vector<data::Simulation>& slices) {
+  std::vector<Image> ideal_images, band_limited_images;
+  for (auto& slice : slices) {
+    ideal_images.push_back(std::move(slice.ideal));
+    band_limited_images.push_back(std::move(slice.band_limited));
+  }
+  auto& frames = slices.front().frames;  // of the one slice of an object that moves
+  const auto frame_count = static_cast<std::int64_t>(frames.size());
+  const auto ideal = of_slices(std::move(ideal_images)),
+             band_limited = frame_count > 0 ? io::ImageSeries{frame_count, 1, std::move(frames)}
+                                            : of_slices(std::move(band_limited_images));
+  io::write_image_file(files, name + ".truth.h5", {{"/image", &band_limited}, {"/image_ideal", &ideal}},
+                       maker);
+  files.emplace_back(name + ".truth.png");
+  io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
+}
+
 int run(const Options& options) {
   const auto settings = of_options([&] { return resolved(options); });
   require_replaceable(options);
   of_options([&] { require_memory(options, settings); });
-  data::Simulation simulation = of_options([&] { return data::simulate(settings); });
+  auto slices = of_options([&] { return data::simulate_slices(settings); });
+  io::ScanSeries series = series_of(slices, settings.echo_times_s);
+  std::vector<Geometry> geometries;
+  for (std::size_t i = 0; i < slices.size(); ++i) geometries.push_back(series.scans[i].geometry);
 
-  const auto frames = static_cast<std::int64_t>(simulation.frames.size());
-  const io::ImageSeries ideal{1, 1, {simulation.ideal}},
-      band_limited = frames > 0 ? io::ImageSeries{frames, 1, std::move(simulation.frames)}
-                                : io::ImageSeries{1, 1, {simulation.band_limited}};
-  io::ScanSeries series = series_of(simulation, settings.echo_times_s);
-
-  std::vector<io::AtomicFile> files;  // all three or none
+  std::vector<io::AtomicFile> files;  // all or none
   io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
-  io::write_image_file(files, options.output + ".truth.h5",
-                       {{"/image", &band_limited}, {"/image_ideal", &ideal}}, maker);
-  files.emplace_back(options.output + ".truth.png");
-  io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
-  if (!simulation.field_map.empty())
-    io::write_field_map(files, options.output + ".field.h5", {&simulation.field_map},
-                        {series.scans.front().geometry}, maker);
+  write_truth(files, options.output, slices);
+  if (options.field_hz > 0) {
+    std::vector<const Array<float>*> maps;
+    for (const auto& slice : slices) maps.push_back(&slice.field_map);
+    io::write_field_map(files, options.output + ".field.h5", maps, geometries, maker);
+  }
   if (options.prior) {
     const auto path = options.output + ".prior.nii.gz";
-    const io::ImageSeries prior{1, 1, {prior_of(settings, series.scans.front().geometry)}};
+    std::vector<Image> images;
+    for (const auto& geometry : geometries) images.push_back(prior_of(settings, geometry));
     files.emplace_back(path);
-    io::write_nifti(files.back().temporary(), prior, path);
+    io::write_nifti(files.back().temporary(), of_slices(std::move(images)), path);
   }
   if (options.breaths > 0) {
     const auto path = options.output + ".motion.txt";
     files.emplace_back(path);
-    write_depths(files.back().temporary(), path, simulation.depths);
+    write_depths(files.back().temporary(), path, slices.front().depths);
   }
   io::commit_all(files);
 
-  simulation.scan = std::move(series.scans.front());
-  print_summary(options, settings, simulation);
+  slices.front().scan = std::move(series.scans.front());
+  print_summary(options, settings, slices.front());
   return 0;
+}
+
+/// Slices through the object.
+void add_slices(CLI::App& app, Options& options) {
+  app.add_option(
+         "--slices", options.slices,
+         "2D slices through the 3D phantom and its coils, the middle one at z = 0, each with k-space and "
+         "maps of its own, in one file [one slice of a 2D phantom]")
+      ->type_name("N")
+      ->check(whole_number(1, 65535));
+  app.add_option("--slice-spacing", options.slice_spacing_mm,
+                 "with --slices: mm from the middle of one to that of the next [their thickness, the Z of "
+                 "--fov-mm: 5]; the phantom is as long as the field of view is wide")
+      ->type_name("MM")
+      ->check(number_between(0.01, 1000));
 }
 
 void add_object(CLI::App& app, Options& options) {
@@ -360,6 +421,7 @@ void add_object(CLI::App& app, Options& options) {
                  "with --breaths: true images of so many bins of equally many readouts [4]")
       ->type_name("N")
       ->check(whole_number(1));
+  add_slices(app, options);
   app.add_option("--object-scale", options.object_scale,
                  "size of the object, 0.1 ... 2; above 1.08 the head reaches beyond the field of view [1]")
       ->type_name("S");

@@ -180,6 +180,28 @@ CoilArray::CoilArray(int dimensions, int coil_count) : coil_count_(coil_count) {
   for (auto& coefficient : coefficients_) coefficient *= 1 / std::sqrt(largest);
 }
 
+CoilArray CoilArray::section(double z) const {
+  CoilArray flat = *this;
+  flat.frequencies_.clear();
+  std::vector<std::int64_t> places;  // of each kappa among those of the section
+  for (const auto& [x, y, along_z] : frequencies_) {
+    const Vector3 kappa{x, y, 0};
+    const auto found = std::find(flat.frequencies_.begin(), flat.frequencies_.end(), kappa);
+    places.push_back(found - flat.frequencies_.begin());
+    if (found == flat.frequencies_.end()) flat.frequencies_.push_back(kappa);
+  }
+  const auto all = static_cast<std::int64_t>(frequencies_.size()),
+             count = static_cast<std::int64_t>(flat.frequencies_.size());
+  flat.coefficients_ = Array<Complex<double>>({coil_count_, count});
+  for (std::int64_t j = 0; j < all; ++j) {
+    const auto index = static_cast<std::size_t>(j);
+    const auto turn = exponential(1, {0, 0, frequencies_[index][2]}, {0, 0, z});
+    for (std::int64_t coil = 0; coil < coil_count_; ++coil)
+      flat.coefficients_[coil * count + places[index]] += coefficients_.data()[coil * all + j] * turn;
+  }
+  return flat;
+}
+
 void CoilArray::sensitivities(const Vector3& r, std::span<Complex<double>> values) const {
   for (auto& value : values) value = {};
   const auto frequency_count = static_cast<int>(frequencies_.size());

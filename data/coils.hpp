@@ -23,6 +23,10 @@ class CoilArray {
   /// largest value 1 inside the FOV's inscribed disc (ball). Throws Error.
   CoilArray(int dimensions, int coil_count);
 
+  /// Those of 3 dimensions as a slice at height z (fractions of the FOV) sees them: a sum of exponentials along x
+  /// and y, whose a_cj are the sums of a_cj exp(i 2 pi kappa_z z) over those that differ along z alone.
+  CoilArray section(double z) const;
+
   int coil_count() const { return coil_count_; }
   /// kappa_j, cycles/FOV.
   const std::vector<Vector3>& frequencies() const { return frequencies_; }

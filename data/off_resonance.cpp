@@ -19,6 +19,10 @@ int order_count(double x) {
 
 }  // namespace
 
+WaveField WaveField::section(double z) const {
+  return {largest_hz, {frequency[0], frequency[1], 0}, phase_rad + 2 * pi * frequency[2] * z};
+}
+
 Array<float> map_of(const WaveField& field, const std::array<int, 3>& matrix_size) {
   const auto [nx, ny, nz] = matrix_size;
   Array<float> omega({nz, ny, nx});

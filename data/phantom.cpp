@@ -15,6 +15,8 @@ namespace {
 
 using std::numbers::pi;
 
+constexpr double negligible_from = 3;  ///< half axes of a bump: exp(-pi d^2) < 1e-12
+
 /// `v` in axes that are turned about z.
 Vector3 in_turned_axes(double cosine, double sine, const Vector3& v) {
   return {cosine * v[0] + sine * v[1], cosine * v[1] - sine * v[0], v[2]};
@@ -232,7 +234,6 @@ class PartOnLine {
 /// Adds a bump to the voxels (*, y, z): its mean over their points, along z by itself.
 void add_bump_to_row(const PhantomPart& part, const std::array<int, 3>& n, bool three, int y, int z,
                      double* row) {
-  constexpr double negligible_from = 3;  // half axes: exp(-pi d^2) < 1e-12
   const double cosine = std::cos(part.angle_rad), sine = std::sin(part.angle_rad);
   const double reach = negligible_from * std::max(part.half_axes[0], part.half_axes[1]);
   const auto far = [&](int axis, int voxel, double most) {
@@ -405,6 +406,24 @@ Phantom Phantom::scaled(double factor) const {
       part.half_axes[axis] *= factor;
     }
   return {dimensions_, std::move(parts)};
+}
+
+Phantom Phantom::section(double z) const {
+  if (dimensions_ != 3) throw Error("section of a phantom", "3 dimensions", std::to_string(dimensions_));
+  std::vector<PhantomPart> parts;
+  for (PhantomPart part : parts_) {
+    const double depth = (z - part.centre[2]) / part.half_axes[2], square = depth * depth;
+    if (part.form == PhantomPart::Form::bump) {
+      if (std::abs(depth) > negligible_from) continue;
+      part.intensity *= std::exp(-pi * square);
+    } else {
+      if (!(square < 1)) continue;
+      if (part.form == PhantomPart::Form::ellipsoid)
+        for (std::size_t axis = 0; axis < 2; ++axis) part.half_axes[axis] *= std::sqrt(1 - square);
+    }
+    parts.push_back(part);
+  }
+  return {2, std::move(parts)};
 }
 
 double Phantom::value(const Vector3& r) const {

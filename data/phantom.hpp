@@ -27,8 +27,9 @@ using Vector3 = std::array<double, 3>;
 
 struct PhantomPart {
   enum class Form { ellipsoid, box, bump } form = Form::ellipsoid;
-  Vector3 centre{};      ///< fractions of the FOV
-  Vector3 half_axes{};   ///< fractions of the FOV, > 0; the third has no meaning in 2D; of a bump where it is exp(-pi)
+  Vector3 centre{};  ///< fractions of the FOV
+  Vector3
+      half_axes{};  ///< fractions of the FOV, > 0; the third has no meaning in 2D; of a bump where it is exp(-pi)
   double angle_rad = 0;  ///< turns the part about z, from x towards y
   double intensity = 0;  ///< added to what is already there
 };
@@ -51,6 +52,9 @@ class Phantom {
 
   /// The same `factor` times as large about the centre of the FOV.
   Phantom scaled(double factor) const;
+  /// What a plane at height z (fractions of the FOV) cuts out of a phantom of 3 dimensions, in 2: of ellipsoids
+  /// ellipses, of boxes rectangles, of bumps fainter ones. Throws Error.
+  Phantom section(double z) const;
 
   int dimensions() const { return dimensions_; }
   const std::vector<PhantomPart>& parts() const { return parts_; }

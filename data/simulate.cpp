@@ -25,15 +25,32 @@ Image as_image(const Array<T>& values, const Geometry& geometry) {
   return image;
 }
 
-/// Mean of |rho| RSS over the object: the voxels above 1 % of the largest |rho|. Summed row by row, in an
-/// order that does not depend on the threads.
-double mean_signal(const Image& ideal, const CoilArray& coils) {
-  const auto& n = ideal.geometry.matrix_size;
-  const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
+/// What is measured: an object, as coils see it, in a field.
+struct Subject {
+  Phantom phantom;  ///< one that moves: in the middle of the scan, or of a breath
+  CoilArray coils;
+  WaveField field;
+  double height_mm = 0;  ///< of the slice
+};
+
+double largest_norm(const Image& image) {
   double largest = 0;
 #pragma omp parallel for reduction(max : largest) schedule(static)
-  for (std::int64_t voxel = 0; voxel < rows * nx; ++voxel)
-    largest = std::max(largest, norm(Complex<double>(ideal.values.data()[voxel])));
+  for (std::int64_t voxel = 0; voxel < image.values.size(); ++voxel)
+    largest = std::max(largest, norm(Complex<double>(image.values.data()[voxel])));
+  return largest;
+}
+
+/// Of |rho| RSS over voxels.
+struct SignalSum {
+  double sum = 0;
+  std::int64_t voxels = 0;
+};
+
+/// Of the voxels with |rho|^2 above 1e-4 `largest`. Summed row by row, in an order that does not depend on the threads.
+SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) {
+  const auto& n = ideal.geometry.matrix_size;
+  const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
   std::vector<double> sums(static_cast<std::size_t>(rows));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(rows));
   const MapRows map_rows(coils, n);
@@ -60,8 +77,20 @@ double mean_signal(const Image& ideal, const CoilArray& coils) {
       }
     }
   }
-  const auto voxels = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  return voxels == 0 ? 0 : std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(voxels);
+  return {std::accumulate(sums.begin(), sums.end(), 0.0),
+          std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
+}
+
+/// Mean of |rho| RSS over the object: the voxels of all slices above 1 % of the largest |rho|.
+double mean_signal(const std::vector<Simulation>& slices, const std::vector<Subject>& subjects) {
+  double largest = 0;
+  for (const auto& slice : slices) largest = std::max(largest, largest_norm(slice.ideal));
+  SignalSum all;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const auto [sum, voxels] = signal_of(slices[i].ideal, subjects[i].coils, largest);
+    all.sum += sum, all.voxels += voxels;
+  }
+  return all.voxels == 0 ? 0 : all.sum / static_cast<double>(all.voxels);
 }
 
 /// band_limited_image of a phantom that may exceed the FOV, up to twice: from a matrix of twice the size.
@@ -125,6 +154,15 @@ void check(const SimulationSettings& settings) {
     throw Error("breaths", "0 ... 1000", short_number(settings.breaths));
   if (settings.breaths > 0 && settings.readouts_per_frame > 0)
     throw Error("simulated scan", "a chest that breathes or one that beats", "both", "leave one of them out");
+  if (settings.slice_count == 0) return;
+  if (settings.slice_count < 1 || settings.slice_count > 65535)
+    throw Error("slices", "1 ... 65535", std::to_string(settings.slice_count));
+  if (moves(settings))
+    throw Error("slices", "an object at rest", "one that moves", "leave the slices or the motion out");
+  if (settings.trajectory.matrix_size[2] > 1)
+    throw Error("slices", "a 2D scan", "a 3D one", "leave the slices out");
+  if (!(settings.slice_spacing_mm >= 0 && settings.slice_spacing_mm <= 1e4))
+    throw Error("distance of slices", "0 ... 10000 mm", short_number(settings.slice_spacing_mm));
 }
 
 /// From the start of a readout to its sample nearest the centre of k-space, of the first readout.
@@ -157,12 +195,11 @@ std::vector<double> echo_shifts(const SimulationSettings& settings, const Design
 }
 
 /// The k-space of an echo, of the positions as played.
-Array<Complex<float>> echo_of(const CoilKSpace& kspace, const SimulationSettings& settings,
-                              const Trajectory& played, Array<double> time_s, double shift_s,
-                              std::int64_t coil_count, double factor) {
-  if (settings.field_hz == 0) return sampled(kspace, played, coil_count, factor);
+Array<Complex<float>> echo_of(const CoilKSpace& kspace, const WaveField& field, const Trajectory& played,
+                              Array<double> time_s, double shift_s, std::int64_t coil_count, double factor) {
+  if (field.largest_hz == 0) return sampled(kspace, played, coil_count, factor);
   for (double& t : time_s) t += shift_s;
-  return sampled_in_field(kspace, {settings.field_hz}, played, time_s, coil_count, factor);
+  return sampled_in_field(kspace, field, played, time_s, coil_count, factor);
 }
 
 /// At a time of the scan, 0 ... 1.
@@ -179,18 +216,20 @@ double time_of(std::int64_t readout, std::int64_t readouts) {
 }
 
 /// The same of an object that each readout sees in the middle of its time; the field rests.
-Array<Complex<float>> sampled_in_time(int dimensions, const SimulationSettings& settings,
-                                      const CoilArray& coils, const DesignedTrajectory& design,
-                                      const Array<double>& time_s, double shift_s, double factor) {
+Array<Complex<float>> sampled_in_time(const SimulationSettings& settings, const Subject& subject,
+                                      const DesignedTrajectory& design, const Array<double>& time_s,
+                                      double shift_s, double factor) {
   const std::int64_t count = design.readout_length, all = design.trajectory.sample_count(),
-                     coil_count = coils.coil_count();
+                     coil_count = subject.coils.coil_count();
+  const int dimensions = subject.phantom.dimensions();
   Array<Complex<float>> samples({coil_count, all});
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
-    const CoilKSpace kspace(phantom_at(settings, dimensions, time_of(readout, design.readout_count)), coils);
+    const CoilKSpace kspace(phantom_at(settings, dimensions, time_of(readout, design.readout_count)),
+                            subject.coils);
     std::vector<std::int64_t> of_readout(static_cast<std::size_t>(count));
     std::iota(of_readout.begin(), of_readout.end(), readout * count);
-    const auto values = echo_of(kspace, settings, {columns_of(design.trajectory.k, of_readout)},
+    const auto values = echo_of(kspace, subject.field, {columns_of(design.trajectory.k, of_readout)},
                                 columns_of(time_s, of_readout), shift_s, coil_count, factor);
     for (std::int64_t coil = 0; coil < coil_count; ++coil)
       std::copy_n(values.data() + coil * count, count, samples.data() + coil * all + readout * count);
@@ -264,19 +303,25 @@ void add_noise(Array<Complex<float>>& values, double standard_deviation, std::ui
 
 namespace {
 
-/// Noise of the standard deviation of `simulation` on all of its samples. That of a repetition follows that of the
-/// one before in the stream of its seed.
-void add_noise_of(const SimulationSettings& settings, Simulation& simulation) {
+/// Noise of one standard deviation on all samples of all slices. That of a repetition follows that of the one before
+/// in the stream of its seed, and that of a slice that of the one before. Noise readouts, of all slices, are the
+/// first's.
+void add_noise_of(const SimulationSettings& settings, double standard_deviation,
+                  std::vector<Simulation>& slices) {
   std::int64_t first = 0;
   const auto add = [&](Array<Complex<float>>& values) {
-    add_noise(values, simulation.noise_standard_deviation, settings.seed, first);
+    add_noise(values, standard_deviation, settings.seed, first);
     first += values.size();
   };
-  Scan& scan = simulation.scan;
-  add(scan.kspace.values);
-  for (auto& values : simulation.further_repetitions) add(values);
-  if (settings.noise_samples > 0)
-    add(scan.noise.emplace(Shape{scan.kspace.values.extent(0), settings.noise_samples}));
+  for (auto& slice : slices) {
+    slice.noise_standard_deviation = standard_deviation;
+    add(slice.scan.kspace.values);
+    for (auto& values : slice.further_repetitions) add(values);
+  }
+  if (settings.noise_samples == 0) return;
+  Scan& scan = slices.front().scan;
+  add(scan.noise.emplace(Shape{scan.kspace.values.extent(0), settings.noise_samples}));
+  for (auto& slice : slices) slice.scan.noise = scan.noise;
 }
 
 void require_frames_of(const DesignedTrajectory& design, const SimulationSettings& settings) {
@@ -300,24 +345,53 @@ void add_true_frames(int dimensions, const SimulationSettings& settings, Simulat
   simulation.frames = true_bins(dimensions, simulation.depths, settings, geometry);
 }
 
-}  // namespace
+/// As it is said to be, and as it is played.
+struct Designs {
+  DesignedTrajectory nominal, played;
+};
 
-Simulation simulate(const SimulationSettings& settings) {
-  check(settings);
-  const auto& matrix_size = settings.trajectory.matrix_size;
-  const int dimensions = matrix_size[2] > 1 ? 3 : 2;
-  const CoilArray coils(dimensions, settings.coil_count);
+Designs designs_of(const SimulationSettings& settings) {
   auto nominal = settings.trajectory;
   nominal.delay_samples = {};
   nominal.response.reset();
-  auto design = design_trajectory(nominal);
+  const auto design = design_trajectory(nominal);
   const bool is_perfect =
       settings.trajectory.delay_samples == nominal.delay_samples && !settings.trajectory.response;
-  const auto played = is_perfect ? design : design_trajectory(settings.trajectory);
-  require_frames_of(design, settings);
-  const auto shifts = echo_shifts(settings, design);
-  const Phantom phantom = phantom_of(settings, dimensions).scaled(settings.object_scale);
+  return {design, is_perfect ? design : design_trajectory(settings.trajectory)};
+}
 
+/// Throws Error where a height, in FOV, lies above or below all that has an edge.
+Phantom section_of(const Phantom& phantom, double height, double height_mm) {
+  auto section = phantom.section(height);
+  const auto& parts = section.parts();
+  if (std::all_of(parts.begin(), parts.end(),
+                  [](const PhantomPart& part) { return part.form == PhantomPart::Form::bump; }))
+    throw Error("slices", "all within the object",
+                "one at z = " + short_number(height_mm) + " mm outside of it",
+                "take fewer, or closer ones (--slice-spacing)");
+  return section;
+}
+
+/// Of every slice, or of the one volume.
+std::vector<Subject> subjects_of(const SimulationSettings& settings) {
+  const int dimensions = settings.slice_count > 0 || settings.trajectory.matrix_size[2] > 1 ? 3 : 2;
+  const Subject whole{phantom_of(settings, dimensions).scaled(settings.object_scale),
+                      CoilArray(dimensions, settings.coil_count),
+                      {settings.field_hz}};
+  if (settings.slice_count == 0) return {whole};
+  std::vector<Subject> slices;
+  for (const double height_mm : slice_heights_mm(settings)) {
+    const double height = height_mm / settings.trajectory.fov_mm[0];
+    slices.push_back({section_of(whole.phantom, height, height_mm), whole.coils.section(height),
+                      whole.field.section(height), height_mm});
+  }
+  return slices;
+}
+
+/// Of one slice or volume, without noise.
+Simulation measured(const SimulationSettings& settings, const Designs& designs, const Subject& subject) {
+  const auto& matrix_size = settings.trajectory.matrix_size;
+  const auto& [design, played] = designs;
   Simulation simulation;
   simulation.readout_count = design.readout_count;
   simulation.readout_length = design.readout_length;
@@ -326,36 +400,63 @@ Simulation simulate(const SimulationSettings& settings) {
   Scan& scan = simulation.scan;
   scan.geometry.matrix_size = matrix_size;
   scan.geometry.fov_mm = settings.trajectory.fov_mm;
-  scan.trajectory = std::move(design.trajectory);
-  scan.sample_time_s = std::move(design.sample_time_s);
-  if (settings.with_maps) scan.sensitivity_maps = coils.maps(matrix_size);
+  scan.geometry.position_mm[2] = subject.height_mm;
+  scan.trajectory = design.trajectory;
+  scan.sample_time_s = design.sample_time_s;
+  if (settings.with_maps) scan.sensitivity_maps = subject.coils.maps(matrix_size);
 
-  const std::int64_t coil_count = coils.coil_count();
   const auto voxel_count = static_cast<double>(scan.geometry.voxel_count());
-  const CoilKSpace kspace(phantom, coils);
+  const CoilKSpace kspace(subject.phantom, subject.coils);
   const auto echo = [&](double shift_s) {
     if (moves(settings))
-      return sampled_in_time(dimensions, settings, coils, played, *scan.sample_time_s, shift_s, voxel_count);
-    return echo_of(kspace, settings, played.trajectory, *scan.sample_time_s, shift_s, coil_count,
-                   voxel_count);
+      return sampled_in_time(settings, subject, played, *scan.sample_time_s, shift_s, voxel_count);
+    return echo_of(kspace, subject.field, played.trajectory, *scan.sample_time_s, shift_s,
+                   subject.coils.coil_count(), voxel_count);
   };
+  simulation.echo_shifts_s = echo_shifts(settings, design);
+  const auto& shifts = simulation.echo_shifts_s;
   scan.kspace.values = echo(shifts.front());
-  simulation.echo_shifts_s = shifts;
-  if (settings.field_hz > 0) simulation.field_map = map_of({settings.field_hz}, matrix_size);
-  simulation.band_limited = band_limited_of(phantom, settings, scan.geometry);
-  add_true_frames(dimensions, settings, simulation);
-  simulation.ideal = as_image(ideal_image(phantom, matrix_size), scan.geometry);
+  if (settings.field_hz > 0) simulation.field_map = map_of(subject.field, matrix_size);
+  simulation.band_limited = band_limited_of(subject.phantom, settings, scan.geometry);
+  add_true_frames(subject.phantom.dimensions(), settings, simulation);
+  simulation.ideal = as_image(ideal_image(subject.phantom, matrix_size), scan.geometry);
   simulation.further_repetitions.assign(static_cast<std::size_t>(settings.repetition_count - 1),
                                         scan.kspace.values);
   for (std::size_t i = 1; i < shifts.size(); ++i) simulation.further_repetitions.push_back(echo(shifts[i]));
+  return simulation;
+}
+
+}  // namespace
+
+std::vector<double> slice_heights_mm(const SimulationSettings& settings) {
+  const double spacing_mm =
+      settings.slice_spacing_mm > 0 ? settings.slice_spacing_mm : settings.trajectory.fov_mm[2];
+  std::vector<double> heights;
+  for (std::int64_t slice = 0; slice < settings.slice_count; ++slice)
+    heights.push_back(spacing_mm * static_cast<double>(slice - settings.slice_count / 2));
+  return heights;
+}
+
+std::vector<Simulation> simulate_slices(const SimulationSettings& settings) {
+  check(settings);
+  const auto subjects = subjects_of(settings);
+  const auto designs = designs_of(settings);
+  require_frames_of(designs.nominal, settings);
+  std::vector<Simulation> slices;
+  for (const auto& subject : subjects) slices.push_back(measured(settings, designs, subject));
   if (settings.snr) {
     // An inverse DFT with 1/N turns the standard deviation s of samples into s / sqrt(N) of voxels.
-    simulation.noise_standard_deviation =
-        mean_signal(simulation.ideal, coils) * std::sqrt(voxel_count) / *settings.snr;
-    add_noise_of(settings, simulation);
+    const auto voxel_count = static_cast<double>(slices.front().scan.geometry.voxel_count());
+    add_noise_of(settings, mean_signal(slices, subjects) * std::sqrt(voxel_count) / *settings.snr, slices);
   }
-  scan.validate("simulated scan");
-  return simulation;
+  for (const auto& slice : slices) slice.scan.validate("simulated scan");
+  return slices;
+}
+
+Simulation simulate(const SimulationSettings& settings) {
+  if (settings.slice_count > 1)
+    throw Error("simulated scan", "one slice", std::to_string(settings.slice_count));
+  return std::move(simulate_slices(settings).front());
 }
 
 }  // namespace fhd::data

@@ -18,6 +18,11 @@ Phantom phantom_of(PhantomKind kind, int dimensions);
 
 struct SimulationSettings {
   PhantomKind phantom = PhantomKind::shepp_logan;  ///< 2D when the matrix has one voxel along z
+  /// > 0: so many 2D slices, sections through the 3D phantom and coils at the heights of slice_heights_mm, both as
+  /// large along z as the FOV is along x. 0: one slice of the 2D phantom.
+  std::int64_t slice_count = 0;
+  double slice_spacing_mm =
+      0;  ///< from the middle of one slice to that of the next; 0: their thickness, fov_mm[2]
   double object_scale = 1;        ///< of the phantom, 0.1 ... 2: above 1.08 the head exceeds the FOV along y
   TrajectorySettings trajectory;  ///< with the matrix and the FOV
   int coil_count = 8;             ///< 1 ... 32
@@ -36,9 +41,9 @@ struct SimulationSettings {
   /// > 0: breathing_phantom in the place of `phantom`, with so many breaths, as every readout sees it at its own
   /// time, and true images of `bins`.
   double breaths = 0;
-  std::int64_t bins = 4;              ///< of equally many readouts, from expired to inspired
-  bool with_maps = true;              ///< whether the scan has the sensitivity maps of its coils
-  double field_hz = 0;                ///< off-resonance up to so much (WaveField), >= 0
+  std::int64_t bins = 4;  ///< of equally many readouts, from expired to inspired
+  bool with_maps = true;  ///< whether the scan has the sensitivity maps of its coils
+  double field_hz = 0;    ///< off-resonance up to so much (WaveField), >= 0; 3D where slices are
   /// Times from the excitation to the centre of k-space; empty: one echo, excited as each readout begins.
   std::vector<double> echo_times_s{};
 };
@@ -49,7 +54,7 @@ struct Simulation {
   std::vector<Array<Complex<float>>> further_repetitions;
   /// Of each echo: how much later than those of `scan` the times of its samples are; {0} of one without a time.
   std::vector<double> echo_shifts_s{};
-  Array<float> field_map;      ///< rad/s, [z][y][x]; empty where the field is even
+  Array<float> field_map;  ///< rad/s, [z][y][x]; empty where the field is even
   std::int64_t readout_count = 0, readout_length = 0;
   double dwell_s = 0;
   double undersampling = 1;             ///< as the trajectory came out
@@ -59,13 +64,19 @@ struct Simulation {
   /// band_limited and ideal are those of the middle of the scan, or of half a breath.
   std::vector<Image> frames;
   std::vector<double> depths;  ///< of breath, of each readout; empty where there is none
-  Image ideal;         ///< the phantom itself, averaged over each voxel (ideal_image)
+  Image ideal;                 ///< the phantom itself, averaged over each voxel (ideal_image)
 };
+
+/// Where the middle of each slice lies, from the lowest up; slice floor(N/2) at 0.
+std::vector<double> slice_heights_mm(const SimulationSettings& settings);
 
 /// d_c(m) = voxel_count integral S_c(r) rho(r) exp(-i 2 pi k_m . r) dr + noise: the model of types.hpp for
 /// voxels so small that the sum is the integral. The scan states the positions as designed, where gradients are
-/// delayed. Throws Error when the settings contradict each other.
+/// delayed. Throws Error when the settings contradict each other, or ask for more than one slice.
 Simulation simulate(const SimulationSettings& settings);
+/// The same of every slice: thin sections, all with noise of one standard deviation, which the SNR over the objects
+/// of all slices says. Throws Error where a slice lies outside of the object, too.
+std::vector<Simulation> simulate_slices(const SimulationSettings& settings);
 
 /// Adds complex Gaussian noise of this standard deviation per real and imaginary part, the numbers `first`,
 /// `first` + 1, ... of a seed (recon/array/random_numbers.hpp).

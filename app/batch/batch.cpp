@@ -200,7 +200,7 @@ Run add_batch(CLI::App& app) {
   app.add_option("--name", command->name,
                  "what results are called, in place of NAME: text with {stem}, {scan}, {folder}, {subject}, "
                  "{protocol}, "
-                 "{series}, {measurement}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
+                 "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
       ->type_name("PATTERN");
   app.add_option("--at-once", command->at_once,
                  "scans at a time, at most [as many as threads; on a GPU up to sixteen]")

@@ -17,8 +17,8 @@ namespace fhd::app {
 namespace {
 
 const std::vector<std::string> fields_of_path{"stem", "scan", "folder"};
-/// Facts of a scan (io/scan/mrd/volume_assembler.cpp), by their name; and slice.
-const std::vector<std::string> fields_of_header{"subject", "protocol", "series", "measurement", "slice"};
+/// What an ISMRMRD header tells.
+const std::vector<std::string> fields_of_header{"subject", "protocol", "series", "study", "date", "slice"};
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -53,8 +53,14 @@ std::string of_path(const std::string& field, const std::string& path) {
 
 std::string of_header(const std::string& field, const io::ScanSummary& summary, const std::string& slices) {
   if (field == "slice") return slices_of(summary, slices);
-  for (const auto& [name, value] : summary.facts)
-    if (name == field) return value;
+  const auto& told = summary.acquisition;
+  const std::pair<const char*, const std::string&> values[] = {{"subject", told.patient_id},
+                                                               {"protocol", told.protocol},
+                                                               {"series", told.series_description},
+                                                               {"study", told.study_id},
+                                                               {"date", told.study_date}};
+  for (const auto& [name, value] : values)
+    if (name == field && !value.empty()) return value;
   throw Error(summary.path, "a header that tells {" + field + "} for --name", "none",
               "leave it out of --name, or give this scan another batch");
 }

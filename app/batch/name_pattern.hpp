@@ -10,7 +10,7 @@ namespace fhd::app {
 
 /// "{subject}_{protocol}_{slice}": text with fields in braces. Of the path: stem (the name without its ending), scan (the
 /// whole name), folder (the one it lies in). Of an ISMRMRD header: subject (patientID), protocol, series
-/// (seriesDescription), measurement (measurementID). slice: as the file counts it; "0-15" of several.
+/// (seriesDescription), study (studyID), date (studyDate). slice: as the file counts it; "0-15" of several.
 class NamePattern {
  public:
   NamePattern() = default;

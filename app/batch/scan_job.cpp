@@ -5,6 +5,7 @@
 
 #include "app/batch/summary.hpp"
 #include "app/corrected_scan.hpp"
+#include "app/frames_of_scan.hpp"
 #include "app/scan_cost.hpp"
 #include "io/result/results.hpp"
 
@@ -27,7 +28,7 @@ ChosenDevice without_fallback(ChosenDevice device) {
 
 JobSettings::JobSettings(std::vector<std::string> arguments, const std::string& device)
     : options(on_device(std::move(arguments), device)),
-      settings(options.recon.settings()),
+      settings(options.settings()),
       field_map(take_field_map_choice(options.read_options)) {
   options.read_options.precision = settings.precision;
 }
@@ -40,11 +41,18 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
+    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {}
+
+ScanJob::ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path,
+                 std::shared_ptr<const JobSettings> of, const std::string& command_line,
+                 const std::string& input_checksum)
     : settings(std::move(of)),
-      file_(with_trajectory_correction(io::open_scan(path, settings->options.read_options),
-                                       settings->options.recon.trajectory_correction())),
+      file_(with_trajectory_correction(
+          std::move(file), settings->options.recon.trajectory_correction(),
+          settings->options.frames.asks() ? BeyondMatrix::columns : BeyondMatrix::samples)),
       results_(path, file_->summary(), settings->options.selection, command_line) {
   results_.set_checksum(input_checksum);
+  if (settings->options.frames.asks()) repetition_of_frames(file_->summary(), settings->options.selection);
   if (settings->field_map == FieldMapChoice::off) file_ = with_field_map(std::move(file_), {});
 }
 
@@ -61,6 +69,8 @@ EstimateSettings ScanJob::estimate_settings() const {
   EstimateSettings how{settings->settings};
   how.images = static_cast<std::int64_t>(results_.volumes().size());
   how.images_wait_in_memory = true;
+  if (const auto& frames = settings->options.frames; frames.asks())
+    how.frames = frames.sizes(file_->summary().samples_per_scan, file_->summary().readout_length);
   return how;
 }
 
@@ -78,7 +88,8 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
   how.device = device;
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-  const double together = how.images > 1 ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
+  const bool may_be_together = how.images > 1 && !how.frames;
+  const double together = may_be_together ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
   return static_cast<std::uint64_t>(std::min(
       plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
 }
@@ -96,6 +107,7 @@ void ScanJob::load() {
   if (lacks_field_map()) return;
   if (least_squares(settings->settings))
     if (const auto found = diagnose_echoes(*file_)) scan_warnings_ = {in_one_line(*found)};
+  if (settings->options.frames.asks()) return;
   reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
     return takes_series(settings->settings, {}, scan);
   });
@@ -109,6 +121,31 @@ void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const
   engine.engine.check_delays({results_.standing_for_scan(),
                               correction.kind == TrajectoryCorrection::Kind::automatic, /*is_sparing=*/true});
   engine.engine.warn(scan_warnings_);
+  if (settings->options.frames.asks())
+    compute_frames(engine, progress, note);
+  else
+    compute_volumes(engine, progress, note);
+  results_.note_positions();
+}
+
+void ScanJob::compute_frames(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
+  const io::Provenance& told = results_.provenance();
+  FrameEvents events;
+  events.progress = progress;
+  events.on_fallback = [](const std::string&) {};
+  events.on_layout = [&](const FrameLayout&, double, ScanResults& results) {
+    results.set_checksum(told.input_checksum);
+    results.set_devices({engine.device});
+  };
+  events.on_image = [&](std::size_t number, Report& report, const ScanResults&) {
+    if (!note.empty() && number == 0) report.notes.push_back(note);
+  };
+  const auto& options = settings->options;
+  results_ = frames_of_scan(*file_, {told.input_path, told.command_line, options.frames, options.selection},
+                            engine.engine, events);
+}
+
+void ScanJob::compute_volumes(JobEngine& engine, const ProgressCallback& progress, const std::string& note) {
   const auto at_once = [&](SliceSeries& series) { return engine.engine.volumes_at_once(series); };
   while (true) {
     const auto volumes = reader_->next(at_once);
@@ -121,7 +158,6 @@ void ScanJob::compute(JobEngine& engine, const ProgressCallback& progress, const
     }
   }
   reader_.reset();
-  results_.note_positions();
 }
 
 void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {

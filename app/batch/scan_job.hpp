@@ -38,6 +38,9 @@ class ScanJob {
   /// Opens the scan: reads and checks its headers. Throws Error.
   ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
           const std::string& input_checksum);
+  /// Of a file that is open, from `path`, or of arrays.
+  ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path, std::shared_ptr<const JobSettings> of,
+          const std::string& command_line, const std::string& input_checksum);
   /// What it takes of host memory at most, in bytes, until it is written.
   std::uint64_t planned_bytes() const;
   /// The same of the memory of a GPU, of which `available` are to be had; 0 for the CPU.
@@ -50,12 +53,16 @@ class ScanJob {
   /// Writes PREFIX.* and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest);
 
+  ScanResults& results() { return results_; }
+
   const std::shared_ptr<const JobSettings> settings;
 
  private:
   EstimateSettings estimate_settings() const;
   ScanSizes sizes() const;
   void find_field_map(const JobEngine& engine);
+  void compute_volumes(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
+  void compute_frames(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
   /// Whether it is still to be made.
   bool lacks_field_map() const {
     return settings->field_map == FieldMapChoice::from_echoes && !has_made_map_;
@@ -63,7 +70,7 @@ class ScanJob {
 
   std::unique_ptr<io::ScanFile> file_;
   ScanResults results_;
-  std::unique_ptr<VolumeReader> reader_;
+  std::unique_ptr<VolumeReader> reader_;  ///< not of frames, whose slices are read as they are taken
   bool has_made_map_ = false;
   std::vector<std::string> scan_warnings_;
 };

@@ -79,6 +79,14 @@ JobOptions::JobOptions(const std::vector<std::string>& arguments)
   }
 }
 
+Settings JobOptions::settings() const {
+  Settings settings = recon.settings();
+  frames.take_part_in(settings);
+  validate(settings);
+  if (frames.asks()) validate_for_frames(settings);
+  return settings;
+}
+
 void JobOptions::add_to(CLI::App& app) {
   selection.add_to(app);
   app.add_flag("--strict", strict, "a scan whose image or input is suspicious fails, without results");
@@ -88,6 +96,7 @@ void JobOptions::add_to(CLI::App& app) {
   add_compression_option(app, compression);
   recon.set_default_cache("auto");
   device.add_to(app);
+  frames.add_to(app);
   recon.add_to(app);
   add_read_options(app, read_options, /*finds_field_maps=*/true);
 }
@@ -135,7 +144,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
       for (const auto& text : texts) settings.arguments.push_back(name + "=" + text);
     try {
       const JobOptions parsed(settings.arguments);
-      validate(parsed.recon.settings());
+      static_cast<void>(parsed.settings());
     } catch (const Error& error) {
       throw Error(settings.where.empty() ? scan.path : scan.path + " with " + settings.where, "",
                   error.what());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/batch/scans.hpp"
+#include "app/frame_options.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
 
@@ -23,8 +24,11 @@ struct JobOptions {
   std::optional<int> compression;
   io::ReadOptions read_options;
   ReconOptions recon;
+  FrameOptions frames;
   DeviceOption device;
 
+  /// Of all of them. Throws Error where they contradict each other.
+  Settings settings() const;
   /// The object must outlive the parse.
   void add_to(CLI::App& app);
   /// From "--name=value" each. Throws UsageError.

@@ -7,6 +7,10 @@ if(TARGET fhd_mpi)
   install(TARGETS fhd_mpi LIBRARY DESTINATION lib/fhd COMPONENT mpi)  # where app/processes.cpp looks
 endif()
 
+if(TARGET fhd_dicom)
+  install(TARGETS fhd_dicom LIBRARY DESTINATION lib/fhd COMPONENT dicom)  # where io/result/dicom.cpp looks
+endif()
+
 # Manual pages and completions, made from the options of the program whenever it is linked.
 set(share ${CMAKE_CURRENT_BINARY_DIR}/share)
 add_custom_command(TARGET fhd POST_BUILD COMMAND fhd options --folder ${share} VERBATIM)
@@ -21,10 +25,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright ${PROJECT_SOURCE_DIR}/README
               ${PROJECT_SOURCE_DIR}/LICENSE ${CMAKE_CURRENT_LIST_DIR}/pipelines.md
               ${PROJECT_SOURCE_DIR}/app/batch/batch.md
   DESTINATION share/doc/fhd COMPONENT program)
-foreach(component IN ITEMS mpi development)
-  set(package_development libfhd-dev)
-  set(package_mpi fhd-mpi)
-  if(component STREQUAL development OR TARGET fhd_mpi)
+set(package_development libfhd-dev)
+set(package_mpi fhd-mpi)
+set(package_dicom fhd-dicom)
+foreach(component IN ITEMS mpi dicom development)
+  if(component STREQUAL development OR TARGET fhd_${component})
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION share/doc/${package_${component}}
       COMPONENT ${component})
   endif()
@@ -44,7 +49,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "From a scanner's trajectory and k-space data to an image, by direct sums over all voxels and samples.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME fhd)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS libopenblas0)  # opened at run time: no tool sees that
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS fhd-mpi)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "fhd-dicom, fhd-mpi")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The static library and headers of fhd, for find_package(fhd) of CMake.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfhd-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -59,5 +64,12 @@ if(TARGET fhd_mpi)
   set(CPACK_COMPONENT_MPI_DESCRIPTION "What 'mpirun fhd recon' needs to share a scan out over processes.")
   set(CPACK_DEBIAN_MPI_PACKAGE_NAME fhd-mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "fhd (= ${PROJECT_VERSION}), openmpi-bin")
+endif()
+if(TARGET fhd_dicom)
+  list(APPEND CPACK_COMPONENTS_ALL dicom)
+  set(CPACK_COMPONENT_DICOM_DESCRIPTION "What 'fhd recon --dicom' needs to write DICOM series.")
+  set(CPACK_DEBIAN_DICOM_PACKAGE_NAME fhd-dicom)
+  set(CPACK_DEBIAN_DICOM_PACKAGE_SHLIBDEPS ${CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS})
+  set(CPACK_DEBIAN_DICOM_PACKAGE_DEPENDS "fhd (= ${PROJECT_VERSION})")
 endif()
 include(CPack)

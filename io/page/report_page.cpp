@@ -15,6 +15,7 @@
 #include <set>
 
 #include "io/hdf5.hpp"
+#include "io/page/gating_curve.hpp"
 #include "io/page/judgements.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
@@ -392,6 +393,7 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
     result["coil_maps"] = coil_maps_json(diagnostic_image<Complex<float>>(file, name, 3));
   if (const auto name = "/exhibits/0_0/point_spread"; file.has(name))
     result["point_spread"] = point_spread_json(diagnostic_image<float>(file, name, 2));
+  if (auto gating = gating_curve(file); !gating.is_null()) result["gating"] = std::move(gating);
   result["provenance"] = provenance_json(report, path);
   return result;
 }

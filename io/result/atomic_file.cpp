@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -106,6 +107,12 @@ void require_writable_folder(const std::string& path) {
   ::unlink(probe.c_str());
 }
 
+bool lies_in(const std::string& path, const std::string& outer) {
+  const auto whole = [](const std::string& name) { return fs::weakly_canonical(fs::absolute(name)); };
+  const auto own = whole(path), other = whole(outer);
+  return std::mismatch(other.begin(), other.end(), own.begin(), own.end()).first == other.end();
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
   std::error_code status;
   if (fs::is_directory(path_, status))
@@ -115,11 +122,27 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(te
 }
 
 AtomicFile AtomicFile::directory(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
   std::error_code status;
   if (fs::exists(path, status) && !(fs::is_directory(path, status) && fs::is_empty(path, status)))
     throw Error(path, "a new or empty directory", "a file, or a directory with files",
                 "choose another name, or remove it");
+  return begun_directory(std::move(path));
+}
+
+AtomicFile AtomicFile::directory_replacing(std::string path) {
+  std::error_code status;
+  const bool is_link = fs::is_symlink(path, status);
+  if (is_link && fs::is_directory(path, status)) path = fs::canonical(path).string();
+  if ((is_link || fs::exists(path, status)) && !fs::is_directory(path, status))
+    throw Error(path, "the name of a directory", "a file", "choose another name");
+  auto result = begun_directory(std::move(path));
+  result.replaces_directory_ = true;
+  return result;
+}
+
+AtomicFile AtomicFile::begun_directory(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::error_code status;
   require_writable_folder(path);
   AtomicFile result;
   result.temporary_ = temporary_name(path);
@@ -135,7 +158,8 @@ AtomicFile AtomicFile::directory(std::string path) {
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      flushed_(other.flushed_) {}
+      flushed_(other.flushed_),
+      replaces_directory_(other.replaces_directory_) {}
 
 AtomicFile::~AtomicFile() {
   if (temporary_.empty()) return;
@@ -153,17 +177,36 @@ void AtomicFile::flush() {
   flushed_ = true;
 }
 
+/// Of a directory that takes the place of one with files, the temporary name becomes that of the old one, which the
+/// destructor removes.
+void AtomicFile::put_in_place() {
+  const bool is_renamed = ::rename(temporary_.c_str(), path_.c_str()) == 0;
+  if (!is_renamed) {
+    if (!replaces_directory_ || (errno != ENOTEMPTY && errno != EEXIST))
+      fail_by_errno(path_, "a file that can be replaced");
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) return;
+    // A file system that cannot exchange: for an instant there is neither.
+    const auto old = temporary_ + "-old";
+    if (::rename(path_.c_str(), old.c_str()) != 0) fail_by_errno(path_, "a directory that can be replaced");
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      ::rename(old.c_str(), path_.c_str());
+      fail_by_errno(path_, "a directory that can be replaced");
+    }
+    unfinished.insert(old);
+    unfinished.erase(temporary_);
+    temporary_ = old;
+    return;
+  }
+  unfinished.erase(temporary_);
+  temporary_.clear();
+}
+
 void commit_all(std::vector<AtomicFile>& files) {
   for (auto& file : files)
     if (!file.flushed_) file.flush();
   {
     const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
-    for (auto& file : files) {
-      if (::rename(file.temporary_.c_str(), file.path_.c_str()) != 0)
-        fail_by_errno(file.path_, "a file that can be replaced");
-      unfinished.erase(file.temporary_);
-      file.temporary_.clear();
-    }
+    for (auto& file : files) file.put_in_place();
   }
   std::set<std::string> folders;
   for (const auto& file : files)

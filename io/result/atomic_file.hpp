@@ -17,6 +17,8 @@ class AtomicFile {
   explicit AtomicFile(std::string path);
   /// A directory to be, already created under its temporary name. `path` must be new or an empty directory.
   static AtomicFile directory(std::string path);
+  /// The same, but a directory that is there is replaced at the commit, whatever is in it then: the caller has looked.
+  static AtomicFile directory_replacing(std::string path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) = delete;
   AtomicFile(const AtomicFile&) = delete;
@@ -32,8 +34,10 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
+  static AtomicFile begun_directory(std::string path);
+  void put_in_place();
   std::string path_, temporary_;
-  bool flushed_ = false;
+  bool flushed_ = false, replaces_directory_ = false;
 };
 
 /// Flushes every file to disk, then renames them all. Throws Error; files that were not renamed are removed.
@@ -81,6 +85,8 @@ void flush_descriptor(int descriptor, const std::string& reported_path);
 
 /// Throws Error when `path` is there but no regular file: reading a pipe would wait for ever.
 void require_regular_file(const std::string& path);
+/// Whether `path` is `outer`, or lies in it. Links are followed; neither need be there.
+bool lies_in(const std::string& path, const std::string& outer);
 /// Throws Error when a file with a name like `path` cannot be created in its folder.
 void require_writable_folder(const std::string& path);
 

@@ -52,7 +52,7 @@ std::optional<Source> source_in_hdf5(const std::string& path) {
   }
 }
 
-constexpr const char* expected = "a new name, or an earlier result of this scan";
+constexpr const char* replaceable = "a new name, or an earlier result of this scan";
 constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it";
 
 /// `checksum()` is that of the scan.
@@ -73,21 +73,21 @@ void require_replaceable_by(const std::string& prefix, const std::string& scan, 
                         : json                             ? source_in_json(path)
                                                            : source_in_hdf5(path);
     if (!source || source->checksum.empty())
-      throw Error(path, expected, "a file that is no result of fhd", remedy);
+      throw Error(path, replaceable, "a file that is no result of fhd", remedy);
     if (!is_checksum_of(source->checksum, scan, checksum()))
-      throw Error(path, expected,
+      throw Error(path, replaceable,
                   "one of " + (source->path == scan ? scan + " with another content" : source->path), remedy);
     of_this_scan = true;
   }
   if (!silent.empty() && !of_this_scan)
-    throw Error(silent, expected, "a file that does not say of which scan it is", remedy);
+    throw Error(silent, replaceable, "a file that does not say of which scan it is", remedy);
   // OUT_phase.nii.gz may also be the image of a result that is called OUT_phase.
   const auto require_no_namesake = [&](const std::string& path) {
     const auto namesake = without_result_ending(path);
     std::error_code status;
     if (fs::exists(path, status) &&
         (fs::exists(namesake + ".json", status) || fs::exists(namesake + ".h5", status)))
-      throw Error(path, expected, "one of the result " + namesake, remedy);
+      throw Error(path, replaceable, "one of the result " + namesake, remedy);
   };
   if (with_phase) require_no_namesake(prefix + phase_ending);
   if (with_noise)

@@ -37,6 +37,8 @@
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
 #include "io/made_by.hpp"
+#include "io/result/dicom.hpp"
+#include "io/result/ismrmrd_images.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
@@ -349,6 +351,41 @@ Residuals write_json(const AtomicFile& to, const ImageSeries& series, const Prov
 
 }  // namespace
 
+namespace {
+
+void write_picture(AtomicFile& to, const ImageSeries& series, const Compression& compression) {
+  const trace::Span span("write PNG", "write");
+  constexpr int searches_for_repetitions = 6;
+  const auto read = [&](std::size_t i) { return series.image(i); };
+  write_png(to.temporary(), montage(series.images, read), to.path(),
+            compression.level >= searches_for_repetitions);
+  to.flush();
+}
+
+void write_noise_nifti(AtomicFile& to, const Array<float>& map, std::size_t number, const ImageSeries& series,
+                       const std::string& made, const Compression& compression) {
+  constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit", ": g-factor, no unit"};
+  write_nifti(to.temporary(), as_series(map, series), to.path(), {made + of_what[number]},
+              NiftiPart::magnitude, compression);
+  to.flush();
+}
+
+void write_dicom_series(AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
+                        const DicomRequest& request, const std::string& made) {
+  const trace::Span span("write DICOM", "write");
+  write_dicom(to, series, provenance, request, made);
+  to.flush();
+}
+
+void write_h5_images(AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
+                     const std::string& made) {
+  const trace::Span span("write ISMRMRD images", "write");
+  const hdf5::Turn turn;
+  write_ismrmrd_images(to, series, provenance, made);
+}
+
+}  // namespace
+
 // HDF5 works in the calling thread: its library has one lock, and the calling thread may hold files open.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions) {
@@ -361,18 +398,13 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   const std::size_t first_of_noise = files.size();
   const auto noise_maps = companions.noise ? maps_of(*companions.noise) : std::vector<const Array<float>*>{};
   for (std::size_t i = 0; i < noise_maps.size(); ++i) files.emplace_back(prefix + noise_endings[i]);
+  const std::size_t dicom = files.size();
+  if (companions.dicom) files.push_back(AtomicFile::directory_replacing(companions.dicom->folder));
+  if (!companions.ismrmrd_images.empty()) files.emplace_back(companions.ismrmrd_images);
   AtomicFile &h5 = files[0], &json = files[3];
   const auto nifti = [&](AtomicFile& to, NiftiPart part) {
     const trace::Span span("write NIfTI", "write");
     write_nifti(to.temporary(), series, to.path(), label, part, compression);
-    to.flush();
-  };
-  const auto read = [&](std::size_t i) { return series.image(i); };
-  const auto picture = [&](AtomicFile& to) {
-    const trace::Span span("write PNG", "write");
-    constexpr int searches_for_repetitions = 6;
-    write_png(to.temporary(), montage(series.images, read), to.path(),
-              compression.level >= searches_for_repetitions);
     to.flush();
   };
   const auto policy =
@@ -382,14 +414,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   beside([&] { nifti(files[1], NiftiPart::magnitude); });
   for (std::size_t i = 0; i < noise_maps.size(); ++i)
     beside([&, i] {
-      constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit",
-                                         ": g-factor, no unit"};
-      AtomicFile& to = files[first_of_noise + i];
-      write_nifti(to.temporary(), as_series(*noise_maps[i], series), to.path(),
-                  {label.description + of_what[i]}, NiftiPart::magnitude, compression);
-      to.flush();
+      write_noise_nifti(files[first_of_noise + i], *noise_maps[i], i, series, label.description, compression);
     });
-  beside([&] { picture(files[2]); });
+  if (companions.dicom)
+    beside(
+        [&] { write_dicom_series(files[dicom], series, provenance, *companions.dicom, label.description); });
+  beside([&] { write_picture(files[2], series, compression); });
   if (companions.with_phase) beside([&] { nifti(files[4], NiftiPart::phase); });
   auto residuals = std::async(policy, [&] {
     const trace::Span span("write JSON", "write");
@@ -401,6 +431,8 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
     const trace::Span span("write HDF5", "write");
     write_h5(h5, series, provenance, companions, json.temporary(), [&] { return residuals.get(); });
   }
+  if (!companions.ismrmrd_images.empty())
+    write_h5_images(files.back(), series, provenance, label.description);
   {
     const trace::Span span("flush HDF5", "write");
     h5.flush();

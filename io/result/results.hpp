@@ -69,11 +69,20 @@ struct Provenance {
   std::function<std::string(std::size_t)> stored_report{};
 };
 
-/// What else OUT.h5 holds: each may be empty.
+/// A DICOM series beside the other results: io/result/dicom.hpp.
+struct DicomRequest {
+  std::string folder;
+  AcquisitionInfo acquisition;
+  std::vector<double> echo_times_s;  ///< as in ScanSummary
+};
+
+/// What else is written, in OUT.h5 or beside it: each may be empty.
 struct CompanionResults {
   std::optional<ImageSeries> gridded;  ///< the conventional image of every volume, same order
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
+  std::optional<DicomRequest> dicom{};
+  std::string ismrmrd_images{};        ///< path of a file: io/result/ismrmrd_images.hpp
   std::optional<NoiseMaps> noise{};    ///< of a series of one volume: /noise, and files of noise_endings
   Compression
       compression{};  ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well

@@ -47,6 +47,7 @@ class BartFile final : public ScanFile {
     summary_.has_sensitivity_maps = sensitivity_maps_.has_value();
 
     trajectory_ ? choose_unit_and_matrix(options) : choose_matrix(options, {});
+    summary_.states_directions = false;
     summary_.missing.push_back(
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
   }

@@ -154,6 +154,8 @@ class FhdFile final : public ScanFile {
     read_vector("read_direction", geometry.read_direction);
     read_vector("phase_direction", geometry.phase_direction);
     read_vector("slice_direction", geometry.slice_direction);
+    summary_.states_directions =
+        file_.has_attribute("/", "read_direction") || file_.has_attribute("/", "phase_direction");
     if (!are_axes(geometry))
       throw Error(file_.subject("/") + " attributes 'read_direction', 'phase_direction', 'slice_direction'",
                   "unit vectors at right angles", "others", "correct them, or leave all three out");

@@ -135,6 +135,7 @@ class ImpatientDirectory final : public ScanFile {
   ImpatientDirectory(const std::string& path, const ReadOptions& options) : path_(path) {
     summary_.path = path;
     summary_.format = "IMPATIENT";
+    summary_.states_directions = false;
     if (!has("kx") || !has("ky") || !has("kz"))
       throw Error(path, "an IMPATIENT scan: a directory with kx.dat, ky.dat and kz.dat", "none of that kind",
                   "give a scan file, or the directory that holds the .dat files");

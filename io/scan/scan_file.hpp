@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
+#include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
 
@@ -83,6 +84,7 @@ struct ScanSummary {
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
   double readout_time_s = 0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
+  bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
   bool cartesian = false;  ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
@@ -91,6 +93,7 @@ struct ScanSummary {
       unit_geometry;  ///< what the unit of the trajectory refers to: as `geometry`, with the file's own matrix
   /// Those that come from files of their own, as OutsidePieces::given.
   std::vector<std::pair<std::string, std::string>> outside_pieces;
+  AcquisitionInfo acquisition;                             ///< of the patient, the study and the scanner
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it

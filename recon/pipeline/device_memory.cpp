@@ -15,7 +15,19 @@ void set_transform(const TransformSettings& transform, Method& method) {
   if (auto* adjoint = std::get_if<PlainAdjoint>(&method)) adjoint->transform = transform;
 }
 
-/// Of a scan with its coils prepared, as far as arrays on the device depend on it.
+/// What a second set of maps takes beside the estimate, which knows one: its maps and their buffer, coil images before and
+/// after the product with all sets, and as many vectors of the solver and verifier again.
+std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
+  if (!scan.second_maps) return 0;
+  const auto coils = static_cast<double>(scan.kspace.coil_count()),
+             voxels = static_cast<double>(scan.geometry.voxel_count());
+  constexpr double of_coils = 5, vectors = 16;
+  return whole_bytes((of_coils * coils + vectors) * voxels *
+                     static_cast<double>(bytes_of_complex(settings.precision)));
+}
+
+}  // namespace
+
 ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& off_resonance,
                           const ProcessGroup& processes) {
   ScanSizes sizes;
@@ -31,19 +43,6 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
   }
   return sizes;
 }
-
-/// What a second set of maps takes beside the estimate, which knows one: its maps and their buffer, coil images before and
-/// after the product with all sets, and as many vectors of the solver and verifier again.
-std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
-  if (!scan.second_maps) return 0;
-  const auto coils = static_cast<double>(scan.kspace.coil_count()),
-             voxels = static_cast<double>(scan.geometry.voxel_count());
-  constexpr double of_coils = 5, vectors = 16;
-  return whole_bytes((of_coils * coils + vectors) * voxels *
-                     static_cast<double>(bytes_of_complex(settings.precision)));
-}
-
-}  // namespace
 
 MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
   how.coils_at_once = 0;
@@ -83,7 +82,8 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
     gridded.coils = CoilSettings::as_they_are();
     how.companion = &gridded;
   }
-  const std::size_t second_set = second_set_bytes(scan, context.settings), all = use.free_bytes + use.used_bytes;
+  const std::size_t second_set = second_set_bytes(scan, context.settings),
+                    all = use.free_bytes + use.used_bytes;
   const MemoryLedger plan = fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
                                               all - std::min(all, second_set));
   for (const auto& item : plan.items())

@@ -13,6 +13,7 @@
 #include "recon/domain/report.hpp"
 #include "recon/domain/scan.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/machine_rates.hpp"
 #include "recon/pipeline/services.hpp"
 #include "recon/pipeline/surroundings.hpp"
@@ -35,6 +36,7 @@ struct ScanSizes {
   std::optional<bool> calibration_sampled{};  ///< CalibrationRegion::sampled; empty: not known
   /// Of E and of E^H E; 0: not known, they depend on the values of the field map.
   int time_segments = 0, difference_segments = 0;
+  std::int64_t central_samples = 0;  ///< on both sides of k-space (partial_fourier.hpp); 0: not known
 
   double voxels() const { return static_cast<double>(matrix_size[0]) * matrix_size[1] * matrix_size[2]; }
   double image_voxels() const {
@@ -47,6 +49,8 @@ struct ScanSizes {
 ScanSizes sizes_of(const Scan& scan);
 /// On the matrix that holds the object (prepare_matrix).
 ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size);
+/// ScanSizes::central_samples where the settings ask for them; else 0. Throws Error where no side of k-space is missing.
+std::int64_t central_sample_count(const Scan& scan, const Settings& settings);
 /// On the matrix that is reconstructed with these settings: looks beyond the FOV where they do.
 ScanSizes sizes_of(const Scan& scan, const Settings& settings);
 
@@ -61,6 +65,10 @@ struct EstimateSettings {
   /// They are made one after the other, and wait in memory to be written together; else some are made side by side, and
   /// those that are finished lie in a folder.
   bool images_wait_in_memory = false;
+  /// An image is then all frames of a volume, which wait in memory.
+  std::optional<FrameSizes> frames{};
+  /// Pseudo-replicas of the image for the maps of its noise; 0: exactly; empty: there are none.
+  std::optional<std::int64_t> noise_replicas{};
 };
 
 /// Arrays that the walk meets: what is held now, and at most together.
@@ -103,6 +111,11 @@ class MemoryLedger {
   double now_ = 0, peak_ = 0;
 };
 
+/// A search of the strength of a term: iterations of ADMM, of some five or six strengths (strength.cpp), and images beside
+/// its solver: two on their way, with duals of so many planes, and what their risk is told by.
+inline constexpr double strength_search_iterations = 44;
+inline double strength_search_images(double planes) { return 8 + 2 * planes; }
+
 struct EstimatedStage {
   std::string name;  ///< as in Report::stages
   Work work;
@@ -125,6 +138,14 @@ struct Estimate {
   Work iteration;                        ///< one of conjugate gradient, late
   MemoryLedger host, device;             ///< arrays; on the CPU `device` is empty
 };
+
+/// Of frames of a scan with its coils as prepared, and time segments as they are: their arrays on the device.
+MemoryLedger frames_memory(const ScanSizes& scan, const FrameSizes& frames, const Settings& settings,
+                           Device device);
+
+/// Whether the next image of the same trajectory finds the product of a stage made.
+bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
+             const EstimateSettings& how);
 
 /// Throws Error when the settings ask for what the scan does not have.
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);

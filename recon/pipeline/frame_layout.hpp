@@ -50,6 +50,12 @@ struct FrameLayout {
   }
 };
 
+/// What decides the cost of frames.
+struct FrameSizes {
+  std::int64_t frames = 0, samples_per_frame = 0;
+};
+inline FrameSizes sizes_of(const FrameLayout& layout) { return {layout.frames, layout.samples_per_frame()}; }
+
 /// Of a scan of `samples` in readouts of equal length; at least two frames, which share no readouts unless the
 /// step is smaller than a frame. Readouts behind the last frame are in none. Throws Error naming frames.count,
 /// frames.readouts or frames.step where the choice does not fit, and "frames" where the readouts are not known

@@ -8,6 +8,7 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/steps.hpp"
 #include "recon/pipeline/subspace.hpp"
 #include "recon/solve/admm.hpp"
@@ -414,15 +415,13 @@ FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int6
   return made;
 }
 
-SegmentCounts counts_of(const std::optional<OffResonance>& off_resonance) {
-  if (!off_resonance) return {};
-  return {static_cast<std::int64_t>(off_resonance->segments.time_s.size()),
-          static_cast<std::int64_t>(off_resonance->differences.time_s.size())};
-}
-
-void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,
-                    Device device, const SegmentCounts& segments) {
-  const double needed = frames_bytes(scan, coils, layout, settings, device, segments);
+void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout,
+                    const std::optional<OffResonance>& off_resonance, const Settings& settings,
+                    Device device) {
+  ScanSizes sizes = device_sizes_of(scan, off_resonance, SingleProcess());
+  sizes.coils = coils;
+  const auto needed =
+      static_cast<double>(frames_memory(sizes, sizes_of(layout), settings, device).peak_bytes());
   double available = 0;
   if (device.is_cpu()) {
     available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -432,60 +431,14 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
   }
   if (needed <= available) return;
   const std::string found = mebibytes(static_cast<std::size_t>(available)) + " available";
-  const std::string expected = mebibytes(static_cast<std::size_t>(std::min(needed, 0x1p62))) + " for " +
-                               std::to_string(layout.frames) + " frames";
+  const std::string expected =
+      mebibytes(static_cast<std::size_t>(needed)) + " for " + std::to_string(layout.frames) + " frames";
   const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or settings.precision = single";
   if (device.is_cpu()) throw Error("memory", expected, found, remedy);
   throw DeviceError("GPU memory", expected, found, remedy + std::string(", or execution.device = cpu"));
 }
 
 }  // namespace
-
-double frames_bytes(const Scan& scan, std::int64_t channels, const FrameLayout& layout,
-                    const Settings& settings, Device device, const SegmentCounts& segments) {
-  const LeastSquares& method = *least_squares(settings);
-  const auto& matrix = scan.geometry.matrix_size;
-  const auto element = static_cast<double>(bytes_of_complex(settings.precision)),
-             voxels = static_cast<double>(scan.geometry.voxel_count()),
-             frames = static_cast<double>(layout.frames),
-             samples = static_cast<double>(layout.samples_per_frame()), coils = static_cast<double>(channels),
-             operators = static_cast<double>(std::max<std::int64_t>(segments.normal, 1)),  // of a frame
-      maps = coils * voxels * element;
-  const TransformSizes sizes{matrix, {layout.samples_per_frame(), 0, 0}, settings.precision, device};
-  const OperatorCost toeplitz = toeplitz_cost(matrix, channels, settings.precision, device);
-  const bool preconditioned = uses_preconditioner(method, segments.normal > 0);
-  double bytes =  // of operators, which share maps but for those of time segments
-      frames * (operators * (static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) - maps) + maps) +
-      (frames + 2) * samples * coils * element +  // samples, and predicted ones
-      4 * difference_points(matrix) * element +   // Q in the making
-      (2 * coils + 8) * voxels * element +        // maps, coil images, the verifier
-      2 * frames * voxels * element;              // images and right-hand sides
-  if (preconditioned) bytes += static_cast<double>(preconditioner_cost(sizes, channels, device).bytes);
-  if (device.is_cpu())  // images that are finished; the operators share the maps
-    bytes += frames * voxels * 16 - (frames - 1) * maps;
-  if (segments.normal > 0) {  // maps of segments, sums of operators, E of a frame, and all weights
-    const auto of_encoding = static_cast<double>(segments.encoding);
-    bytes += operators * maps + frames * voxels * element +
-             2 * (of_encoding * (voxels + samples) + samples * coils) * element;
-    if (device.is_cpu())
-      bytes += (of_encoding + operators) *
-               static_cast<double>(scan.trajectory.sample_count() + layout.samples_per_frame()) * 16;
-  }
-  if (const std::int64_t components = component_count(method, layout.frames); components > 0) {
-    const auto unknown = static_cast<double>(components);
-    bytes += (2 * frames + 3 * unknown) * voxels * element;
-    if (segments.normal == 0 && takes_pairs(components, layout.frames))
-      bytes += 0.5 * unknown * (unknown + 1) *
-               (static_cast<double>(toeplitz.bytes + toeplitz.scratch_bytes) +
-                difference_points(matrix) * element);
-  }
-  if (method.sparse.empty())
-    return bytes + conjugate_gradient_bytes(voxels, {.iterations = method.iterations}, settings.precision,
-                                            device, 1, preconditioned);
-  const auto terms = sparse_terms_cost(method.sparse, matrix);
-  return bytes + (terms.held / frames + 1) * frames * voxels * element +
-         admm_bytes(frames * voxels, terms.planes, 0, settings.precision, device, preconditioned);
-}
 
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution) {
@@ -502,9 +455,9 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
                 "leave out settings.coils.maps = none");
   const Services none;
   Journal unheard(Device::cpu(), {});
-  const auto segments = counts_of(off_resonance_of(scan, {settings, execution, none, unheard}));
   require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
-                 layout, settings, device_for(settings, execution.device), segments);
+                 layout, off_resonance_of(scan, {settings, execution, none, unheard}), settings,
+                 device_for(settings, execution.device));
 }
 
 void validate_for_frames(const Settings& settings) {
@@ -537,8 +490,7 @@ std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout
                                      const TransformSettings& transform, const Context& context) {
   Journal& journal = context.journal;
   auto off_resonance = off_resonance_of(scan, context);
-  require_memory(scan, scan.kspace.coil_count(), layout, context.settings, context.device(),
-                 counts_of(off_resonance));
+  require_memory(scan, scan.kspace.coil_count(), layout, off_resonance, context.settings, context.device());
   if (scan.sensitivity_maps)
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);

@@ -12,13 +12,4 @@ namespace fhd {
 /// Throws Error naming the setting that frames cannot have.
 void validate_for_frames(const Settings& settings);
 
-/// Time segments of E and of E^H E; 0: off-resonance is not corrected.
-struct SegmentCounts {
-  std::int64_t encoding = 0, normal = 0;
-};
-
-/// Bytes on the device that frames of this scan take together, with so many coils after their preparation.
-double frames_bytes(const Scan& scan, std::int64_t coils, const FrameLayout& layout, const Settings& settings,
-                    Device device, const SegmentCounts& segments = {});
-
 }  // namespace fhd

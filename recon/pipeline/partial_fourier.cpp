@@ -60,41 +60,50 @@ void multiply(const Array<Complex<double>>& phase, Array<Complex<T>>& maps) {
 
 }  // namespace
 
-MissingSide missing_side(const Scan& scan) {
-  if (!is_cartesian(scan.trajectory, scan.geometry.matrix_size))
+MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>& matrix_size) {
+  if (!is_cartesian(trajectory, matrix_size))
     throw refusal("a Cartesian scan, whose samples lie on integer positions of k-space", "another one",
                   "leave it out: it is about lines that a Cartesian scan leaves out");
-  if (scan.field_map)
-    throw refusal("a scan without a field map", "one with it", "leave one of them out");
-  if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
-    throw refusal("sensitivity maps, or one coil",
-                  std::to_string(scan.kspace.coil_count()) + " coils without maps",
-                  "leave out settings.coils.maps = none");
   std::vector<MissingSide> missing;
   for (int axis = 0; axis < 3; ++axis)
-    if (scan.geometry.matrix_size[axis] > 1)
-      if (const auto side = missing_along(axis, scan.trajectory)) missing.push_back(*side);
+    if (matrix_size[axis] > 1)
+      if (const auto side = missing_along(axis, trajectory)) missing.push_back(*side);
   if (missing.empty())
-    throw refusal("a scan that leaves out most of one side of k-space", "one that reaches as far on both sides",
+    throw refusal("a scan that leaves out most of one side of k-space",
+                  "one that reaches as far on both sides",
                   "leave it out: nothing is missing that it could fill in");
   if (missing.size() > 1)
     throw refusal("one axis of which a side is missing", std::to_string(missing.size()) + " such axes",
                   "leave it out: the phase cannot fill in what is missing on both");
   if (missing.front().reach < least_reach)
-    throw refusal("both sides up to " + short_number(least_reach) + " cycles/FOV at least, which tell the phase",
-                  "one side up to " + short_number(missing.front().reach), "leave it out");
+    throw refusal(
+        "both sides up to " + short_number(least_reach) + " cycles/FOV at least, which tell the phase",
+        "one side up to " + short_number(missing.front().reach), "leave it out");
   return missing.front();
 }
 
-Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
-  const auto& k = scan.trajectory.k;
-  const std::int64_t samples = scan.trajectory.sample_count();
+MissingSide missing_side(const Scan& scan) {
+  if (scan.field_map) throw refusal("a scan without a field map", "one with it", "leave one of them out");
+  if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
+    throw refusal("sensitivity maps, or one coil",
+                  std::to_string(scan.kspace.coil_count()) + " coils without maps",
+                  "leave out settings.coils.maps = none");
+  return missing_side(scan.trajectory, scan.geometry.matrix_size);
+}
+
+std::vector<std::int64_t> central_samples(const Trajectory& trajectory, const MissingSide& missing) {
+  const std::int64_t samples = trajectory.sample_count();
   std::vector<std::int64_t> central;
   for (std::int64_t m = 0; m < samples; ++m)
-    if (std::abs(std::rint(k[missing.axis * samples + m])) <= missing.reach) central.push_back(m);
+    if (std::abs(std::rint(trajectory.k[missing.axis * samples + m])) <= missing.reach) central.push_back(m);
+  return central;
+}
+
+Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
+  const auto central = central_samples(scan.trajectory, missing);
   Scan centre;
   centre.geometry = scan.geometry;
-  centre.trajectory.k = columns_of(k, central);
+  centre.trajectory.k = columns_of(scan.trajectory.k, central);
   centre.kspace.values = columns_of(scan.kspace.values, central);
   if (!scan.kspace.in_double.empty()) centre.kspace.in_double = columns_of(scan.kspace.in_double, central);
   centre.sensitivity_maps = scan.sensitivity_maps;

@@ -26,6 +26,12 @@ struct MissingSide {
 /// maps, or a field map.
 MissingSide missing_side(const Scan& scan);
 
+/// The same as far as positions tell.
+MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
+
+/// Those that lie on both sides.
+std::vector<std::int64_t> central_samples(const Trajectory& trajectory, const MissingSide& missing);
+
 /// The samples that lie on both sides, to be reconstructed on the whole matrix.
 Scan symmetric_centre(const Scan& scan, const MissingSide& missing);
 

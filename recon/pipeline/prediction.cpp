@@ -4,13 +4,11 @@
 #include "recon/pipeline/estimate.hpp"
 
 namespace fhd {
-namespace {
-
-/// Whether the next image of the same trajectory finds the product of a stage made: what depends on the trajectory,
-/// and on the CPU the model too, where it has the maps of the file.
+/// What depends on the trajectory, and on the CPU the model too, where it has the maps of the file.
 bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
              const EstimateSettings& how) {
   const auto* method = least_squares(how.settings);
+  if (how.frames) return false;
   if (stage == "density compensation") return true;
   if (method == nullptr || (scan.has_field_map && scan.has_sample_time)) return false;
   if (stage == "Q") return true;
@@ -20,8 +18,6 @@ bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& ma
   return keeps_model &&
          (stage == "transfer function" || stage == "preconditioner" || stage == "largest eigenvalue");
 }
-
-}  // namespace
 
 double Prediction::seconds() const {
   double sum = other_seconds;
@@ -42,11 +38,16 @@ Prediction predict(const ScanSizes& scan, const EstimateSettings& how, const Mac
   const bool solved = least_squares(how.settings) != nullptr;
   for (const auto& stage : made.stages) {
     double seconds = seconds_of(stage);
-    if (stage.name == "certificate")
-      seconds += how.verifier->expected_seconds(
-          {static_cast<double>(scan.samples.all), scan.voxels(),
-           static_cast<double>(made.coil_decision.uses_maps() || !solved ? made.coils : 1), solved, before,
-           host.speedup});
+    if (stage.name == "certificate") {
+      const double frames =
+          how.frames ? static_cast<double>(how.frames->frames) : 1;  // each with a clock of its own
+      seconds +=
+          frames *
+          how.verifier->expected_seconds(
+              {static_cast<double>(how.frames ? how.frames->samples_per_frame : scan.samples.all),
+               scan.voxels(), static_cast<double>(made.coil_decision.uses_maps() || !solved ? made.coils : 1),
+               solved, how.frames ? 0 : before, host.speedup});
+    }
     before += seconds;
     result.stages.push_back({stage.name, seconds});
     if (is_kept(stage.name, scan, made, how)) result.once_seconds += seconds;

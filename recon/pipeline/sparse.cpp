@@ -51,13 +51,11 @@ double magnitude_of(const Array<Complex<T>>& image) {
   return 0;
 }
 
-/// `strength`: that of the first term. `slack`: times the tolerance of the settings.
+/// `strength`: that of the first term. Goes on from where `path` stands.
 template <class T>
-SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
-                           double strength, double slack, const ProgressCallback& progress,
-                           const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
-  AdmmSettings settings{{method.iterations, std::min(0.5, slack * method.tolerance)}};
+void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
+              StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
+  AdmmSettings settings{limits};
   // Measured on strengths of 0.001 ... 0.05: half of it or twice takes some more iterations.
   settings.penalty = 0.7 * std::sqrt(strength) * model.mean_eigenvalue;
   settings.inner_iterations = inner_iterations(!model.circulant.empty());
@@ -67,34 +65,45 @@ SparseSolution<T> run_admm(Model<T>& model, const Array<Complex<T>>& fhd, Array<
     return model.preconditioner =
                preconditioner_of(model, model.problem.terms.front().weight, penalty, context);
   };
-  return admm<T>(model.problem, fhd, image, settings, preconditioner, progress);
+  path.solution =
+      admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));
 }
 
-/// The weights of the terms, and the report of them. Where the noise decides, `image` becomes that of the strength found.
+/// Duals grow with the weight of their term.
+template <class T>
+void scale_duals(const std::vector<SparsePenalty>& penalties, double factor, SparseSolution<T>& solution) {
+  for (std::size_t j = 0; j < solution.duals.size(); ++j)
+    if (!penalties[j].strength) scale(solution.duals[j], static_cast<T>(factor));
+}
+
+/// The weights of the terms, and the report of them. Where the noise decides, `path` goes to the strength found.
 template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
-                      const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                      const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
                       const Context& context) {
-  const double unit = model.mean_eigenvalue * model.image_share * magnitude_of(image);
+  const double unit = model.mean_eigenvalue * model.image_share * magnitude_of(path.image);
   const auto& penalties = least_squares(context.settings)->sparse;
   const auto weigh = [&](double open) {
     for (std::size_t j = 0; j < penalties.size(); ++j)
       model.problem.sparse[j].weight = penalties[j].strength.value_or(open) * unit;
+  };
+  const auto go_to = [&](double open, StrengthPath<T>& of) {
+    weigh(open);
+    if (of.strength > 0) scale_duals(penalties, open / of.strength, of.solution);
+    of.strength = open;
   };
   double open = 0;
   if (searches_strength(*least_squares(context.settings)))
     context.journal.stage("search of strength", [&] {
       const StrengthSearch<T> search{
           [&](const auto& of, auto& found) { find_first_image(model, of, found, context); },
-          [&](const auto& of, double strength, auto& found) {
-            weigh(strength);
-            constexpr double slack =
-                2;  // finds the same strengths to some per cent, in two thirds of the time
-            run_admm(model, of, found, penalties.front().strength.value_or(strength), slack, {}, context);
+          [&](const auto& of, double strength, const SparseSettings& limits, auto& at) {
+            go_to(strength, at);
+            run_admm(model, of, penalties.front().strength.value_or(strength), limits, at, {}, context);
           }};
-      open = search_strength(search, *model.problem.normal, data, samples, noise, fhd, image, context);
+      open = search_strength(search, *model.problem.normal, data, samples, noise, fhd, path, context);
     });
-  weigh(open);
+  go_to(open, path);
   for (std::size_t j = 0; j < penalties.size(); ++j)
     context.journal.report.terms.push_back(
         {name_of(penalties[j].kind), penalties[j].strength.value_or(open), model.problem.sparse[j].weight});
@@ -106,18 +115,19 @@ template <class T>
 void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>& measured,
                   const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
                   const Context& context) {
+  const LeastSquares& method = *least_squares(context.settings);
   const Shape shape = model.problem.normal->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
-  auto image = one_of(solution.images, shape, 0);
-  context.journal.stage("first image", [&] { find_first_image(model, fhd, image, context); });
-  if (is_first) choose_strengths(model, measured, samples, noise, fhd, image, context);
+  StrengthPath<T> path{one_of(solution.images, shape, 0)};
+  context.journal.stage("first image", [&] { find_first_image(model, fhd, path.image, context); });
+  if (is_first) choose_strengths(model, measured, samples, noise, fhd, path, context);
   const double data = norm_of_all(samples, context.processes());
-  SparseSolution<T> found;
   context.journal.stage(name_of(SolverKind::admm), [&] {
-    found = run_admm(model, fhd, image, context.journal.report.terms.front().strength, 1,
-                     context.journal.progress(), context);
+    run_admm(model, fhd, context.journal.report.terms.front().strength,
+             {method.iterations, std::min(0.5, method.tolerance)}, path, context.journal.progress(), context);
     find_largest_eigenvalue(model, fhd);
   });
+  SparseSolution<T>& found = path.solution;
   for (double& objective : found.objectives) objective = data > 0 ? 1 + 2 * objective / (data * data) : 0;
   solution.subgradient = std::move(found.subgradient);
   SolvedVolume& volume = solution.volumes.emplace_back();

@@ -15,8 +15,11 @@
 #include "recon/pipeline/frames.hpp"
 #include "recon/pipeline/trajectory_operators.hpp"
 #include "recon/solve/problem.hpp"
+#include "recon/solve/sparse_solution.hpp"
 
 namespace fhd {
+
+struct ScanSizes;
 
 /// What scans of one trajectory share where the centre of k-space is looked at, kept from scan to scan.
 struct KeptCalibrations {
@@ -117,6 +120,10 @@ struct OffResonance {
 };
 std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& context);
 
+/// Sizes of a scan with its coils prepared (estimate.hpp), as far as arrays on the device of each process depend on it:
+/// device_memory.cpp.
+ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                          const ProcessGroup& processes);
 /// Coils that a GPU takes together (0: all, on the CPU); the plan goes to the report: device_memory.cpp.
 std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
                                    const std::optional<OffResonance>& off_resonance, const Context& context);
@@ -217,20 +224,35 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>&
                   const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, bool is_first,
                   const Context& context);
 
+/// An image on its way from one strength of the term that is sought to the next, with what the solver left.
+template <class T>
+struct StrengthPath {
+  Array<Complex<T>> image;  ///< of the shape of right-hand sides
+  double strength = 0;      ///< of the solution; 0: none yet
+  SparseSolution<T> solution{};
+
+  /// To the image of another path: *this += share (other - *this), with the duals and auxiliary unknowns.
+  void move_towards(const StrengthPath& other, double share);
+  int iterations() const { return static_cast<int>(solution.relative_residuals.size()) - 1; }
+};
+
 /// The strength of the one sparse term that leaves it to the noise: the minimum of Stein's unbiased risk estimate over
-/// strengths, or `default_strength` where there is no noise to go by. `image` is the first image, and becomes one near that
-/// of the strength. The curve goes to the report. strength.cpp.
+/// strengths, or `default_strength` where there is no noise to go by. `path` starts with the first image, and ends
+/// near that of the strength. The curve goes to the report. strength.cpp.
 inline constexpr double default_strength = 0.005;
 template <class T>
 struct StrengthSearch {
-  /// By least squares, and with the term, from `image` on.
+  /// By least squares.
   std::function<void(const Array<Complex<T>>& fhd, Array<Complex<T>>& image)> first_image;
-  std::function<void(const Array<Complex<T>>& fhd, double strength, Array<Complex<T>>& image)> solve;
+  /// With the term, from where the path has come; at most so many iterations, to this residual.
+  std::function<void(const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
+                     StrengthPath<T>& path)>
+      solve;
 };
 template <class T>
 double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
                        const Measurements<T>& data, const Array<Complex<T>>& samples,
-                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
                        const Context& context);
 
 // --- frames.cpp: frames of a continuous acquisition, whose layout is in frames.hpp ---

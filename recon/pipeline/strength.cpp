@@ -21,6 +21,10 @@ namespace fhd {
 namespace {
 
 constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
+/// Of each image of the search, which starts where that of the last strength ended. The estimate is unbiased for any
+/// function of the data, of few iterations as well; with these the strengths are those of converged images to within
+/// what their errors tell apart, for a fourth to an eighth of the iterations (validation/results/2026-11-23-auto.md).
+constexpr SparseSettings limits{4, sparse_tolerance};
 /// Of the noise that is added: small beside that of the data, large beside what the solver leaves.
 constexpr double probe_share = 0.5;
 
@@ -47,18 +51,18 @@ class Risk {
  public:
   Risk(const StrengthSearch<T>& search, const HermitianOperator<T>& normal, const Measurements<T>& data,
        const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd,
-       Array<Complex<T>>& image, const Context& context)
+       StrengthPath<T>& path, const Context& context)
       : search_(search),
         normal_(normal),
         fhd_(fhd),
-        image_(image),
+        path_(path),
         probe_(fhd.shape(), fhd.device()),
         disturbed_(fhd.to(fhd.device())),
-        disturbed_image_(fhd.shape(), fhd.device()),
+        disturbed_path_{Array<Complex<T>>(fhd.shape(), fhd.device())},
         offset_(fhd.shape(), fhd.device()),
         change_(fhd.shape(), fhd.device()),
         product_(fhd.shape(), fhd.device()),
-        first_(image.to(image.device())) {
+        first_(path.image.to(path.image.device())) {
     const KnownNoise known = known_noise(data.scan);
     is_measured_ = known.is_measured;
     data_norm_ = norm_of_all(samples, context.processes());
@@ -67,6 +71,7 @@ class Risk {
     add_scaled(offset_, T(-2), fhd);
     first_square_ = data_norm_ * data_norm_ + real_dot(first_, offset_);
     disturb();
+    search_.first_image(disturbed_, disturbed_path_.image);
     if (!is_measured_ && noise_norm_ > 0) lessen_noise();
   }
 
@@ -86,25 +91,25 @@ class Risk {
     double square;    ///< |E rho - d|^2
     double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
   };
+  /// Both images by as many iterations: what they leave undone is alike, and their difference tells less of it.
   Fit fit(double strength) {
-    search_.solve(disturbed_, strength, disturbed_image_);
-    search_.solve(fhd_, strength, image_);
+    search_.solve(fhd_, strength, limits, path_);
+    search_.solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
     // As the square of the first image, which is near, and the rest: rounding of large products does not count.
-    copy(image_, change_);
-    normal_.forward(image_, product_);
+    copy(path_.image, change_);
+    normal_.forward(path_.image, product_);
     add_scaled(product_, T(1), offset_);
     add_scaled(change_, T(-1), first_);
     const double square = std::max(0.0, first_square_ + real_dot(change_, product_));
-    copy(disturbed_image_, change_);
-    add_scaled(change_, T(-1), image_);
+    copy(disturbed_path_.image, change_);
+    add_scaled(change_, T(-1), path_.image);
     return {square, real_dot(probe_, change_) / probe_share};
   }
 
-  /// d + e b in the place of d, and its first image.
+  /// d + e b in the place of d.
   void disturb() {
     copy(fhd_, disturbed_);
     add_scaled(disturbed_, T(probe_share), probe_);
-    search_.first_image(disturbed_, disturbed_image_);
   }
 
   /// The edge of k-space holds signal too. An image leaves of the data the noise that it does not follow, and more
@@ -117,15 +122,17 @@ class Risk {
     noise_norm_ *= share;
     scale(probe_, T(share));
     disturb();
+    disturbed_path_.move_towards(path_, 1 - share);
   }
 
   const StrengthSearch<T>& search_;
   const HermitianOperator<T>& normal_;
   const Array<Complex<T>>& fhd_;
-  Array<Complex<T>>& image_;
-  Array<Complex<T>> probe_;                        ///< E^H b
-  Array<Complex<T>> disturbed_, disturbed_image_;  ///< E^H (d + e b), rho(d + e b)
-  Array<Complex<T>> offset_;                       ///< E^H E of the first image, less 2 E^H d
+  StrengthPath<T>& path_;
+  Array<Complex<T>> probe_;         ///< E^H b
+  Array<Complex<T>> disturbed_;     ///< E^H (d + e b)
+  StrengthPath<T> disturbed_path_;  ///< rho(d + e b)
+  Array<Complex<T>> offset_;        ///< E^H E of the first image, less 2 E^H d
   Array<Complex<T>> change_, product_, first_;
   double data_norm_ = 0, noise_norm_ = 0, first_square_ = 0;
   bool is_measured_ = false;
@@ -196,12 +203,23 @@ void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
 }  // namespace
 
 template <class T>
+void StrengthPath<T>::move_towards(const StrengthPath& other, double share) {
+  const auto move = [&](const Array<Complex<T>>& from, Array<Complex<T>>& to) {
+    scale(to, static_cast<T>(1 - share));
+    add_scaled(to, static_cast<T>(share), from);
+  };
+  move(other.image, image);
+  for (std::size_t j = 0; j < solution.duals.size(); ++j) move(other.solution.duals[j], solution.duals[j]);
+  if (!solution.auxiliary.empty()) move(other.solution.auxiliary, solution.auxiliary);
+}
+
+template <class T>
 double search_strength(const StrengthSearch<T>& search, const HermitianOperator<T>& normal,
                        const Measurements<T>& data, const Array<Complex<T>>& samples,
-                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
+                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
                        const Context& context) {
   Journal& journal = context.journal;
-  Risk<T> risk(search, normal, data, samples, noise, fhd, image, context);
+  Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
     journal.note("settings.regularizer = auto: there is no noise to go by, the strength is " +
                  short_number(default_strength));
@@ -222,13 +240,15 @@ double search_strength(const StrengthSearch<T>& search, const HermitianOperator<
   return strength;
 }
 
+template struct StrengthPath<float>;
+template struct StrengthPath<double>;
 template double search_strength<float>(const StrengthSearch<float>&, const HermitianOperator<float>&,
                                        const Measurements<float>&, const Array<Complex<float>>&,
                                        const NoiseEncoding<float>&, const Array<Complex<float>>&,
-                                       Array<Complex<float>>&, const Context&);
+                                       StrengthPath<float>&, const Context&);
 template double search_strength<double>(const StrengthSearch<double>&, const HermitianOperator<double>&,
                                         const Measurements<double>&, const Array<Complex<double>>&,
                                         const NoiseEncoding<double>&, const Array<Complex<double>>&,
-                                        Array<Complex<double>>&, const Context&);
+                                        StrengthPath<double>&, const Context&);
 
 }  // namespace fhd

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
 #include "recon/domain/text.hpp"
+#include "recon/pipeline/low_resolution.hpp"
 #include "recon/pipeline/steps.hpp"
 
 namespace fhd {
@@ -79,44 +79,16 @@ struct SmallScan {
 /// Places in a readout at which all readouts are within the matrix.
 std::vector<std::int64_t> places_within(const Trajectory& trajectory, const FrameLayout& layout,
                                         const std::array<int, 3>& matrix) {
-  const std::int64_t count = trajectory.sample_count(), length = layout.readout_length;
-  std::vector<std::int64_t> places;
-  for (std::int64_t s = 0; s < length; ++s) {
-    bool within = true;
-    for (int axis = 0; axis < 3 && within; ++axis)
-      for (std::int64_t m = s; m < count && within && matrix[axis] > 1; m += length)
-        within = std::abs(trajectory.k[axis * count + m]) <= 0.5 * matrix[axis];
-    if (within) places.push_back(s);
-  }
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(layout.readout_length)), places;
+  for (const auto sample : samples_within(trajectory, matrix))
+    ++counts[static_cast<std::size_t>(sample % layout.readout_length)];
+  for (std::int64_t s = 0; s < layout.readout_length; ++s)
+    if (counts[static_cast<std::size_t>(s)] == layout.readouts) places.push_back(s);
   return places;
 }
 
-/// Of maps [coil][z][y][x], the values at the voxels of a smaller matrix of the same FOV.
-template <class Value>
-Array<Value> smaller_maps(const Array<Value>& maps, const std::array<int, 3>& matrix) {
-  const auto place = [](std::int64_t j, std::int64_t n, std::int64_t all) {
-    return all / 2 + std::lround(static_cast<double>((j - n / 2) * all) / static_cast<double>(n));
-  };
-  const std::int64_t nx = matrix[0], ny = matrix[1], nz = matrix[2];
-  Array<Value> small(Shape{maps.extent(0), nz, ny, nx});
-  auto* to = small.data();
-  for (std::int64_t coil = 0; coil < maps.extent(0); ++coil)
-    for (std::int64_t z = 0; z < nz; ++z)
-      for (std::int64_t y = 0; y < ny; ++y)
-        for (std::int64_t x = 0; x < nx; ++x)
-          *to++ = maps[((coil * maps.extent(1) + place(z, nz, maps.extent(1))) * maps.extent(2) +
-                        place(y, ny, maps.extent(2))) *
-                           maps.extent(3) +
-                       place(x, nx, maps.extent(3))];
-  return small;
-}
-
 SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
-  const bool is_volume = scan.geometry.matrix_size[2] > 1;
-  SmallScan small;
-  small.scan.geometry = scan.geometry;
-  auto& matrix = small.scan.geometry.matrix_size;
-  for (int& n : matrix) n = std::min(n, is_volume ? 24 : 32);
+  const auto matrix = matrix_of_small_frames(scan.geometry.matrix_size);
   const auto places = places_within(scan.trajectory, layout, matrix);
   if (places.empty())
     throw Error("settings.basis", "readouts that all pass the centre of k-space, for a number of components",
@@ -124,17 +96,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
   std::vector<std::int64_t> samples;
   for (std::int64_t readout = 0; readout < layout.readouts; ++readout)
     for (const auto place : places) samples.push_back(readout * layout.readout_length + place);
-  small.scan.trajectory.k = columns_of(scan.trajectory.k, samples);
-  small.scan.kspace.values = columns_of(scan.kspace.values, samples);
-  if (scan.sensitivity_maps)
-    small.scan.sensitivity_maps.emplace().values = smaller_maps(scan.sensitivity_maps->values, matrix);
-  if (scan.field_map) {
-    const auto image = scan.geometry.image_shape();
-    const auto omega = one_of(*scan.field_map, Shape{1, image[0], image[1], image[2]}, 0);
-    small.scan.field_map = smaller_maps(omega, matrix).reshaped(small.scan.geometry.image_shape());
-  }
-  if (scan.sample_time_s) small.scan.sample_time_s = columns_of(*scan.sample_time_s, samples);
-  small.layout = layout;
+  SmallScan small{at_low_resolution(scan, matrix, samples), layout};
   small.layout.readout_length = static_cast<std::int64_t>(places.size());
   return small;
 }
@@ -188,6 +150,19 @@ std::int64_t component_count(const LeastSquares& method, std::int64_t frames) {
   return by_course(values, frames).extent(0);
 }
 
+std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size) {
+  return low_resolution(matrix_size, matrix_size[2] > 1 ? 24 : 32);
+}
+
+LeastSquares method_of_small_frames() {
+  LeastSquares method;
+  method.lambda = OfMeanEigenvalue{0.01};
+  method.sparse = {{SparseKind::llr, 0.01}};
+  method.iterations = sparse_iterations;
+  method.tolerance = sparse_tolerance;
+  return method;
+}
+
 template <class T>
 Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
                                const TransformSettings& transform, const Context& context) {
@@ -196,13 +171,8 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
   if (const auto* given = std::get_if<GivenCourses>(&*method.basis))
     return given_courses(given->values, layout.frames, context.journal);
   const std::int64_t components = component_count(method, layout.frames);
-  LeastSquares of_small;
-  of_small.lambda = OfMeanEigenvalue{0.01};
-  of_small.sparse = {{SparseKind::llr, 0.01}};
-  of_small.iterations = sparse_iterations;
-  of_small.tolerance = sparse_tolerance;
   Settings settings = context.settings;
-  settings.method = of_small;
+  settings.method = method_of_small_frames();
   const Services none;
   Journal own(context.device(), {});
   Array<double> courses;

@@ -24,9 +24,13 @@ constexpr bool takes_pairs(std::int64_t components, std::int64_t frames) {
   return components * components < frames;
 }
 
+/// The frames of low resolution that leading courses are found in: at most 32 voxels along each axis, 24 in 3D.
+std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size);
+LeastSquares method_of_small_frames();
+
 /// phi, [component][frame], as LeastSquares::basis says; empty without. Leading courses are the principal
-/// components (of real and imaginary parts alike) of frames of low resolution, at most 32 voxels along each axis
-/// (24 in 3D), from the samples of every readout that lie within them, and llr:0.01. Given ones are made
+/// components (of real and imaginary parts alike) of frames of low resolution, from the samples of every readout
+/// that lie within them, and llr:0.01. Given ones are made
 /// orthonormal (Gram-Schmidt). What they hold goes to a note. Throws Error naming settings.basis: more components
 /// than frames, courses of another length or that are sums of others, readouts that miss the centre of k-space.
 template <class T>

@@ -83,7 +83,7 @@ template <class T>
 class Admm {
  public:
   Admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
-       const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner)
+       const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner, SparseSolution<T> start)
       : b_(b),
         image_(image),
         settings_(settings),
@@ -99,6 +99,7 @@ class Admm {
       curvature_ += weighted.term->auxiliary_curvature();
     }
     copy_range(image, 0, unknowns_, 0, image.size());
+    if (!start.duals.empty()) start_from(std::move(start));
     system_.quadratic().forward(image, product_);
     for (auto& split : splits_) split.term.analyze(unknowns_, split.coefficients);
     set_penalty(settings.penalty);
@@ -131,10 +132,29 @@ class Admm {
     }
     result_.subgradient = Array<Complex<T>>(b_.shape(), b_.device());
     copy_range(right_hand_side_, 0, result_.subgradient, 0, b_.size());
+    if (unknowns_.size() > b_.size()) {
+      result_.auxiliary = Array<Complex<T>>(
+          Shape{unknowns_.extent(0) - 1, b_.extent(0), b_.extent(1), b_.extent(2)}, b_.device());
+      copy_range(unknowns_, b_.size(), result_.auxiliary, 0, result_.auxiliary.size());
+    }
     return std::move(result_);
   }
 
  private:
+  /// With penalty 1, which the first one replaces.
+  void start_from(SparseSolution<T> start) {
+    if (start.duals.size() != splits_.size())
+      throw Error("start", "the terms of the problem", std::to_string(start.duals.size()));
+    for (std::size_t j = 0; j < splits_.size(); ++j) {
+      require_shape(start.duals[j], splits_[j].dual.shape(), "duals of a start");
+      splits_[j].dual = std::move(start.duals[j]);
+    }
+    if (unknowns_.size() == b_.size()) return;
+    if (start.auxiliary.size() != unknowns_.size() - b_.size())
+      throw Error("start", "the auxiliary unknowns of the terms", start.auxiliary.shape().text());
+    copy_range(start.auxiliary, 0, unknowns_, b_.size(), start.auxiliary.size());
+  }
+
   double quadratic_objective() const {
     const auto image = image_of(unknowns_, b_.shape());
     return 0.5 * real_dot(image, product_) - real_dot(image, b_);
@@ -236,9 +256,9 @@ class Admm {
 template <class T>
 SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
                        const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner,
-                       const ProgressCallback& progress) {
+                       const ProgressCallback& progress, SparseSolution<T> start) {
   require_sparse_problem(problem, b, image, settings);
-  return Admm<T>(problem, b, image, settings, preconditioner)(progress);
+  return Admm<T>(problem, b, image, settings, preconditioner, std::move(start))(progress);
 }
 
 double admm_bytes(double voxels, double planes, double auxiliary, Precision precision, Device device,
@@ -254,7 +274,7 @@ double admm_bytes(double voxels, double planes, double auxiliary, Precision prec
 #define FHD_INSTANTIATE(T)                                                                            \
   template SparseSolution<T> admm<T>(const Problem<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, \
                                      const AdmmSettings&, const PreconditionerOf<T>&,                 \
-                                     const ProgressCallback&);
+                                     const ProgressCallback&, SparseSolution<T>);
 FHD_INSTANTIATE(float)
 FHD_INSTANTIATE(double)
 #undef FHD_INSTANTIATE

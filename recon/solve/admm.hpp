@@ -25,11 +25,12 @@ struct AdmmSettings : SparseSettings {
   int check_every = 1;        ///< of conjugate gradient: ConjugateGradientSettings
 };
 
-/// Minimises J from `image` [z][y][x] as given. A residual that is not finite throws Error.
+/// Minimises J from `image` [z][y][x] as given, and from the duals and auxiliary unknowns of `start`, a solution with
+/// the same terms of a problem that is near; without duals, from 0. A residual that is not finite throws Error.
 template <class T>
 SparseSolution<T> admm(const Problem<T>& problem, const Array<Complex<T>>& b, Array<Complex<T>>& image,
                        const AdmmSettings& settings, const PreconditionerOf<T>& preconditioner = {},
-                       const ProgressCallback& progress = {});
+                       const ProgressCallback& progress = {}, SparseSolution<T> start = {});
 
 /// Beside b and the image, of `voxels`, for terms of so many planes and auxiliary images in all.
 double admm_bytes(double voxels, double planes, double auxiliary, Precision precision, Device device,

@@ -37,6 +37,8 @@ struct SparseSolution {
   /// y_j of each term, [planes][z][y][x], and sum A_j^H y_j of the image, [z][y][x].
   std::vector<Array<Complex<T>>> duals;
   Array<Complex<T>> subgradient;
+  /// Unknowns behind the image, [auxiliary][z][y][x]; empty: none.
+  Array<Complex<T>> auxiliary;
 };
 
 /// Throws Error unless the problem has sparse terms, b and the image are [z][y][x] of its domain, and the settings

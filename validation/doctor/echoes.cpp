@@ -11,28 +11,18 @@
 #include "recon/array/execution.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
+#include "recon/pipeline/low_resolution.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/doctor/checks.hpp"
 
 namespace fhd {
 namespace {
 
-/// The centre of k-space on so many voxels at most along each axis, with coils that are still to be found.
-Scan at_low_resolution(const Scan& scan, int most) {
-  const std::int64_t all = scan.trajectory.sample_count();
-  Scan low;
-  low.geometry = scan.geometry;
-  auto& n = low.geometry.matrix_size;
-  for (int& voxels : n) voxels = std::min(voxels, most);
-  std::vector<std::int64_t> kept;
-  for (std::int64_t m = 0; m < all; ++m) {
-    bool inside = true;
-    for (int axis = 0; axis < 3; ++axis)
-      inside = inside && (n[axis] == 1 || std::abs(scan.trajectory.k[axis * all + m]) <= n[axis] / 2.0);
-    if (inside) kept.push_back(m);
-  }
-  low.trajectory.k = columns_of(scan.trajectory.k, kept);
-  low.kspace.values = columns_of(scan.kspace.values, kept);
+/// On so many voxels at most along each axis, with coils that are still to be found.
+Scan low_echo(const Scan& scan, int most) {
+  const auto matrix_size = low_resolution(scan.geometry.matrix_size, most);
+  Scan low = at_low_resolution(scan, matrix_size, samples_within(scan.trajectory, matrix_size));
+  low.sensitivity_maps.reset(), low.field_map.reset(), low.sample_time_s.reset();
   return low;
 }
 
@@ -99,7 +89,7 @@ std::optional<Finding> diagnose_echoes(io::ScanFile& file) {
       if (!scan.sample_time_s || scan.sample_time_s->empty()) return {};
       const auto [first, last] = std::minmax_element(scan.sample_time_s->begin(), scan.sample_time_s->end());
       duration_s = std::max(duration_s, *last - *first);
-      echoes.push_back(at_low_resolution(scan, summary.geometry.matrix_size[2] > 1 ? 16 : 32));
+      echoes.push_back(low_echo(scan, summary.geometry.matrix_size[2] > 1 ? 16 : 32));
       times_s.push_back(time);
     }
     const double largest_hz = largest_frequency_hz(field_of(echoes, times_s)),

@@ -4,7 +4,12 @@ packages="build-essential cmake ninja-build git pkg-config
   libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin"
 
+# What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; the Python package and its tests.
+check_packages="libdcmtk-dev dicom3tools python3-dev python3-venv"
+
+# install_missing_packages [PACKAGE...]: those of `packages`, and these.
 install_missing_packages() {
+  packages="$packages $*"
   if ! command -v dpkg-query > /dev/null; then
     echo "This is not Debian or Ubuntu: install the counterparts of these packages by hand:" $packages
     return
@@ -29,4 +34,18 @@ build_release() {
   grep "^-- fhd " build.log || true
   rm -f build.log
   cmake --build --preset release --target "$target"
+}
+
+# make_python FOLDER: a Python there with what the package fhd and its tests need (validation/tests/python/lock.txt). Fails
+# where that cannot be had.
+make_python() {
+  lock=validation/tests/python/lock.txt
+  if cmp -s "$lock" "$1/lock.txt"; then return 0; fi
+  rm -rf "$1"
+  # Debian's own: PyTorch is had from the system where it is installed (python3-torch).
+  python=/usr/bin/python3
+  [ -x "$python" ] || python=python3
+  "$python" -m venv --system-site-packages "$1" || return 1
+  "$1/bin/python" -m pip install -q --disable-pip-version-check -r "$lock" || return 1
+  cp "$lock" "$1/lock.txt"
 }

@@ -416,6 +416,17 @@ class Alternatives {
   std::vector<Alternative> list_;
 };
 
+/// What a second set of maps leaves over, where a voxel holds more than one place; infinite where none is found, or the
+/// maps are not espirit's of one set.
+double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
+  const bool finds_one_set = (coils.maps == CoilMaps::automatic || coils.maps == CoilMaps::espirit) &&
+                             coils.estimation.sets == MapSetCount::one && !scan.sensitivity_maps &&
+                             !scan.field_map && scan.kspace.coil_count() > 1;
+  if (!finds_one_set) return std::numeric_limits<double>::infinity();
+  coils.estimation.sets = MapSetCount::automatic;
+  return misfit(scan, coils);
+}
+
 /// What the samples themselves show: many of one largest magnitude, or single ones far above their neighbours.
 std::optional<std::string> evident_cause(const Scan& scan) {
   const Index count = sample_count(scan);
@@ -453,6 +464,7 @@ std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings&
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
   std::optional<std::string> cause;
+  if (const double left = misfit_of_two_sets(scan, coils); left < least) least = left, cause = folding_cause;
   for (const auto& [words, undo] : alternatives_of(scan, starts)) {
     Scan without(scan);
     without.kspace.in_double = {};

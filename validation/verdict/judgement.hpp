@@ -26,6 +26,10 @@ inline constexpr int few_iterations = 20;
 /// How a cause begins that --trajectory-correction takes away.
 inline constexpr auto delay_cause = "a gradient delay";
 
+/// The cause that a second set of maps takes away (--map-sets).
+inline constexpr auto folding_cause =
+    "the object is larger than the field of view and folds, which one set of maps does not describe";
+
 /// Fills judgement, sentence and, where the figures alone tell it, cause; `solver_residual` as in Certificate.
 void decide(Verdict& verdict, double solver_residual, int iterations);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <pugixml.hpp>
 
+#include "io/scan/mrd/acquisition_header.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -123,26 +124,16 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const auto root = document.child("ismrmrdHeader");
   const auto encoding = root.child("encoding");
   if (!encoding) throw Error(subject, "an ismrmrdHeader with an encoding", "none");
-  Header header{encoding_of(encoding, subject), {}, {}, {}};
+  Header header{encoding_of(encoding, subject), {}, {}, acquisition_info(root)};
   const auto system = root.child("acquisitionSystemInformation");
   for (auto other = encoding.next_sibling("encoding"); other; other = other.next_sibling("encoding"))
     header.others.push_back(encoding_of(other, subject));
   for (const auto parameter : root.child("userParameters").children("userParameterString"))
     if (std::string_view(parameter.child_value("name")) == unit_parameter)
       header.trajectory_unit = parameter.child_value("value");
-  header.vendor = system.child_value("systemVendor");
   const double bandwidth = system.child("relativeReceiverNoiseBandwidth").text().as_double(1);
   if (bandwidth > 0 && bandwidth <= 1) header.relative_noise_bandwidth = bandwidth;
-  const auto measurement = root.child("measurementInformation");
-  header.names = {{"protocol", measurement.child_value("protocolName")},
-                  {"series", measurement.child_value("seriesDescription")},
-                  {"measurement", measurement.child_value("measurementID")},
-                  {"subject", root.child("subjectInformation").child_value("patientID")}};
   const auto sequence = root.child("sequenceParameters");
-  if (const auto tr = sequence.child("TR"); tr && !tr.next_sibling("TR")) {
-    const double ms = tr.text().as_double(0);
-    if (ms > 0 && ms < 1e7) header.excitation_time_s = ms * 1e-3;
-  }
   for (const auto te : sequence.children("TE")) {
     const double ms = te.text().as_double(0);
     if (!(ms > 0 && ms < 1e5) || header.echo_times_s.size() > 65535) {

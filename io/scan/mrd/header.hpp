@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
@@ -29,13 +28,11 @@ struct EncodingHeader {
 };
 /// What counts of the header: the first encoding, that of the image, and the others.
 struct Header : EncodingHeader {
-  std::string trajectory_unit, vendor;
+  std::string trajectory_unit;
   std::vector<EncodingHeader> others;
-  double excitation_time_s = 0;  ///< TR, from one excitation to the next; 0 where it is not one number above 0
+  AcquisitionInfo acquisition{};
   std::vector<double> echo_times_s{};   ///< TE of each contrast; empty where one of them is not a time
   double relative_noise_bandwidth = 1;  ///< of the receiver: see noise_readouts.hpp
-  /// What the scan is called: protocol, series (seriesDescription), measurement (its ID), subject (patientID); may be empty.
-  std::vector<std::pair<const char*, std::string>> names{};
 };
 
 /// Throws Error naming `subject`.

@@ -27,10 +27,10 @@ double even_step(const std::vector<std::uint32_t>& stamps) {
 RepetitionTime repetition_time(const Header& header, const std::vector<std::uint32_t>& stamps,
                                std::int64_t readouts_per_image) {
   constexpr double tick_s = 2.5e-3;
-  if (is_siemens(header.vendor))
+  if (is_siemens(header.acquisition.vendor))
     if (const double step = even_step(stamps); step > 0) return {step * tick_s, "time stamps of 2.5 ms"};
-  if (header.excitation_time_s > 0 && readouts_per_image == 1)
-    return {header.excitation_time_s, "TR, one readout an image"};
+  if (header.acquisition.excitation_time_s > 0 && readouts_per_image == 1)
+    return {header.acquisition.excitation_time_s, "TR, one readout an image"};
   return {};
 }
 

@@ -54,7 +54,7 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
   space_ = encoded_space(header_, options_, subjects_.header, summary_.inferred);
   summary_.geometry = space_.geometry;
   summary_.unit_geometry = space_.unit_reference.encoded;
-  summary_.echo_times_s = header_.echo_times_s;
+  summary_.echo_times_s = header_.echo_times_s, summary_.acquisition = header_.acquisition;
 }
 
 void VolumeAssembler::add(const Readout& readout) {
@@ -355,7 +355,7 @@ void VolumeAssembler::group_by_volume() {
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
 void VolumeAssembler::tell_repetition_time(const Source& source) {
-  if (summary_.slice_count == 1) summary_.readout_time_s = header_.excitation_time_s;  // else slices may take turns
+  if (summary_.slice_count == 1) summary_.readout_time_s = header_.acquisition.excitation_time_s;  // else slices may take turns
   const auto& counters = summary_.repetition_counters;
   std::vector<std::int64_t> numbers;  // of the first readouts
   std::int64_t most_readouts = 0;
@@ -383,10 +383,10 @@ void VolumeAssembler::read_directions() {
     return std::isfinite(length) && length > 0;
   };
   Geometry read = geometry;
-  const bool known = unit_vector(head.read_dir, read.read_direction) &&
-                     unit_vector(head.phase_dir, read.phase_direction) &&
-                     unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
-  if (known)
+  summary_.states_directions = unit_vector(head.read_dir, read.read_direction) &&
+                               unit_vector(head.phase_dir, read.phase_direction) &&
+                               unit_vector(head.slice_dir, read.slice_direction) && are_axes(read);
+  if (summary_.states_directions)
     geometry = read;
   else
     summary_.inferred.push_back(
@@ -438,8 +438,8 @@ void VolumeAssembler::add_facts() {
                  (noise_scale() == 1
                       ? ""
                       : fmt::format(", scaled by {:.4g} to the dwell time of the image", noise_scale())));
-  add_fact("system", header_.vendor);
-  for (const auto& [name, value] : header_.names) add_fact(name, value);
+  add_fact("system", header_.acquisition.vendor);
+  add_fact("protocol", header_.acquisition.protocol);
   add_fact("trajectory", header_.trajectory);
   add_fact("readouts used", std::to_string(readout_count(image_readouts_)));
   std::string skipped;

@@ -380,14 +380,18 @@ TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
   refused("r.json", "{\"*\":\n {\"iterations\": 3,\n \"bogus\": 1}}", ":3: ");
   refused("r.json", "{\"*\":\n {\"iterations\" 3}}", ":2: ");
   refused("r.json", "[1]", ":1: ");
-  refused("r.toml", "frames = 4\n", ":1: expected an option of 'fhd batch'");
-  refused("r.toml", "regularizer = \"llr:0.01\"\n", ":1: --regularizer llr: expected a term of one image");
+  refused("r.toml", "noise_map = 4\n", ":1: expected an option of 'fhd batch'");
+  refused("r.toml", "regularizer = \"llr:0.01\"\n",
+          ":1: --regularizer llr: expected --frames, --spokes-per-frame or --gate beside it");
+  refused("r.toml", "frames = 4\nspokes_per_frame = 3\n", ":1, ");
   refused("r.toml", "regularizer = 0.01\n", ":1: ");
   EXPECT_EQ(batch("--recipe " + path("absent.toml")), 2);
   EXPECT_EQ(batch("--regularizer temporal-tv:0.01"), 2);
-  EXPECT_EQ(batch("--frames 4"), 2);
-  EXPECT_EQ(text("err"),
-            "fhd: unknown option --frames of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
+  EXPECT_EQ(batch("--frames 4 --map-sets auto"), 2);
+  EXPECT_EQ(batch("--noise-map 4"), 2);
+  EXPECT_EQ(
+      text("err"),
+      "fhd: unknown option --noise-map of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
   EXPECT_FALSE(fs::exists(path("results"))) << "a wrong command makes no folder";
   std::ofstream(path("file")) << "no folder";
   EXPECT_EQ(batch("", "file/results"), 1);

@@ -39,7 +39,7 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
   expect_refused("--sliding 4", 2, "--sliding: expected --spokes-per-frame beside it, found none");
   expect_refused(
       "--regularizer temporal-tv:0.01", 2,
-      "--regularizer temporal-tv: expected --frames, --spokes-per-frame or --gate of 'fhd recon' beside it, "
+      "--regularizer temporal-tv: expected --frames, --spokes-per-frame or --gate beside it, "
       "found none; it couples frames; tv, wavelet and tgv are of one image");
   expect_refused("--frames 40", 1, "--frames: expected 2 ... 31, of the 31 readouts of the scan, found 40");
   expect_refused("--spokes-per-frame 31", 1,

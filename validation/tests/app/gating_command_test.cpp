@@ -64,6 +64,8 @@ TEST_F(GatingCommand, bins_by_the_scan_itself_are_those_by_the_true_motion) {
   const auto signal = file.dataset("/gating/signal").read<double>({1, 241});
   EXPECT_EQ(std::count(bins.begin(), bins.end(), 2), 80);
   EXPECT_EQ(bins[240], -1);
+  ASSERT_EQ(run("report out.h5"), 0) << text("err");
+  EXPECT_NE(text("out.html").find("\"gating\":{\"source\":\"self-gated, 8"), std::string::npos);
   for (std::int64_t a = 0; a < 240; ++a)
     for (std::int64_t b = 0; b < 240; ++b)
       ASSERT_TRUE(bins[a] >= bins[b] || signal[a] <= signal[b]) << a << ", " << b;

@@ -74,6 +74,30 @@ TEST_F(GirfCommand, gives_the_image_of_perfect_gradients) {
   }
 }
 
+TEST_F(GirfCommand, says_that_directions_were_assumed_where_the_scan_tells_none) {
+  write_girf("girf.h5", low_pass);
+  simulate("scan", "--readouts 40");
+  ASSERT_EQ(run("convert scan.h5 told.h5 --to fhd"), 0) << text("err");
+  std::filesystem::copy_file(path("told.h5"), path("silent.h5"));
+  const auto id = H5Fopen(path("silent.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  for (const char* name : {"read_direction", "phase_direction", "slice_direction"})
+    ASSERT_GE(H5Adelete(id, name), 0) << name;
+  H5Fclose(id);
+  const auto says = [&] {
+    const std::string words = "the scan does not tell the directions of its axes";
+    const auto out = text("out");
+    const auto first = out.find(words);
+    return first == std::string::npos ? 0 : out.find(words, first + 1) == std::string::npos ? 1 : 2;
+  };
+  const Image told = recon("told", "--girf girf.h5");
+  EXPECT_EQ(says(), 0) << text("out");
+  const Image silent = recon("silent", "--girf girf.h5");
+  EXPECT_EQ(says(), 1) << text("out");
+  EXPECT_EQ(difference(silent, told), 0) << "the axes assumed are those of the simulation";
+  recon("silent");
+  EXPECT_EQ(says(), 0) << "nothing depends on them";
+}
+
 TEST_F(GirfCommand, of_one_and_of_delays_is_what_is_known_of_them) {
   simulate("scan", "--delay 0.5,0.5");
   write_girf("one.h5", [](double) { return Complex<double>(1, 0); });

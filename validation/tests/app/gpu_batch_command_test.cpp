@@ -58,6 +58,25 @@ TEST_F(GpuBatch, makes_the_images_of_single_runs) {
   }
 }
 
+TEST_F(GpuBatch, makes_the_frames_of_single_runs) {
+  simulate(3, "--matrix 64 --coils 4 --readouts 130 --dynamic 13");
+  const std::string options = " --spokes-per-frame 13 --regularizer llr:0.01 --device cuda:0";
+  ASSERT_EQ(run("batch scans -o results --cache off" + options), 0) << text("err");
+  for (const std::string name : {"s0", "s2"}) {
+    ASSERT_EQ(run("recon scans/" + name + ".h5 --force -o single" + options), 0) << text("err");
+    const auto together = io::read_image(path("results/" + name + ".h5")),
+               alone = io::read_image(path("single.h5"));
+    ASSERT_EQ(together.images.size(), 10u);
+    ASSERT_EQ(alone.images.size(), 10u);
+    for (std::size_t frame = 0; frame < 10; ++frame)  // as of single images
+      EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(together.images[frame].values),
+                                     converted<Complex<double>>(alone.images[frame].values)),
+                1e-5)
+          << name << " " << frame;
+    EXPECT_TRUE(device_of(name).starts_with("GPU 0")) << device_of(name);
+  }
+}
+
 TEST_F(GpuBatch, takes_all_devices_of_the_machine) {
   if (device_count_ < 2) GTEST_SKIP() << "one GPU";
   simulate(40);

@@ -78,6 +78,19 @@ TEST_F(MpiRecon, tells_a_failure_once_and_ends_every_process) {
   EXPECT_EQ(err.find("absent.h5: ", first + 1), std::string::npos) << err;
 }
 
+TEST_F(MpiRecon, tells_of_echoes_once) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3 --field-hz 200 --echo-times 2,4 " +
+                "--trajectory spiral --readouts 2"),
+            0)
+      << text("err");
+  ASSERT_EQ(mpirun(2, "recon " + path("scan.h5") + " -o " + path("many")), 0) << text("err");
+  const auto err = text("err");
+  const std::string words = "correct it with --field-map auto";
+  const auto first = err.find(words);
+  ASSERT_NE(first, std::string::npos) << err;
+  EXPECT_EQ(err.find(words, first + 1), std::string::npos) << err;
+}
+
 TEST_F(MpiRecon, refuses_what_a_team_cannot_do) {
   ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 16 --coils 2"), 0) << text("err");
   EXPECT_NE(mpirun(2, "recon " + path("scan.h5") + " --method gridded -o " + path("many")), 0);

@@ -135,8 +135,8 @@ TEST_F(Names, that_collide_are_refused_before_the_work) {
   ASSERT_EQ(batch("{protocol}", "a.h5"), 0) << text("err");
   EXPECT_EQ(batch("{protocol}", "b.h5"), 2) << "the name of another scan's results";
   EXPECT_CONTAINS(text("err"), "T1--fast for b.h5, which is that of another scan's results");
-  EXPECT_EQ(batch("{measurement}"), 2);
-  EXPECT_CONTAINS(text("err"), "a.h5: expected a header that tells {measurement} for --name, found none");
+  EXPECT_EQ(batch("{study}"), 2);
+  EXPECT_CONTAINS(text("err"), "a.h5: expected a header that tells {study} for --name, found none");
 }
 
 TEST_F(Names, a_scan_that_cannot_be_opened_fails_by_itself) {

@@ -10,6 +10,7 @@
 
 #include "data/simulate.hpp"
 #include "io/result/results.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "io/scan/scan_file.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/program.hpp"
@@ -137,6 +138,88 @@ TEST_F(SimulateCommand, repetitions_are_the_same_scan_with_noise_of_their_own) {
   EXPECT_LE(std::abs(product(1, 2) / size), five);
 }
 
+/// |a - b| / |b|.
+double distance(const Image& a, const Image& b) {
+  return metrics::relative_l2(converted<Complex<double>>(a.values), converted<Complex<double>>(b.values));
+}
+
+TEST_F(SimulateCommand, slices_are_written_with_their_places_maps_and_true_images) {
+  const std::string options = " --matrix 24,22 --coils 3 --slice-spacing 18 --trajectory ";
+  ASSERT_EQ(simulate("--slices 4 --repetitions 2 --field-hz 40 --noise-readouts 50 --prior-image" + options +
+                     "spiral")
+                .status,
+            0)
+      << text("err");
+  ASSERT_EQ(ProgramTest::run("convert scan.h5 other.h5 --to fhd"), 0) << text("err");
+  for (const char* name : {"scan.h5", "other.h5"}) {
+    const auto file = io::open_scan(path(name));
+    ASSERT_EQ(file->summary().slice_count, 4) << name;
+    ASSERT_EQ(file->summary().repetition_count, 2);
+    const auto first = file->read(0, 0);
+    for (int slice = 0; slice < 4; ++slice) {
+      const auto scan = file->read(slice, 1);
+      EXPECT_NEAR(scan.geometry.position_mm[2], 18 * (slice - 2), 1e-4) << name << " " << slice;
+      ASSERT_TRUE(scan.sensitivity_maps && scan.noise && scan.sample_time_s);
+      if (slice == 0) continue;
+      EXPECT_FALSE(std::equal(scan.sensitivity_maps->values.begin(), scan.sensitivity_maps->values.end(),
+                              first.sensitivity_maps->values.begin()));
+    }
+  }
+  for (const char* dataset : {"/image", "/image_ideal"}) {
+    const auto truth = io::read_image(path("scan.truth.h5"), dataset);
+    ASSERT_EQ(truth.slice_count, 4);
+    ASSERT_EQ(truth.images.size(), 4u);
+    EXPECT_NEAR(truth.images[3].geometry.position_mm[2], 18, 1e-9);
+    EXPECT_GE(distance(truth.images[0], truth.images[2]), 0.05) << "another section";
+  }
+  // One true image of a slice is that of all its repetitions.
+  EXPECT_EQ(
+      ProgramTest::run("compare scan.h5 -o compared --slice 3 --repetition 1 --iterations 2 --device cpu"), 0)
+      << text("err");
+  // The field map is of every slice too: without it the error is larger.
+  ASSERT_EQ(ProgramTest::run("recon scan.h5 -o with --quiet --repetitions 0 --field-map scan.field.h5"), 0)
+      << text("err");
+  ASSERT_EQ(ProgramTest::run("recon scan.h5 -o without --quiet --repetitions 0"), 0) << text("err");
+  const auto truth = io::read_image(path("scan.truth.h5")), with = io::read_image(path("with.h5")),
+             without = io::read_image(path("without.h5"));
+  for (std::size_t slice = 0; slice < 4; ++slice)
+    EXPECT_LT(distance(with.images.at(slice), truth.images[slice]),
+              distance(without.images.at(slice), truth.images[slice]))
+        << slice;
+}
+
+TEST_F(SimulateCommand, slices_are_reconstructed_as_well_as_one_by_itself) {
+  for (const char* trajectory : {"golden-radial", "variable-density-spiral", "cartesian"}) {
+    const auto options = std::string(" --matrix 32 --coils 4 --snr none --trajectory ") + trajectory;
+    ASSERT_EQ(run("-o " + path("one") + " --slices 1" + options).status, 0) << text("err");
+    ASSERT_EQ(run("-o " + path("all") + " --slices 5 --slice-spacing 20" + options).status, 0) << text("err");
+    for (const char* name : {"one", "all"})
+      ASSERT_EQ(ProgramTest::run("recon " + std::string(name) + ".h5 -o " + name + "_image --quiet --force"),
+                0)
+          << text("err");
+    const auto one = io::read_image(path("one_image.h5")), all = io::read_image(path("all_image.h5")),
+               true_one = io::read_image(path("one.truth.h5")), truth = io::read_image(path("all.truth.h5"));
+    ASSERT_EQ(all.images.size(), 5u);
+    const auto places = io::read_nifti_volume(path("all_image.nii.gz")).voxel_to_lps_mm;
+    EXPECT_NEAR(places[2][2], 20, 1e-4);  // mm from one slice to the next
+    EXPECT_NEAR(places[2][3], -40, 1e-4);
+    EXPECT_TRUE(
+        std::equal(one.images[0].values.begin(), one.images[0].values.end(), all.images[2].values.begin()))
+        << trajectory << ": the slice in the middle is the same";
+    const double alone = distance(one.images[0], true_one.images[0]);
+    for (std::size_t slice = 0; slice < 5; ++slice) {
+      EXPECT_NEAR(all.images[slice].geometry.position_mm[2], 20 * (static_cast<double>(slice) - 2), 1e-4);
+      const double error = distance(all.images[slice], truth.images[slice]);
+      EXPECT_LE(error, 1.25 * alone) << trajectory << " " << slice;
+      for (std::size_t other = 0; other < 5; ++other) {
+        if (other == slice) continue;
+        EXPECT_LT(error, distance(all.images[slice], truth.images[other]))
+            << trajectory << ": slice " << slice << " is not slice " << other;
+      }
+    }
+  }
+}
+
 TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_and_writes_nothing) {
   for (const char* arguments : {"--coils 0",
                                 "--coils 33",
@@ -185,6 +268,22 @@ TEST_F(SimulateCommand, refuses_contradictory_and_hostile_options_in_one_line_an
   }
 }
 
+TEST_F(SimulateCommand, slices_that_cannot_be_are_refused_in_one_line) {
+  for (const char* arguments :
+       {"--slices 0", "--slices 65536", "--slices 2.5", "--slices 100", "--slices 3 --slice-spacing 150",
+        "--slices 3 --slice-spacing 0", "--slices 3 --slice-spacing nan", "--slice-spacing 5",
+        "--slices 3 --trajectory stack-of-stars", "--slices 3 --dimensions 3", "--slices 3 --matrix 16,16,8",
+        "--slices 3 --dynamic 13", "--slices 3 --breaths 4",
+        "--slices 3 --repetitions 60000 --matrix 64 --coils 32"}) {
+    const auto output = simulate(arguments);
+    EXPECT_EQ(output.status, 2) << arguments << ": " << output.text;
+    EXPECT_LE(output.text.size(), 300u) << output.text;
+    EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1)
+        << arguments << ": " << output.text;
+    EXPECT_EQ(file_count(), 0) << arguments;
+  }
+}
+
 TEST_F(SimulateCommand, overwrites_its_own_scans_alone_unless_forced) {
   ASSERT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --prior-image").status, 0);
   EXPECT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --prior-image").status, 0) << "its own";
@@ -192,9 +291,10 @@ TEST_F(SimulateCommand, overwrites_its_own_scans_alone_unless_forced) {
     std::ofstream(path(name)) << "precious";
     const auto output = simulate("--matrix 16 --coils 1 --field-hz 50");
     EXPECT_EQ(output.status, 1) << name;
-    EXPECT_EQ(output.text, "fhd: " + path(name) +
-                               ": expected a new name, or an earlier scan of fhd simulate, found a file that another "
-                               "has made; --force overwrites it, -o NAME writes beside it\n");
+    EXPECT_EQ(output.text,
+              "fhd: " + path(name) +
+                  ": expected a new name, or an earlier scan of fhd simulate, found a file that another "
+                  "has made; --force overwrites it, -o NAME writes beside it\n");
     EXPECT_EQ(text(name), "precious");
     EXPECT_EQ(simulate("--matrix 16 --coils 1 --field-hz 50 --force").status, 0);
   }

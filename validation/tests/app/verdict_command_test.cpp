@@ -50,6 +50,18 @@ TEST_F(VerdictCommand, a_suspicious_image_is_written_with_its_likeliest_cause) {
   EXPECT_CONTAINS(text("out.html"), "k_x and k_y are swapped");
 }
 
+TEST_F(VerdictCommand, an_object_that_folds_is_told_the_option_for_it) {
+  const std::string options = " --trajectory cartesian --matrix 96 --coils 8 --snr 50 --no-maps";
+  ASSERT_EQ(run("simulate -o folded --object-scale 1.4" + options), 0) << text("err");
+  ASSERT_EQ(recon("folded.h5 -o out"), 0) << text("err");
+  EXPECT_CONTAINS(
+      text("err"),
+      "likeliest cause: the object is larger than the field of view and folds, which one set of maps "
+      "does not describe (--map-sets auto)");
+  ASSERT_EQ(recon("folded.h5 -o out --map-sets auto"), 0) << text("err");
+  EXPECT_EQ(text("err").find("likeliest cause"), std::string::npos) << text("err");
+}
+
 TEST_F(VerdictCommand, a_suspicious_image_is_a_failure_that_writes_nothing_where_that_is_asked) {
   ASSERT_EQ(recon("scans/swapped.h5 -o out --strict"), 1);
   EXPECT_CONTAINS(text("err"), "expected a scan without doubts (--strict)");

@@ -53,6 +53,23 @@ TEST(Coils, k_space_equals_a_numerical_integral_of_sensitivity_times_phantom) {
   }
 }
 
+TEST(Coils, a_section_has_the_sensitivities_of_its_plane) {
+  // Sums of 57 exponentials whose coefficients are about 1.
+  for (const int count : {1, 4, 20}) {
+    const CoilArray coils(3, count);
+    for (const double z : {-0.31, 0.0, 0.12}) {
+      const auto section = coils.section(z);
+      ASSERT_EQ(section.coil_count(), count);
+      for (const Vector3& r : {Vector3{0, 0, 0}, Vector3{0.2, -0.31, 0}, Vector3{-0.4, 0.07, 0}}) {
+        const auto found = sensitivities(section, r), expected = sensitivities(coils, {r[0], r[1], z});
+        for (std::size_t coil = 0; coil < expected.size(); ++coil)
+          EXPECT_LE(abs(found[coil] - expected[coil]), 1e-12)
+              << count << " coils, coil " << coil << ", z " << z;
+      }
+    }
+  }
+}
+
 TEST(Coils, maps_times_the_ideal_image_converge_to_the_closed_form) {
   // A voxel average multiplied by the sensitivity of its centre is off by about (h S'/S)^2 / 24 with |S'/S|
   // <= 2 pi 1.5 and by (2 pi k h)^2 / 24 from the phase: 4e-4 each for h = 1/96 and |k| <= 1.5; edges add

@@ -55,6 +55,16 @@ TEST(OffResonance, turns_a_point_by_the_map_at_its_place) {
     }
 }
 
+TEST(OffResonance, a_section_has_the_map_of_its_plane) {
+  const WaveField field{70};
+  const auto whole = map_of(field, {6, 5, 8});
+  for (int z = 0; z < 8; ++z) {
+    const auto plane = map_of(field.section((z - 4) / 8.0), {6, 5, 1});
+    for (std::int64_t p = 0; p < 30; ++p)  // 440 rad/s in single precision
+      EXPECT_NEAR(plane[p], whole[z * 30 + p], 1e-4) << z << " " << p;
+  }
+}
+
 TEST(OffResonance, map_has_its_voxels_where_images_have_theirs) {
   const WaveField field{70};
   const auto map = map_of(field, {6, 5, 1});

@@ -56,6 +56,49 @@ TEST(Phantom, fourier_integral_equals_a_numerical_integral) {
     }
 }
 
+TEST(PhantomSection, has_the_values_of_its_plane) {
+  std::mt19937 generator(11);
+  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
+  for (const auto& phantom : {Phantom::shepp_logan(3), Phantom::resolution(3), Phantom::anatomy(3)}) {
+    // Bumps are left out where they are below 1e-12 of their intensities; the rest is rounding of sums.
+    double intensities = 0;
+    for (const auto& part : phantom.parts()) intensities += std::abs(part.intensity);
+    int inside = 0;
+    for (const double z : {-0.37, -0.125, 0.0, 0.013, 0.29}) {
+      const auto section = phantom.section(z);
+      EXPECT_EQ(section.dimensions(), 2);
+      for (int i = 0; i < 500; ++i) {
+        const double x = uniform(generator), y = uniform(generator), expected = phantom.value({x, y, z});
+        inside += std::abs(expected) > 0.01;
+        EXPECT_LE(std::abs(section.value({x, y, 0}) - expected), 1e-12 * intensities)
+            << x << " " << y << " " << z;
+      }
+    }
+    EXPECT_GT(inside, 500);
+  }
+  EXPECT_TRUE(Phantom::shepp_logan(3).section(0.46).parts().empty()) << "above the head";
+  EXPECT_THROW(Phantom::shepp_logan(2).section(0), Error);
+}
+
+TEST(PhantomSection, all_sections_together_are_the_projection) {
+  // P(k_x, k_y, 0) is the integral over z of those of sections. With d = z / c that of an ellipsoid is
+  // A (1 - d^2) 2 J_1(x u) / (x u), u = sqrt(1 - d^2), whose slope -2 A d J_0(x u) / c goes up and down by no more
+  // than 2 A / c (2 + 2 + twice the way of J_0 from 0 to x < 9: 6) = 20 A / c. The midpoint rule of step h is off by
+  // at most h^2 / 8 of that.
+  const auto phantom = Phantom::shepp_logan(3);
+  constexpr int steps = 1000;
+  constexpr double h = 1.0 / steps;
+  double tolerance = 0;
+  for (const auto& part : phantom.parts())
+    tolerance += 2.5 * h * h * std::abs(part.intensity) * pi * part.half_axes[0] * part.half_axes[1] /
+                 part.half_axes[2];
+  for (const Vector3& k : {Vector3{0, 0, 0}, Vector3{1.3, -0.7, 0}, Vector3{-0.4, 2.9, 0}}) {
+    Complex<double> sum;
+    for (int i = 0; i < steps; ++i) sum += h * phantom.section((i + 0.5) * h - 0.5).fourier_integral(k);
+    EXPECT_LE(abs(sum - phantom.fourier_integral(k)), tolerance) << k[0] << " " << k[1];
+  }
+}
+
 TEST(Phantom, fourier_integral_of_a_bump_equals_a_sum_over_its_values) {
   // Of a bump of half axes h, sampled every h / 4, neighbours in k-space are 4 / h apart: exp(-16 pi) = 1e-22 of it.
   for (int dimensions : {2, 3}) {

@@ -193,6 +193,95 @@ TEST(Simulation, sampled_values_are_the_closed_form_times_the_voxel_count) {
   }
 }
 
+SimulationSettings three_slices() {
+  auto settings = small_scan(TrajectoryKind::spiral);
+  settings.slice_count = 3;
+  settings.slice_spacing_mm = 24;  // a tenth of the FOV along x
+  return settings;
+}
+
+TEST(Slices, are_sections_through_object_coils_and_field_at_their_heights) {
+  auto settings = three_slices();
+  settings.snr.reset();
+  settings.field_hz = 60;
+  settings.repetition_count = 2;
+  const auto slices = data::simulate_slices(settings);
+  ASSERT_EQ(slices.size(), 3u);
+  const data::CoilArray coils(3, 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& scan = slices[i].scan;
+    const double height = 0.1 * (static_cast<double>(i) - 1);
+    EXPECT_DOUBLE_EQ(scan.geometry.position_mm[2], 240 * height);
+    EXPECT_EQ(scan.geometry.fov_mm[2], 5);
+    const auto phantom = data::Phantom::shepp_logan(3).section(height);
+    const auto expected =
+        data::sampled_in_field({phantom, coils.section(height)}, data::WaveField{60}.section(height),
+                               scan.trajectory, *scan.sample_time_s, 3, 24.0 * 22);
+    EXPECT_TRUE(same_bytes(scan.kspace.values, expected));
+    ASSERT_EQ(slices[i].further_repetitions.size(), 1u);
+    EXPECT_TRUE(same_bytes(slices[i].further_repetitions[0], expected));
+    EXPECT_TRUE(same_bytes(scan.sensitivity_maps->values, coils.section(height).maps({24, 22, 1}).values));
+    EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(slices[i].band_limited.values),
+                                   data::band_limited_image(phantom, {24, 22, 1})),
+              1e-7);
+    EXPECT_EQ(slices[i].ideal.geometry.position_mm, scan.geometry.position_mm);
+  }
+  // The object does change from slice to slice.
+  EXPECT_GE(metrics::relative_l2(converted<Complex<double>>(slices[0].ideal.values),
+                                 converted<Complex<double>>(slices[1].ideal.values)),
+            0.05);
+}
+
+TEST(Slices, have_noise_of_one_size_and_their_own) {
+  auto settings = three_slices();
+  settings.repetition_count = 2;
+  settings.noise_samples = 100;
+  const auto noisy = data::simulate_slices(settings);
+  settings.snr.reset();
+  const auto clean = data::simulate_slices(settings);
+  std::vector<Array<Complex<double>>> noise;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(noisy[i].noise_standard_deviation, noisy[0].noise_standard_deviation);
+    ASSERT_TRUE(noisy[i].scan.noise.has_value());
+    EXPECT_TRUE(same_bytes(*noisy[i].scan.noise, *noisy[0].scan.noise)) << "one file has one";
+    for (const auto* values : {&noisy[i].scan.kspace.values, &noisy[i].further_repetitions[0]}) {
+      auto& rest = noise.emplace_back(converted<Complex<double>>(*values));
+      for (std::int64_t m = 0; m < rest.size(); ++m)
+        rest[m] -= Complex<double>(clean[i].scan.kspace.values[m]);
+    }
+  }
+  // Five standard deviations: 2 n numbers estimate a variance within sqrt(1 / n), n products a mean within the same.
+  const double square = 2 * std::pow(noisy[0].noise_standard_deviation, 2),
+               n = static_cast<double>(noise[0].size()), five = 5 / std::sqrt(n);
+  for (std::size_t a = 0; a < noise.size(); ++a)
+    for (std::size_t b = a; b < noise.size(); ++b) {
+      double product = 0;
+      for (std::int64_t m = 0; m < noise[a].size(); ++m) product += (conj(noise[a][m]) * noise[b][m]).re / n;
+      EXPECT_LE(std::abs(product / square - (a == b ? 1 : 0)), five) << a << " " << b;
+    }
+}
+
+TEST(Slices, outside_of_the_object_or_of_no_2d_scan_at_rest_are_refused) {
+  const auto rejects = [](auto change) {
+    auto settings = three_slices();
+    change(settings);
+    EXPECT_THROW(data::simulate_slices(settings), Error);
+  };
+  EXPECT_EQ(data::simulate_slices(three_slices()).size(), 3u);
+  rejects([](auto& s) { s.slice_spacing_mm = 109; });  // the head is 0.45 x 240 mm high
+  rejects([](auto& s) { s.slice_spacing_mm = -1; });
+  rejects([](auto& s) { s.slice_spacing_mm = std::numeric_limits<double>::quiet_NaN(); });
+  rejects([](auto& s) { s.slice_count = -3; });
+  rejects([](auto& s) { s.slice_count = 70000; });
+  rejects([](auto& s) { s.readouts_per_frame = 2; });
+  rejects([](auto& s) { s.breaths = 2; });
+  rejects([](auto& s) {
+    s.trajectory.kind = TrajectoryKind::cartesian;
+    s.trajectory.matrix_size = {8, 8, 8};
+  });
+  EXPECT_THROW(simulate(three_slices()), Error);
+}
+
 TEST(Simulation, rejects_hostile_settings) {
   const auto rejects = [](auto change) {
     auto settings = small_scan();

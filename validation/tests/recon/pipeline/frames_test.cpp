@@ -8,9 +8,11 @@
 #include <map>
 
 #include "data/simulate.hpp"
+#include "recon/pipeline/estimate.hpp"
 #include "recon/pipeline/gating.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "recon/pipeline/steps.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
 
@@ -456,22 +458,41 @@ TEST(Frames, refuse_what_they_cannot_have) {
   EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
 }
 
+/// 4 coils of 16 x 16 voxels, 20 readouts in so many frames.
+MemoryLedger memory_of_frames(std::int64_t frames, std::vector<SparsePenalty> terms, int segments = 0,
+                              Device device = Device::cpu()) {
+  ScanSizes sizes;
+  sizes.matrix_size = {16, 16, 1};
+  sizes.samples.all = 20 * 32;
+  sizes.coils = 4;
+  sizes.time_segments = sizes.difference_segments = segments;
+  return frames_memory(sizes, {frames, 20 / frames * 32}, {with_terms(std::move(terms))}, device);
+}
+
 TEST(Frames, tell_more_memory_for_more_of_them) {
-  const auto made = moving({16, 16, 1}, 20, 5);
-  const auto bytes = [&](std::int64_t frames, std::vector<SparsePenalty> terms) {
-    return frames_bytes(
-        made.scan, 4,
-        lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames}),
-        {with_terms(std::move(terms))}, Device::cpu());
+  const auto bytes = [](std::int64_t frames, std::vector<SparsePenalty> terms, int segments = 0) {
+    return memory_of_frames(frames, std::move(terms), segments).peak_bytes();
   };
-  EXPECT_GT(bytes(10, {}), 1.5 * bytes(4, {}));
+  EXPECT_GT(bytes(10, {}), 1.2 * bytes(4, {}));
   EXPECT_GT(bytes(4, {{SparseKind::llr, 0.1}}), bytes(4, {{SparseKind::temporal_tv, 0.1}}));
-  const auto layout = lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = 4});
-  const auto in_field = [&](std::int64_t segments) {
-    return frames_bytes(made.scan, 4, layout, {with_terms({})}, Device::cpu(), {segments, segments});
-  };
-  EXPECT_GT(in_field(1), bytes(4, {}));
-  EXPECT_GT(in_field(20), 5 * in_field(1));  // an operator each
+  EXPECT_GT(bytes(4, {}, 1), bytes(4, {}));
+  EXPECT_GT(bytes(4, {}, 20), 4 * bytes(4, {}, 1));  // an operator each
+  // A search has two images of all frames on their way, with duals.
+  EXPECT_GT(bytes(4, {{SparseKind::llr, {}}}), bytes(4, {{SparseKind::llr, 0.1}}));
+}
+
+TEST(Frames, share_their_maps_on_every_device) {
+  for (const Device device : {Device::cpu(), Device::cuda()}) {
+    const auto toeplitz = toeplitz_cost({16, 16, 1}, 4, Precision::single_precision, device);
+    constexpr std::size_t maps = 4 * 16 * 16 * 8;
+    ASSERT_GT(toeplitz.bytes, maps);
+    const auto memory = memory_of_frames(20, {}, 0, device);
+    const auto operators = std::find_if(memory.items().begin(), memory.items().end(), [](const auto& item) {
+      return item.what == "Toeplitz operators of the frames";
+    });
+    ASSERT_NE(operators, memory.items().end());
+    EXPECT_EQ(operators->bytes, 20 * (toeplitz.bytes + toeplitz.scratch_bytes - maps));
+  }
 }
 
 TEST(Frames, that_do_not_fit_into_memory_are_refused_before_the_work) {

@@ -164,6 +164,40 @@ TEST(Admm, leaves_duals_that_make_the_gradient_vanish_and_lie_in_the_subdifferen
               1e-5 * 8 * problem.sparse[0].term->value(c));
 }
 
+TEST(Admm, goes_on_from_a_solution) {
+  const auto normal = std::make_shared<RandomNormal>(image, 60, 3);
+  const auto b = right_hand_side(*normal);
+  AdmmSettings settings{{2000, 1e-6}};
+  settings.penalty = 20;
+  settings.inner_iterations = 30;
+  for (const auto& [name, terms, lambda] : sums(image)) {
+    const auto problem = problem_of(normal, terms, 8, lambda);
+    Array<Complex<double>> x(image);
+    auto found = admm(problem, b, x, settings);
+    const auto cold = found.relative_residuals.size();
+    ASSERT_GT(cold, 8u) << name << ": the case proves nothing";
+    const auto solved = x;
+    // It is one already, but that the coefficients start as A u.
+    auto again = admm(problem, b, x, settings, {}, {}, std::move(found));
+    EXPECT_LT(2 * again.relative_residuals.size(), cold) << name;
+    // Both within 1e-6 of stationarity and feasibility, of a problem whose curvature is some 1e-2 of its largest at least.
+    add_scaled(x, -1.0, solved);
+    EXPECT_LE(length(x), 1e-3 * length(solved)) << name;
+  }
+}
+
+TEST(Admm, refuses_a_start_of_another_problem) {
+  const auto normal = std::make_shared<RandomNormal>(image, 60, 3);
+  const auto b = right_hand_side(*normal);
+  Array<Complex<double>> x(image);
+  const AdmmSettings settings{{2, 0}};
+  auto of_tv = admm(problem_of(normal, {tv_term<double>(image)}, 8), b, x, settings);
+  const auto tgv = problem_of(normal, {tgv_term<double>(image)}, 8);
+  EXPECT_THROW(admm(tgv, b, x, settings, {}, {}, SparseSolution<double>(of_tv)), Error);
+  const auto two = problem_of(normal, {tv_term<double>(image), tgv_term<double>(image)}, 8);
+  EXPECT_THROW(admm(two, b, x, settings, {}, {}, std::move(of_tv)), Error);
+}
+
 TEST(Admm, refuses_a_problem_without_sparse_terms) {
   const auto normal = std::make_shared<RandomNormal>(image, 60, 4);
   const auto b = right_hand_side(*normal);

@@ -158,7 +158,7 @@ TEST(VolumeAssembler, each_combination_of_counters_is_a_repetition_in_order) {
 
 TEST(VolumeAssembler, evenly_stamped_repetitions_of_siemens_tell_their_time) {
   auto header = header_8x8();
-  header.vendor = "SIEMENS";
+  header.acquisition.vendor = "SIEMENS";
   for (const bool with_contrasts : {false, true}) {
     Stream stream(header);
     for (int i = 0; i < 8; ++i) {
@@ -175,7 +175,7 @@ TEST(VolumeAssembler, evenly_stamped_repetitions_of_siemens_tell_their_time) {
 
 TEST(VolumeAssembler, takes_tr_for_the_time_of_a_readout_unless_slices_take_turns) {
   auto header = header_8x8();
-  header.excitation_time_s = 0.004;
+  header.acquisition.excitation_time_s = 0.004;
   for (const int slices : {1, 2}) {
     Stream stream(header);
     for (int i = 0; i < 4; ++i) {
@@ -190,21 +190,21 @@ TEST(VolumeAssembler, takes_tr_for_the_time_of_a_readout_unless_slices_take_turn
 
 TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
   auto siemens = header_8x8(), other = siemens;
-  siemens.vendor = "Siemens Healthineers";
+  siemens.acquisition.vendor = "Siemens Healthineers";
   EXPECT_DOUBLE_EQ(repetition_time(siemens, {100, 500, 899, 1300}, 64).seconds, 1.0) << "even, to a tick";
   EXPECT_EQ(repetition_time(siemens, {100, 500, 1300}, 64).seconds, 0) << "uneven";
   EXPECT_EQ(repetition_time(siemens, {0, 0, 0}, 64).seconds, 0) << "no stamps";
   EXPECT_EQ(repetition_time(siemens, {4294967290, 100}, 64).seconds, 0) << "midnight";
   EXPECT_EQ(repetition_time(siemens, {}, 64).seconds, 0);
   EXPECT_EQ(repetition_time(other, {100, 500, 900}, 64).seconds, 0) << "ticks of unknown length";
-  other.excitation_time_s = 0.7;
+  other.acquisition.excitation_time_s = 0.7;
   EXPECT_EQ(repetition_time(other, {0, 0}, 64).seconds, 0) << "of how many excitations is an image?";
   EXPECT_DOUBLE_EQ(repetition_time(other, {0, 0}, 1).seconds, 0.7);
   const auto tr_of = [](const std::string& tr) {
     return parse_header("<ismrmrdHeader><encoding/><sequenceParameters>" + tr +
                             "</sequenceParameters></ismrmrdHeader>",
                         "header")
-        .excitation_time_s;
+        .acquisition.excitation_time_s;
   };
   EXPECT_DOUBLE_EQ(tr_of("<TR>700</TR>"), 0.7);
   for (const char* unusable : {"", "<TR>700</TR><TR>800</TR>", "<TR>nan</TR>", "<TR>-3</TR>", "<TR>inf</TR>",

@@ -1,0 +1,52 @@
+#include "app/python/arrays.hpp"
+
+namespace fhd::python {
+namespace {
+
+std::string name_of(nb::dlpack::dtype type) {
+  const char* kind = "?";
+  switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
+    case nb::dlpack::dtype_code::Int: kind = "int"; break;
+    case nb::dlpack::dtype_code::UInt: kind = "uint"; break;
+    case nb::dlpack::dtype_code::Float: kind = "float"; break;
+    case nb::dlpack::dtype_code::Complex: kind = "complex"; break;
+    case nb::dlpack::dtype_code::Bool: kind = "bool"; break;
+    default: break;
+  }
+  return kind + std::to_string(type.bits);
+}
+
+}  // namespace
+
+std::string text_of(const AnyArray& array) {
+  std::string text;
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis)
+    text += "[" + std::to_string(array.shape(axis)) + "]";
+  text += " of " + name_of(array.dtype());
+  if (!is_contiguous(array)) text += ", not contiguous";
+  if (array.device_type() != nb::device::cpu::value) text += ", not in host memory";
+  return text;
+}
+
+Device device_of(const AnyArray& array) {
+  if (array.device_type() == nb::device::cpu::value) return Device::cpu();
+  if (array.device_type() == nb::device::cuda::value) return Device::cuda(array.device_id());
+  throw Error("array", "on the CPU or a CUDA device", "on another kind of device");
+}
+
+bool is_contiguous(const AnyArray& array) {
+  std::int64_t step = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    if (array.shape(axis) != 1 && array.stride(axis) != step) return array.size() == 0;
+    step *= static_cast<std::int64_t>(array.shape(axis));
+  }
+  return true;
+}
+
+bool is_double(const AnyArray& array, const char* name) {
+  if (holds<std::complex<double>>(array)) return true;
+  if (holds<std::complex<float>>(array)) return false;
+  throw Error(name, "complex64 or complex128", text_of(array));
+}
+
+}  // namespace fhd::python

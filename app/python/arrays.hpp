@@ -1,0 +1,68 @@
+#pragma once
+// Arrays of Python (numpy, CuPy, torch, ...: whatever speaks DLPack) as views of recon/array: nothing is copied.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <complex>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "recon/array/array.hpp"
+
+namespace fhd::python {
+
+namespace nb = nanobind;
+
+/// Any array, taken as it is. Parameters of this type are bound with `nb::arg(...).noconvert()`.
+using AnyArray = nb::ndarray<>;
+
+/// "[4][64][64] of complex64": for messages.
+std::string text_of(const AnyArray& array);
+/// Where it lies. Throws Error unless that is the CPU or a CUDA device.
+Device device_of(const AnyArray& array);
+/// Whether the elements lie one after the other, the last axis fastest.
+bool is_contiguous(const AnyArray& array);
+
+template <class T>
+bool holds(const AnyArray& array) {
+  return array.dtype() == nb::dtype<T>();
+}
+/// complex128: double. Throws Error unless it is complex64 or complex128; `name` is what the message calls the array.
+bool is_double(const AnyArray& array, const char* name);
+
+/// A view of its elements under `shape`, which has as many. Throws Error unless they are contiguous and complex of T.
+template <class T>
+Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char* name) {
+  if (!holds<std::complex<T>>(array) || !is_contiguous(array) ||
+      static_cast<std::int64_t>(array.size()) != shape.size())
+    throw Error(name, "contiguous " + shape.text() + (sizeof(T) == 8 ? " of complex128" : " of complex64"),
+                text_of(array));
+  return Array<Complex<T>>::view(static_cast<Complex<T>*>(array.data()), shape, device_of(array));
+}
+
+/// A copy in host memory of contiguous elements of type U, as they lie there, under `shape`. Throws Error.
+template <class To, class U>
+Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, const char* type) {
+  static_assert(sizeof(To) == sizeof(U));
+  if (!holds<U>(array) || !is_contiguous(array) || static_cast<std::int64_t>(array.size()) != shape.size() ||
+      device_of(array).is_cuda())
+    throw Error(name, "contiguous " + shape.text() + " of " + type + " in host memory", text_of(array));
+  return Array<To>::view(static_cast<To*>(array.data()), shape).to(Device::cpu());
+}
+
+/// Its elements for numpy, without a copy: the array lives as long as what Python makes of it.
+template <class T, class Element>
+nb::object to_numpy(Array<Element> array, std::initializer_list<std::size_t> shape) {
+  static_assert(sizeof(T) == sizeof(Element));
+  auto* const held = new Array<Element>(std::move(array));
+  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array<Element>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(held->data()), shape, owner));
+}
+
+void bind_operators(nb::module_& module);
+void bind_scans(nb::module_& module);
+void bind_recon(nb::module_& module);
+
+}  // namespace fhd::python

@@ -1,0 +1,293 @@
+"""F, F S and their normal operators, for reconstructions of your own.
+
+    (F rho)(m) = sum over p of rho(p) exp(-i 2 pi k_m . r_p),    r_p = (n - N // 2) / N per axis
+
+k in cycles per field of view. No hidden scale: `A.H` is the exact conjugate transpose, of `NUFFT` to its accuracy.
+Arrays of numpy, CuPy and torch are read and written where they lie; the result is of the same library, device and
+precision. Leading axes are batches. With torch, results are differentiable with respect to the image, the samples and the
+trajectory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from fhd import _native
+from fhd._native import Error
+from fhd.arrays import complex_array, complex_to_numpy, empty, library, to_numpy, wait_for
+
+
+def requires_grad(value: Any) -> bool:
+    return library(value) == "torch" and value.requires_grad
+
+
+class Operator:
+    """A linear map of images to samples: `A @ image`, `A.H @ samples`, `A.normal @ image`.
+
+    shape: of an image. sample_shape: of its samples. Both without the leading axes of a batch.
+    """
+
+    shape: tuple[int, ...]
+    sample_shape: tuple[int, ...]
+    #: as it was given; a torch tensor that requires a gradient gets one
+    trajectory: Any
+
+    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
+        raise NotImplementedError
+
+    def forward_values(self, image: Any) -> Any:
+        """A image, without a record for gradients."""
+        image, batch = _batched(image, self.shape, "image")
+        samples = empty(image, batch + self.sample_shape)
+        if math.prod(batch) > 0:
+            self._apply(image, samples, False)
+        return samples
+
+    def adjoint_values(self, samples: Any) -> Any:
+        """A^H samples, without a record for gradients."""
+        samples, batch = _batched(samples, self.sample_shape, "samples")
+        image = empty(samples, batch + self.shape)
+        if math.prod(batch) > 0:
+            self._apply(image, samples, True)
+        return image
+
+    def __matmul__(self, image: Any) -> Any:
+        if requires_grad(image) or requires_grad(self.trajectory):
+            from fhd import autograd
+
+            return autograd.forward(self, image)
+        return self.forward_values(image)
+
+    __call__ = __matmul__
+
+    @property
+    def H(self) -> "Adjoint":
+        """The adjoint: `A.H @ samples`."""
+        return Adjoint(self)
+
+    @property
+    def normal(self) -> Any:
+        """A^H A, by its point spread (Toeplitz) where the trajectory needs no gradient; kept once it is made."""
+        raise NotImplementedError
+
+    def positions(self, like: Any) -> list[Any]:
+        """Of the voxels in fractions of the field of view: for each column of the trajectory an array, of the library,
+        precision and device of the complex array `like`, that multiplies an image."""
+        positions = []
+        for column in range(len(self.shape)):
+            axis = len(self.shape) - 1 - column
+            count = self.shape[axis]
+            places = (np.arange(count) - count // 2) / count
+            places = places.reshape([-1 if i == axis else 1 for i in range(len(self.shape))])
+            if library(like) == "torch":
+                import torch
+
+                positions.append(torch.as_tensor(places, device=like.device).to(like.real.dtype))
+            else:
+                positions.append(places.astype(like.real.dtype))
+        return positions
+
+    def as_scipy(self, dtype: Any = np.complex128) -> Any:
+        """A scipy.sparse.linalg.LinearOperator between flat vectors of `dtype`."""
+        from scipy.sparse.linalg import LinearOperator
+
+        size, samples = math.prod(self.shape), math.prod(self.sample_shape)
+        return LinearOperator(
+            (samples, size),
+            matvec=lambda x: self.forward_values(np.asarray(x, dtype=dtype).reshape(self.shape)).ravel(),
+            rmatvec=lambda y: self.adjoint_values(np.asarray(y, dtype=dtype).reshape(self.sample_shape)).ravel(),
+            dtype=dtype,
+        )
+
+    def as_sigpy(self) -> Any:
+        """A sigpy.linop.Linop of one image (numpy or CuPy)."""
+        from fhd import sigpy_view
+
+        return sigpy_view.linop_of(self)
+
+
+class Adjoint:
+    """A^H of an operator A."""
+
+    def __init__(self, operator: Operator):
+        self.H = operator
+
+    def __matmul__(self, samples: Any) -> Any:
+        if requires_grad(samples) or requires_grad(self.H.trajectory):
+            from fhd import autograd
+
+            return autograd.adjoint(self.H, samples)
+        return self.H.adjoint_values(samples)
+
+    __call__ = __matmul__
+
+
+class _Explicit:
+    """A^H A, both carried out: differentiable with respect to the trajectory."""
+
+    def __init__(self, operator: Operator):
+        self._operator = operator
+
+    def __matmul__(self, image: Any) -> Any:
+        return self._operator.H @ (self._operator @ image)
+
+    __call__ = __matmul__
+
+
+class _Transform(Operator):
+    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: Optional[float]):
+        self.shape = tuple(int(n) for n in shape)
+        self.trajectory = trajectory
+        positions = to_numpy(trajectory, np.float64)
+        if len(self.shape) not in (1, 2, 3):
+            raise Error(f"shape: expected [y][x] or [z][y][x], found {len(self.shape)} axes")
+        if positions.ndim < 2 or positions.shape[-1] != len(self.shape):
+            raise Error(
+                f"trajectory: expected [sample][axis] with {len(self.shape)} axes, as the shape, "
+                f"found {list(positions.shape)}"
+            )
+        self.sample_shape = positions.shape[:-1]
+        self._native = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
+        self._normal: Any = None
+
+    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
+        wait_for(images)
+        self._native.apply(images, samples, adjoint)
+
+    @property
+    def normal(self) -> Any:
+        if requires_grad(self.trajectory):
+            return _Explicit(self)
+        if self._normal is None:
+            self._normal = Toeplitz(self)
+        return self._normal
+
+    def accuracy(self, dtype: Any = np.complex64, device: Optional[int] = None) -> float:
+        """Relative l2 error that is promised, of that precision, on the CPU or the GPU of that number."""
+        return self._native.accuracy(np.dtype(dtype) == np.complex128, -1 if device is None else device)
+
+    def density_weights(self) -> np.ndarray:
+        """Density compensation by the fixed-point iteration of Pipe and Menon, [sample]: A.H @ (w * samples) has the
+        intensity of the image."""
+        return self._native.density_weights().reshape(self.sample_shape)
+
+
+class NDFT(_Transform):
+    """The exact sum over every pair of voxel and sample.
+
+    trajectory: [sample][axis], columns x, y, z, in cycles per field of view, at most half the matrix. Further leading
+        axes, such as [readout][sample][axis], are those of the samples.
+    shape: of the image, [y][x] or [z][y][x].
+    """
+
+    def __init__(self, trajectory: Any, shape: Sequence[int]):
+        super().__init__(trajectory, shape, None)
+
+    def with_trajectory(self, trajectory: Any) -> "NDFT":
+        """The same of other positions."""
+        return NDFT(trajectory, self.shape)
+
+
+class NUFFT(_Transform):
+    """The same sum by gridding and an FFT, to a relative l2 error of `accuracy`: 1e-1 ... 1e-6 in single precision,
+    ... 1e-12 in double."""
+
+    def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: float = 1e-5):
+        super().__init__(trajectory, shape, accuracy)
+
+
+class Sense(Operator):
+    """E = F S: an image seen by every coil, then transformed.
+
+    transform: an NDFT or NUFFT. maps: sensitivities, [coil] and the shape of the image. Samples are [coil][sample].
+    """
+
+    def __init__(self, transform: _Transform, maps: Any):
+        self.transform = transform
+        self.shape = transform.shape
+        self.trajectory = transform.trajectory
+        self._maps = _maps_of(maps, self.shape)
+        self.sample_shape = (self._maps.shape[0], *transform.sample_shape)
+        self._native = _native.Sense(transform._native, self._maps)
+        self._normal: Any = None
+
+    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
+        wait_for(images)
+        self._native.apply(images, samples, adjoint)
+
+    @property
+    def normal(self) -> Any:
+        if requires_grad(self.trajectory):
+            return _Explicit(self)
+        if self._normal is None:
+            self._normal = Toeplitz(self.transform, self._maps.reshape(-1, *self.shape))
+        return self._normal
+
+
+class Toeplitz:
+    """sum over coils of conj(S_c) F^H W F S_c, by its point spread: two FFTs of twice the size, whatever the number of
+    samples.
+
+    transform: whose F. maps: [coil] and the shape of the image; None: one coil of ones. weights: [sample], of W; None: 1.
+    """
+
+    def __init__(self, transform: _Transform, maps: Any = None, weights: Any = None):
+        self.shape = transform.shape
+        self._native = _native.Normal(
+            transform._native,
+            None if maps is None else _maps_of(maps, self.shape),
+            None if weights is None else to_numpy(weights, np.float64).reshape(-1),
+        )
+
+    @property
+    def H(self) -> "Toeplitz":
+        return self
+
+    def values(self, image: Any) -> Any:
+        """Of an image, without a record for gradients."""
+        image, _ = _batched(image, self.shape, "image")
+        result = empty(image, tuple(image.shape))
+        if math.prod(image.shape) > 0:
+            wait_for(image)
+            self._native.apply(image, result)
+        return result
+
+    def __matmul__(self, image: Any) -> Any:
+        if requires_grad(image):
+            from fhd import autograd
+
+            return autograd.hermitian(self, image)
+        return self.values(image)
+
+    __call__ = __matmul__
+
+
+def matrix_size(shape: Sequence[int]) -> list[int]:
+    """[x, y, z] of a shape [y][x] or [z][y][x]."""
+    return ([int(n) for n in reversed(shape)] + [1, 1])[:3]
+
+
+def padded_trajectory(positions: np.ndarray) -> np.ndarray:
+    """[3][sample] of [...][axis] with fewer axes."""
+    rows = np.zeros((3, math.prod(positions.shape[:-1])))
+    rows[: positions.shape[-1]] = positions.reshape(-1, positions.shape[-1]).T
+    return rows
+
+
+def _maps_of(maps: Any, shape: tuple[int, ...]) -> np.ndarray:
+    values = complex_to_numpy(maps, "maps").astype(np.complex128)
+    if values.shape[1:] != shape:
+        raise Error(f"maps: expected [coil] and the shape {list(shape)} of the image, found {list(values.shape)}")
+    return values.reshape(values.shape[0], *([1, 1, *shape][-3:]))
+
+
+def _batched(array: Any, shape: tuple[int, ...], name: str) -> tuple[Any, tuple[int, ...]]:
+    """Contiguous and complex, and its leading axes."""
+    array = complex_array(array, name)
+    leading = len(array.shape) - len(shape)
+    if leading < 0 or tuple(array.shape[leading:]) != shape:
+        raise Error(f"{name}: expected {list(shape)}, with any leading axes, found {list(array.shape)}")
+    return array, tuple(array.shape[:leading])

@@ -1,0 +1,142 @@
+"""From scans to images, with the options of `fhd recon`."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any, Callable, Optional, Sequence, Union
+
+import numpy as np
+
+from fhd import _native
+from fhd._native import DeviceError, Error
+from fhd.arguments import arguments_of, keyword_of
+from fhd.progress import listener_of
+from fhd.scan import Scan, read
+
+#: Called with the stage, the steps done and in all, and the residual (< 0 where there is none).
+Progress = Union[None, bool, Callable[[str, int, int, float], None]]
+
+
+class Result:
+    """Images, and how they were made.
+
+    image: complex, [repetition][slice][z][y][x].
+    gridded: the conventional image of the same scan, likewise; None where it was left out.
+    report: what `fhd recon` writes as OUT.json; `report["images"][i]` of every image.
+    exhibits: sensitivity_maps [coil][y][x], point_spread [y][x], ... of the first image.
+    affine: voxel (x, y, z, 1) of the first slice to mm in the patient, LPS, 3 x 4.
+    """
+
+    def __init__(self, image: np.ndarray, gridded: Any, report: dict, exhibits: dict, affine: Any, handle: Any = None):
+        self.image, self.gridded, self.report, self.exhibits = image, gridded, report, exhibits
+        self.affine = affine
+        self._handle = handle
+
+    @property
+    def certificate(self) -> Optional[dict]:
+        """How exact the first image is, checked on it; None where it was not."""
+        return self.report["images"][0].get("certificate")
+
+    @property
+    def warnings(self) -> list[str]:
+        """Of all images: what is suspicious of them or of the scan."""
+        told = [w for image in self.report["images"] for name in ("suspicions", "warnings") for w in image.get(name, [])]
+        return list(dict.fromkeys(told))
+
+    def save(self, prefix: Any, force: bool = False) -> None:
+        """Write PREFIX.h5, .nii.gz, .png and .json, whole or not at all. What is there already is replaced where it is
+        of the same scan; anything else only by force."""
+        if self._handle is None:
+            raise Error("save: this result was loaded from a file; copy the file")
+        self._handle.save(os.fspath(prefix), force)
+
+    def __repr__(self) -> str:
+        return f"<fhd.Result {list(self.image.shape)} {self.image.dtype}>"
+
+
+def recon(scan: Any, *, progress: Progress = None, device: str = "auto", **options: Any) -> Result:
+    """Reconstruct a Scan, or the scan file of that path, as `fhd recon` does.
+
+    progress: True or False, or a function that hears of it; None: shown in notebooks and on terminals.
+    device: "auto", "cpu", "cuda", "cuda:1".
+    options: those of `fhd recon`, as keywords: lambda_=1e-3, regularizer={"wavelet": 0.01}, coils="espirit",
+        iterations=30, precision="double", ... `fhd.options()` lists them with defaults.
+    """
+    of_file = {name for name in _read_options & set(options) if options[name] not in ("auto", "off")}
+    if not isinstance(scan, Scan):
+        scan = read(scan, **{name: options.pop(name) for name in of_file})
+    elif of_file:
+        raise Error(f"{min(of_file)}: says what a file leaves out; give it to fhd.read or fhd.Scan")
+    arguments = arguments_of(options, [name for name, *_ in _native.options()])
+    call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
+
+    def run(device: str) -> Any:
+        with listener_of(progress) as listener:
+            return _native.recon(scan._handle, arguments, device, call, listener)
+
+    try:
+        handle = run(device)
+    except DeviceError as error:
+        if device != "auto":
+            raise
+        warnings.warn(f"the GPU failed, the CPU goes on: {error}", stacklevel=2)
+        handle = run("cpu")
+    result = Result(
+        handle.image,
+        handle.gridded,
+        json.loads(handle.report),
+        handle.exhibits,
+        np.array(handle.affine),
+        handle,
+    )
+    for sentence in result.warnings:
+        warnings.warn(sentence, stacklevel=2)
+    return result
+
+
+def reconstruct(kspace: Any, trajectory: Any, shape: Sequence[int], **options: Any) -> Result:
+    """Reconstruct arrays: fhd.recon(fhd.Scan(kspace, trajectory, shape, ...), ...).
+
+    maps, noise, field_map, sample_time_s, fov_mm, position_mm, directions are those of fhd.Scan; other options those of
+    fhd.recon.
+    """
+    of_scan = {name: options.pop(name) for name in _scan_arguments & set(options)}
+    return recon(Scan(kspace, trajectory, shape, **of_scan), **options)
+
+
+def options() -> dict[str, dict[str, Any]]:
+    """The options of `fhd.recon`: for each keyword its text, its default, and whether it is a flag."""
+    return {
+        keyword_of(name): {"text": text, "is_flag": is_flag, "default": default}
+        for name, text, is_flag, default in _native.options()
+    }
+
+
+def load(path: Any) -> Result:
+    """The result that `fhd recon` or `Result.save` wrote as OUT.h5."""
+    told = _native.load(os.fspath(path))
+    report = json.loads(told["report"])
+    return Result(told["image"], told["gridded"], report, {}, np.array(told["affine"]))
+
+
+def load_image(path: Any, dataset: str = "/image") -> np.ndarray:
+    """The images [repetition][slice][z][y][x] of any HDF5 file of fhd, such as the truth of `fhd simulate`."""
+    return _native.load_image(os.fspath(path), dataset)
+
+
+_scan_arguments = {"maps", "noise", "field_map", "sample_time_s", "fov_mm", "position_mm", "directions"}
+#: Of fhd.read; field_map may also be "auto" or "off", which are not of the file.
+_read_options = {
+    "matrix",
+    "fov_mm",
+    "trajectory_unit",
+    "zeros",
+    "group",
+    "trajectory",
+    "maps",
+    "noise",
+    "field_map",
+    "field_map_unit",
+}

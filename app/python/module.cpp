@@ -1,0 +1,49 @@
+// The extension module fhd._native. What Python's users see is made of it in fhd/*.py.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "app/commands.hpp"
+#include "app/option_names.hpp"
+#include "app/python/arrays.hpp"
+#include "recon/array/device.hpp"
+#include "recon/error.hpp"
+#include "version.hpp"
+
+namespace fhd::python {
+namespace {
+
+/// Named for the handler below, which may capture nothing.
+nb::object* error_class = nullptr;
+nb::object* device_error_class = nullptr;
+
+/// fhd::Error -> fhd.Error, with its line in the words of the options.
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const DeviceError& error) {
+    PyErr_SetString(device_error_class->ptr(), app::in_words_of_options(error.what()).c_str());
+  } catch (const Error& error) {
+    PyErr_SetString(error_class->ptr(), app::in_words_of_options(error.what()).c_str());
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE: the macro of nanobind
+NB_MODULE(_native, module) {
+  module.attr("version") = program_version;
+  module.attr("built_with_cuda") = built_with_cuda;
+  error_class = new nb::object(
+      nb::steal(PyErr_NewExceptionWithDoc("fhd.Error", "What is wrong, where, what was expected, and how to mend it.",
+                                          PyExc_ValueError, nullptr)));
+  device_error_class = new nb::object(nb::steal(PyErr_NewExceptionWithDoc(
+      "fhd.DeviceError", "A GPU that fails or has too little memory.", error_class->ptr(), nullptr)));
+  module.attr("Error") = *error_class;
+  module.attr("DeviceError") = *device_error_class;
+  nb::register_exception_translator(translate);
+  bind_operators(module);
+  bind_scans(module);
+  bind_recon(module);
+}
+
+}  // namespace fhd::python

@@ -1,0 +1,313 @@
+// F, F S and their normal operators on arrays of Python. What a device and a precision need is made when the first
+// array of that kind comes, and kept.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "app/python/arrays.hpp"
+#include "recon/array/device.hpp"
+#include "recon/encoding/sense.hpp"
+#include "recon/transform/direct/direct.hpp"
+#include "recon/transform/gridded/gridded.hpp"
+#include "recon/transform/toeplitz/toeplitz.hpp"
+#include "recon/transform/transform.hpp"
+
+namespace fhd::python {
+namespace {
+
+/// One of a thing for each device and precision, made on demand by make(device).
+template <template <class> class Thing>
+class OfEach {
+ public:
+  template <class T, class Make>
+  std::shared_ptr<const Thing<T>> get(Device device, const Make& make) {
+    auto& made = std::get<std::map<int, std::shared_ptr<const Thing<T>>>>(made_)[device.number()];
+    if (!made) made = make();
+    return made;
+  }
+
+ private:
+  std::tuple<std::map<int, std::shared_ptr<const Thing<float>>>,
+             std::map<int, std::shared_ptr<const Thing<double>>>>
+      made_;
+};
+
+/// A GPU is started before the first array of it is used.
+class InUse {
+ public:
+  explicit InUse(Device device) : device_(device), current_((start(device), device)) {}
+  /// The results are complete: whoever reads them next may be on another stream.
+  void finish() const {
+    if (device_.is_cuda()) device::synchronize(device_);
+  }
+
+ private:
+  static void start(Device device) {
+    if (device.is_cpu()) return;
+    if constexpr (!built_with_cuda) refuse_cuda();
+    static std::mutex mutex;
+    static std::map<int, bool> started;
+    const std::lock_guard lock(mutex);
+    if (auto& is_started = started[device.number()]; !is_started) {
+      device::start(device);
+      is_started = true;
+    }
+  }
+
+  Device device_;
+  CurrentDevice current_;
+};
+
+/// What one trajectory gives: exact sums, or gridding to an accuracy.
+class Transform {
+ public:
+  Transform(const AnyArray& trajectory, std::array<int, 3> matrix_size, std::optional<double> accuracy)
+      : matrix_size_(matrix_size), accuracy_(accuracy) {
+    if (trajectory.ndim() != 2 || trajectory.shape(0) != 3)
+      throw Error("trajectory", "[axis][sample] with the axes x, y, z", text_of(trajectory));
+    trajectory_.k = copy_of<double, double>(
+        trajectory, {3, static_cast<std::int64_t>(trajectory.shape(1))}, "trajectory", "float64");
+    for (const int n : matrix_size)
+      if (n < 1) throw Error("shape", "sizes >= 1", std::to_string(n));
+    require_trajectory(trajectory_);
+    for (int axis = 0; axis < 3; ++axis) require_positions(axis);
+  }
+
+  template <class T>
+  std::shared_ptr<const FourierTransform<T>> of(Device device) {
+    return made_.get<T>(device, [&]() -> std::shared_ptr<const FourierTransform<T>> {
+      if (accuracy_) return make_gridded_transform<T>(trajectory_, matrix_size_, *accuracy_, device);
+      return make_direct_transform<T>(trajectory_, matrix_size_, device);
+    });
+  }
+  template <class T>
+  Array<Complex<T>> point_spread(const Array<double>* weights, Device device) const {
+    if (accuracy_) return point_spread_gridded<T>(trajectory_, matrix_size_, weights, *accuracy_, device);
+    return point_spread_direct<T>(trajectory_, matrix_size_, weights, device);
+  }
+  std::array<int, 3> matrix_size() const { return matrix_size_; }
+  std::int64_t sample_count() const { return trajectory_.sample_count(); }
+  Array<double> density_weights() const { return density_compensation(trajectory_, matrix_size_); }
+  /// Relative l2 error that is promised of that precision on that device.
+  double accuracy(bool in_double, int device) {
+    const InUse in_use(device < 0 ? Device::cpu() : Device::cuda(device));
+    const auto where = device < 0 ? Device::cpu() : Device::cuda(device);
+    const std::lock_guard lock(mutex);
+    return in_double ? of<double>(where)->cost().accuracy() : of<float>(where)->cost().accuracy();
+  }
+
+  std::mutex mutex;  ///< one call at a time: transforms share their scratch
+
+ private:
+  void require_positions(int axis) const {
+    const auto count = trajectory_.sample_count();
+    const double limit = edge_rounding * matrix_size_[static_cast<std::size_t>(axis)] / 2.0;
+    for (std::int64_t m = 0; m < count; ++m) {
+      const double k = trajectory_.k[axis * count + m];
+      if (!(std::abs(k) <= limit))
+        throw Error("trajectory",
+                    "finite cycles/FOV of at most half the matrix, " + std::to_string(limit) + ", on axis " +
+                        "xyz"[axis],
+                    std::to_string(k) + " at sample " + std::to_string(m),
+                    "multiply by the field of view where it is in cycles per length, by N / (2 pi) where it is in "
+                    "radians per voxel");
+    }
+  }
+
+  Trajectory trajectory_;
+  std::array<int, 3> matrix_size_;
+  std::optional<double> accuracy_;
+  OfEach<FourierTransform> made_;
+};
+
+/// images [batch][z][y][x], samples [batch][sample], both contiguous, of one precision, on one device.
+template <class T>
+void apply_transform(Transform& transform, const AnyArray& images, const AnyArray& samples, bool adjoint) {
+  const Device device = device_of(images);
+  const auto batch = static_cast<std::int64_t>(images.size()) / Shape{transform.matrix_size()[0],
+                                                                     transform.matrix_size()[1],
+                                                                     transform.matrix_size()[2]}.size();
+  const auto n = transform.matrix_size();
+  auto image = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
+  auto data = view_of<T>(samples, {batch, transform.sample_count()}, "samples");
+  const nb::gil_scoped_release released;
+  const InUse in_use(device);
+  const std::lock_guard lock(transform.mutex);
+  const auto made = transform.of<T>(device);
+  if (adjoint)
+    made->adjoint(data, image);
+  else
+    made->forward(image, data);
+  in_use.finish();
+}
+
+/// Copies on each device, and in each precision, of maps [coil][z][y][x] in host memory.
+template <class T>
+Array<Complex<T>> maps_on(const Array<Complex<double>>& maps, Device device) {
+  return converted<Complex<T>>(maps).to(device);
+}
+
+Array<Complex<double>> maps_of(const AnyArray& maps, std::array<int, 3> n) {
+  if (maps.ndim() != 4) throw Error("maps", "[coil][z][y][x]", text_of(maps));
+  return copy_of<Complex<double>, std::complex<double>>(
+      maps, {static_cast<std::int64_t>(maps.shape(0)), n[2], n[1], n[0]}, "maps", "complex128");
+}
+
+/// E = F S.
+class Sense {
+ public:
+  Sense(std::shared_ptr<Transform> transform, const AnyArray& maps)
+      : transform_(std::move(transform)), maps_(maps_of(maps, transform_->matrix_size())) {}
+  Transform& transform() { return *transform_; }
+  std::int64_t coil_count() const { return maps_.extent(0); }
+  template <class T>
+  std::shared_ptr<const SenseEncoding<T>> of(Device device) {
+    return made_.get<T>(device, [&] {
+      return std::make_shared<const SenseEncoding<T>>(transform_->of<T>(device), maps_on<T>(maps_, device));
+    });
+  }
+
+ private:
+  std::shared_ptr<Transform> transform_;
+  Array<Complex<double>> maps_;
+  OfEach<SenseEncoding> made_;
+};
+
+/// images [batch][z][y][x], samples [batch][coil][sample].
+template <class T>
+void apply_sense(Sense& sense, const AnyArray& images, const AnyArray& samples, bool adjoint) {
+  const Device device = device_of(images);
+  const auto n = sense.transform().matrix_size();
+  const auto m = sense.transform().sample_count(), coils = sense.coil_count();
+  const auto batch = static_cast<std::int64_t>(images.size()) / Shape{n[2], n[1], n[0]}.size();
+  auto all_images = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
+  auto all_samples = view_of<T>(samples, {batch, coils, m}, "samples");
+  const nb::gil_scoped_release released;
+  const InUse in_use(device);
+  const std::lock_guard lock(sense.transform().mutex);
+  const auto encoding = sense.of<T>(device);
+  for (std::int64_t i = 0; i < batch; ++i) {
+    auto image = one_of(all_images, encoding->domain(), i);
+    auto data = one_of(all_samples, encoding->range(), i);
+    if (adjoint)
+      encoding->adjoint(data, image);
+    else
+      encoding->forward(image, data);
+  }
+  in_use.finish();
+}
+
+/// sum over coils of conj(S_c) F^H W F S_c by its point spread; no maps: one coil of ones.
+class Normal {
+ public:
+  Normal(std::shared_ptr<Transform> transform, const std::optional<AnyArray>& maps,
+         const std::optional<AnyArray>& weights)
+      : transform_(std::move(transform)) {
+    const auto n = transform_->matrix_size();
+    if (maps) {
+      maps_ = maps_of(*maps, n);
+    } else {
+      maps_ = Array<Complex<double>>(Shape{1, n[2], n[1], n[0]});
+      for (auto& value : maps_) value = 1.0;
+    }
+    if (!weights) return;
+    weights_ = copy_of<double, double>(*weights, {transform_->sample_count()}, "weights", "float64");
+    for (const double weight : *weights_)
+      if (!(weight >= 0 && weight < 1e300)) throw Error("weights", "finite numbers >= 0", std::to_string(weight));
+  }
+  Transform& transform() { return *transform_; }
+  template <class T>
+  std::shared_ptr<const ToeplitzNormal<T>> of(Device device) {
+    return made_.get<T>(device, [&]() -> std::shared_ptr<const ToeplitzNormal<T>> {
+      const auto q = transform_->point_spread<T>(weights_ ? &*weights_ : nullptr, device);
+      return make_toeplitz_normal<T>(q, maps_on<T>(maps_, device));
+    });
+  }
+
+ private:
+  std::shared_ptr<Transform> transform_;
+  Array<Complex<double>> maps_;
+  std::optional<Array<double>> weights_;
+  OfEach<ToeplitzNormal> made_;
+};
+
+/// [batch][z][y][x] each.
+template <class T>
+void apply_normal(Normal& normal, const AnyArray& in, const AnyArray& out) {
+  const Device device = device_of(in);
+  const auto n = normal.transform().matrix_size();
+  const auto batch = static_cast<std::int64_t>(in.size()) / Shape{n[2], n[1], n[0]}.size();
+  const auto images = view_of<T>(in, {batch, n[2], n[1], n[0]}, "image");
+  auto results = view_of<T>(out, {batch, n[2], n[1], n[0]}, "result");
+  const nb::gil_scoped_release released;
+  const InUse in_use(device);
+  const std::lock_guard lock(normal.transform().mutex);
+  normal.of<T>(device)->forward_each(images, results);
+  in_use.finish();
+}
+
+}  // namespace
+
+void bind_operators(nb::module_& module) {
+  const auto any = [](const char* name) { return nb::arg(name).noconvert(); };
+  nb::class_<Transform>(module, "Transform")
+      .def(nb::init<const AnyArray&, std::array<int, 3>, std::optional<double>>(), any("trajectory"),
+           nb::arg("matrix_size"), nb::arg("accuracy").none())
+      .def_prop_ro("sample_count", &Transform::sample_count)
+      .def("accuracy", &Transform::accuracy, nb::arg("in_double"), nb::arg("device"),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("density_weights",
+           [](const Transform& transform) {
+             Array<double> weights;
+             {
+               const nb::gil_scoped_release released;
+               weights = transform.density_weights();
+             }
+             const auto count = static_cast<std::size_t>(weights.size());
+             return to_numpy<double>(std::move(weights), {count});
+           })
+      .def(
+          "apply",
+          [](Transform& transform, const AnyArray& images, const AnyArray& samples, bool adjoint) {
+            if (is_double(images, "image"))
+              apply_transform<double>(transform, images, samples, adjoint);
+            else
+              apply_transform<float>(transform, images, samples, adjoint);
+          },
+          any("images"), any("samples"), nb::arg("adjoint"));
+  nb::class_<Sense>(module, "Sense")
+      .def(nb::init<std::shared_ptr<Transform>, const AnyArray&>(), nb::arg("transform"), any("maps"))
+      .def(
+          "apply",
+          [](Sense& sense, const AnyArray& images, const AnyArray& samples, bool adjoint) {
+            if (is_double(images, "image"))
+              apply_sense<double>(sense, images, samples, adjoint);
+            else
+              apply_sense<float>(sense, images, samples, adjoint);
+          },
+          any("images"), any("samples"), nb::arg("adjoint"));
+  nb::class_<Normal>(module, "Normal")
+      .def(nb::init<std::shared_ptr<Transform>, const std::optional<AnyArray>&, const std::optional<AnyArray>&>(),
+           nb::arg("transform"), nb::arg("maps").noconvert().none(), nb::arg("weights").noconvert().none())
+      .def(
+          "apply",
+          [](Normal& normal, const AnyArray& in, const AnyArray& out) {
+            if (is_double(in, "image"))
+              apply_normal<double>(normal, in, out);
+            else
+              apply_normal<float>(normal, in, out);
+          },
+          any("image"), any("result"));
+}
+
+}  // namespace fhd::python

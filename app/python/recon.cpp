@@ -1,0 +1,276 @@
+// fhd.recon: the work of a scan of `fhd batch` (app/batch/scan_job.hpp), on arrays or a file, with its result in memory.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "app/batch/scan_job.hpp"
+#include "app/processors.hpp"
+#include "app/python/arrays.hpp"
+#include "app/python/memory_scan.hpp"
+#include "app/python/scan_handle.hpp"
+#include "io/checksum.hpp"
+#include "io/hdf5.hpp"
+#include "io/result/report_json.hpp"
+#include "io/result/results.hpp"
+
+namespace fhd::python {
+namespace {
+
+/// Ctrl-C, on its way out of the work.
+struct Interrupted : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// Work on a thread of its own, while this one tells Python how far it is, and listens for Ctrl-C.
+class Watched {
+ public:
+  explicit Watched(nb::object listener) : listener_(std::move(listener)) {}
+
+  /// Called by the work. Throws Interrupted.
+  ProgressCallback callback() {
+    return [this](const Progress& progress) {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) throw Interrupted();
+      latest_ = progress, is_new_ = true;
+    };
+  }
+  /// Calls work() and waits for it. Throws what it throws, or what Python's signal handlers raise. The lock of the
+  /// interpreter is held before and after.
+  template <class Work>
+  void run(const Work& work) {
+    std::exception_ptr failure;
+    std::thread worker([&] {
+      omp_set_num_threads(app::default_threads());
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      changed_.notify_all();
+    });
+    try {
+      watch();
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+      }
+      const nb::gil_scoped_release released;
+      worker.join();
+      throw;
+    }
+    worker.join();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  void watch() {
+    constexpr auto pause = std::chrono::milliseconds(50);
+    for (bool ended = false; !ended;) {
+      std::optional<Progress> news;
+      {
+        const nb::gil_scoped_release released;
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, pause, [&] { return ended_; });
+        ended = ended_;
+        if (std::exchange(is_new_, false)) news = latest_;
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (news && !listener_.is_none()) listener_(news->stage, news->done, news->total, news->residual);
+    }
+  }
+
+  nb::object listener_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Progress latest_;
+  bool is_new_ = false, stopped_ = false, ended_ = false;
+};
+
+/// Images of a series stacked: [repetition][slice][z][y][x].
+template <class T>
+nb::object stacked(const io::ImageSeries& series, const Array<Complex<T>>& (*values_of)(const Image&)) {
+  const Shape one = values_of(series.images.front()).shape();
+  const auto count = static_cast<std::int64_t>(series.images.size());
+  Array<Complex<T>> all(Shape{count, one[0], one[1], one[2]});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto& values = values_of(series.images[static_cast<std::size_t>(i)]);
+    require_shape(values, one, "image " + std::to_string(i));
+    std::copy(values.begin(), values.end(), all.begin() + i * one.size());
+  }
+  const auto extent = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  return to_numpy<std::complex<T>>(std::move(all), {extent(series.repetition_count), extent(series.slice_count),
+                                                    extent(one[0]), extent(one[1]), extent(one[2])});
+}
+
+nb::object to_python(const io::ImageSeries& series) {
+  if (series.images.empty()) return nb::none();
+  if (!series.images.front().in_double.empty())
+    return stacked<double>(series, [](const Image& image) -> const Array<Complex<double>>& { return image.in_double; });
+  return stacked<float>(series, [](const Image& image) -> const Array<Complex<float>>& { return image.values; });
+}
+
+template <class T, class Element>
+nb::object to_python(const Array<Element>& array) {
+  if (array.empty()) return nb::none();
+  const auto extent = [&](int axis) { return static_cast<std::size_t>(array.extent(axis)); };
+  if (array.shape().rank() == 2) return to_numpy<T>(Array(array), {extent(0), extent(1)});
+  if (array.shape().rank() == 3) return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2)});
+  return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2), extent(3)});
+}
+
+/// What came of it; the arrays of Python are copies.
+class ResultHandle {
+ public:
+  ResultHandle(std::unique_ptr<app::ScanJob> job, std::string checksum)
+      : job_(std::move(job)), checksum_(std::move(checksum)) {}
+
+  nb::object image() const { return to_python(results().series()); }
+  nb::object gridded() const { return to_python(results().gridded()); }
+  nb::dict exhibits() const {
+    const auto& shown = results().companions().diagnostic_images;
+    nb::dict exhibits;
+    const auto add = [&](const char* name, nb::object value) {
+      if (!value.is_none()) exhibits[name] = std::move(value);
+    };
+    add("sensitivity_maps", to_python<std::complex<float>>(shown.sensitivity_maps));
+    add("point_spread", to_python<float>(shown.point_spread));
+    add("temporal_basis", to_python<double>(shown.temporal_basis));
+    add("components", to_python<std::complex<float>>(shown.components));
+    add("set_images", to_python<std::complex<float>>(shown.set_images));
+    if (const auto& noise = results().companions().noise) {
+      add("noise_deviation", to_python<float>(noise->deviation));
+      add("snr", to_python<float>(noise->snr));
+      add("g_factor", to_python<float>(noise->g_factor));
+    }
+    return exhibits;
+  }
+  /// The text of OUT.json.
+  std::string report() const {
+    std::string text;
+    io::write_report_json(results().series(), results().provenance(),
+                          [&](std::string_view piece) { text += piece; });
+    return text;
+  }
+  /// Voxel (x, y, z, 1) of the first slice -> LPS, mm.
+  std::array<std::array<double, 4>, 3> affine() const {
+    return voxel_to_lps_mm(results().series().images.front().geometry);
+  }
+  void save(const std::string& prefix, bool force) {
+    const std::string name = io::without_result_ending(prefix);
+    const bool phase = job_->settings->options.phase, noise = results().companions().noise.has_value();
+    const auto inputs = checksum_.empty() ? std::vector<std::string>{} : results().inputs();
+    io::check_writable(name, inputs, phase, noise);
+    if (!force) io::require_replaceable(name, results().path(), checksum_, phase, noise);
+    job_->results().write(name, phase, job_->settings->options.compression);
+  }
+
+ private:
+  const app::ScanResults& results() const { return job_->results(); }
+  std::unique_ptr<app::ScanJob> job_;
+  std::string checksum_;
+};
+
+std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan, std::vector<std::string> arguments,
+                                    const std::string& device, const std::string& call, nb::object listener) {
+  std::shared_ptr<ResultHandle> result;
+  Watched watched(std::move(listener));
+  const auto progress = watched.callback();
+  watched.run([&] {
+    const std::lock_guard lock(scan->mutex);
+    const auto settings = std::make_shared<const app::JobSettings>(std::move(arguments), device);
+    const bool is_file = scan->path != "arrays";
+    std::string checksum = is_file ? io::checksum_of(scan->path) : "";
+    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->path, settings,
+                                              call, checksum);
+    const auto chosen = settings->options.device.choose();
+    const CurrentDevice current(chosen.device);
+    app::JobEngine engine(settings, chosen);
+    job->load();
+    job->compute(engine, progress, "");
+    job->results().require_trust(settings->options.strict);
+    result = std::make_shared<ResultHandle>(std::move(job), std::move(checksum));
+  });
+  return result;
+}
+
+/// What OUT.h5 holds.
+nb::dict load(const std::string& path) {
+  io::ImageSeries images, gridded;
+  std::string report;
+  {
+    const nb::gil_scoped_release released;
+    const auto file = io::hdf5::File::open(path);
+    report = file.read_text("/report/json");
+    images = io::read_image(path);
+    if (file.has("/gridded")) gridded = io::read_image(path, "/gridded");
+  }
+  nb::dict told;
+  told["image"] = to_python(images);
+  told["gridded"] = to_python(gridded);
+  told["report"] = nb::cast(report);
+  told["affine"] = nb::cast(voxel_to_lps_mm(images.images.front().geometry));
+  return told;
+}
+
+/// Of the options that a reconstruction takes: name, text, whether it is a flag, default.
+std::vector<std::tuple<std::string, std::string, bool, std::string>> options() {
+  CLI::App parser("options");
+  app::JobOptions job;
+  job.add_to(parser);
+  std::vector<std::tuple<std::string, std::string, bool, std::string>> told;
+  for (const auto* option : parser.get_options()) {
+    const auto name = option->get_name();
+    if (name == "--help" || option->get_group().empty()) continue;
+    told.emplace_back(name, option->get_description(), option->get_expected_max() == 0, option->get_default_str());
+  }
+  return told;
+}
+
+}  // namespace
+
+void bind_recon(nb::module_& module) {
+  nb::class_<ResultHandle>(module, "ResultHandle")
+      .def_prop_ro("image", &ResultHandle::image)
+      .def_prop_ro("gridded", &ResultHandle::gridded)
+      .def_prop_ro("exhibits", &ResultHandle::exhibits)
+      .def_prop_ro("affine", &ResultHandle::affine)
+      .def_prop_ro("report", &ResultHandle::report)
+      .def("save", &ResultHandle::save, nb::arg("prefix"), nb::arg("force"),
+           nb::call_guard<nb::gil_scoped_release>());
+  module.def("recon", &recon, nb::arg("scan"), nb::arg("arguments"), nb::arg("device"), nb::arg("call"),
+             nb::arg("listener").none());
+  module.def("load", &load, nb::arg("path"));
+  module.def(
+      "load_image",
+      [](const std::string& path, const std::string& dataset) {
+        io::ImageSeries series;
+        {
+          const nb::gil_scoped_release released;
+          series = io::read_image(path, dataset);
+        }
+        return to_python(series);
+      },
+      nb::arg("path"), nb::arg("dataset"));
+  module.def("options", &options);
+}
+
+}  // namespace fhd::python

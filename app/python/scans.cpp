@@ -1,0 +1,206 @@
+// Scans, of files and of arrays.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "app/commands.hpp"
+#include "app/options.hpp"
+
+#include "app/python/arrays.hpp"
+#include "app/python/memory_scan.hpp"
+#include "app/python/scan_handle.hpp"
+
+namespace fhd::python {
+namespace {
+
+io::ReadOptions read_options_of(const std::vector<std::string>& arguments) {
+  io::ReadOptions options;
+  CLI::App parser("options of a scan");
+  app::add_read_options(parser, options);
+  try {
+    parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw app::UsageError(Error(error.what(), "", ""));
+  }
+  return options;
+}
+
+std::shared_ptr<ScanHandle> read(const std::string& path, const std::vector<std::string>& arguments) {
+  const nb::gil_scoped_release released;
+  const auto options = read_options_of(arguments);
+  return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
+}
+
+using Extents = std::array<std::int64_t, 3>;
+
+/// Complex values, in double too where they come so.
+template <class Held>
+Held values_of_array(const AnyArray& array, const Shape& shape, const char* name) {
+  Held held;
+  if (is_double(array, name)) {
+    held.in_double = copy_of<Complex<double>, std::complex<double>>(array, shape, name, "complex128");
+    held.values = converted<Complex<float>>(held.in_double);
+  } else {
+    held.values = copy_of<Complex<float>, std::complex<float>>(array, shape, name, "complex64");
+  }
+  return held;
+}
+
+/// The part of an array [volume]... that belongs to one volume.
+template <class T>
+Array<T> part(const Array<T>& all, const Shape& shape, std::int64_t volume) {
+  if (all.empty()) return {};
+  return Array<T>::view(const_cast<T*>(all.data()) + volume * shape.size(), shape).to(Device::cpu());
+}
+
+/// What all volumes share, as Python's `Scan` completes it: axes x, y, z everywhere.
+struct Shared {
+  std::array<int, 3> matrix_size;
+  std::array<double, 3> fov_mm, position_mm;
+  std::array<std::array<double, 3>, 3> directions;
+};
+
+Geometry geometry_of(const Shared& shared) {
+  return {shared.matrix_size,   shared.fov_mm,        shared.position_mm,
+          shared.directions[0], shared.directions[1], shared.directions[2]};
+}
+
+/// k-space [repetition][slice][coil][sample], trajectory [3][sample].
+std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory, const Shared& shared,
+                                           std::int64_t readout_length, const std::optional<AnyArray>& maps,
+                                           const std::optional<AnyArray>& noise,
+                                           const std::optional<AnyArray>& field_map,
+                                           const std::optional<AnyArray>& sample_time_s) {
+  if (kspace.ndim() != 4) throw Error("kspace", "[repetition][slice][coil][sample]", text_of(kspace));
+  const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(kspace.shape(axis)); };
+  const std::int64_t repetitions = extent(0), slices = extent(1), coils = extent(2), samples = extent(3);
+  if (repetitions * slices * coils * samples < 1) throw Error("kspace", "values", text_of(kspace));
+  const auto& n = shared.matrix_size;
+  const Shape image{n[2], n[1], n[0]};
+  const auto values = values_of_array<KSpace>(kspace, {repetitions * slices, coils, samples}, "kspace");
+  Scan scan;
+  scan.geometry = geometry_of(shared);
+  scan.trajectory.k = copy_of<double, double>(trajectory, {3, samples}, "trajectory", "float64");
+  if (maps)
+    scan.sensitivity_maps = values_of_array<SensitivityMaps>(*maps, {coils, n[2], n[1], n[0]}, "maps");
+  if (noise)
+    scan.noise = copy_of<Complex<float>, std::complex<float>>(
+        *noise, {coils, static_cast<std::int64_t>(noise->size()) / coils}, "noise", "complex64");
+  if (field_map) scan.field_map = copy_of<float, float>(*field_map, image, "field_map", "float32");
+  if (sample_time_s)
+    scan.sample_time_s = copy_of<double, double>(*sample_time_s, {samples}, "sample_time_s", "float64");
+  const nb::gil_scoped_release released;
+  std::vector<Scan> volumes;
+  for (std::int64_t i = 0; i < repetitions * slices; ++i) {
+    volumes.push_back(scan);
+    volumes.back().kspace = {part(values.values, {coils, samples}, i),
+                             part(values.in_double, {coils, samples}, i)};
+  }
+  return std::make_shared<ScanHandle>(
+      std::make_shared<MemoryScan>(std::move(volumes), repetitions, slices, readout_length), "arrays");
+}
+
+template <class Held>
+nb::object complex_to_numpy(const Held& held, std::initializer_list<std::size_t> shape) {
+  if (!held.in_double.empty()) return to_numpy<std::complex<double>>(Array(held.in_double), shape);
+  return to_numpy<std::complex<float>>(Array(held.values), shape);
+}
+
+/// One volume as numpy arrays: what Python's `Volume` is made of.
+nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetition) {
+  const auto& summary = handle.file->summary();
+  if (slice < 0 || slice >= summary.slice_count)
+    throw Error("slice", "0 ... " + std::to_string(summary.slice_count - 1), std::to_string(slice));
+  if (repetition < 0 || repetition >= summary.repetition_count)
+    throw Error("repetition", "0 ... " + std::to_string(summary.repetition_count - 1), std::to_string(repetition));
+  Scan scan;
+  {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(handle.mutex);
+    scan = handle.file->read(slice, repetition);
+  }
+  const auto coils = static_cast<std::size_t>(scan.kspace.coil_count()),
+             samples = static_cast<std::size_t>(scan.kspace.sample_count());
+  const auto n = [&](int axis) { return static_cast<std::size_t>(scan.geometry.matrix_size[axis]); };
+  nb::dict volume;
+  volume["kspace"] = complex_to_numpy(scan.kspace, {coils, samples});
+  volume["trajectory"] = to_numpy<double>(std::move(scan.trajectory.k), {3, samples});
+  volume["shape"] = nb::make_tuple(n(2), n(1), n(0));
+  volume["fov_mm"] = nb::cast(scan.geometry.fov_mm);
+  volume["position_mm"] = nb::cast(scan.geometry.position_mm);
+  volume["directions"] = nb::cast(std::array{scan.geometry.read_direction, scan.geometry.phase_direction,
+                                             scan.geometry.slice_direction});
+  volume["maps"] = nb::none();
+  volume["noise"] = nb::none();
+  volume["field_map"] = nb::none();
+  volume["sample_time_s"] = nb::none();
+  if (scan.sensitivity_maps) volume["maps"] = complex_to_numpy(*scan.sensitivity_maps, {coils, n(2), n(1), n(0)});
+  if (scan.noise) {
+    const auto count = static_cast<std::size_t>(scan.noise->extent(1));
+    volume["noise"] = to_numpy<std::complex<float>>(std::move(*scan.noise), {coils, count});
+  }
+  if (scan.field_map) volume["field_map"] = to_numpy<float>(std::move(*scan.field_map), {n(2), n(1), n(0)});
+  if (scan.sample_time_s) volume["sample_time_s"] = to_numpy<double>(std::move(*scan.sample_time_s), {samples});
+  volume["remarks"] = nb::cast(scan.remarks);
+  return volume;
+}
+
+nb::dict summary_of(const ScanHandle& handle) {
+  const auto& summary = handle.file->summary();
+  const auto& n = summary.geometry.matrix_size;
+  nb::dict told;
+  told["path"] = nb::cast(handle.path);
+  told["format"] = nb::cast(summary.format);
+  told["coils"] = nb::cast(summary.coil_count);
+  told["samples"] = nb::cast(summary.samples_per_scan);
+  told["readout_length"] = nb::cast(summary.readout_length);
+  told["slices"] = nb::cast(summary.slice_count);
+  told["repetitions"] = nb::cast(summary.repetition_count);
+  told["shape"] = nb::make_tuple(n[2], n[1], n[0]);
+  told["fov_mm"] = nb::cast(summary.geometry.fov_mm);
+  told["cartesian"] = nb::cast(summary.cartesian);
+  told["echo_times_s"] = nb::cast(summary.echo_times_s);
+  told["repetition_time_s"] = nb::cast(summary.repetition_time_s);
+  told["inferred"] = nb::cast(summary.inferred);
+  told["missing"] = nb::cast(summary.missing);
+  nb::dict facts;
+  for (const auto& [name, value] : summary.facts) facts[nb::cast(name)] = nb::cast(value);
+  told["facts"] = facts;
+  return told;
+}
+
+}  // namespace
+
+void bind_scans(nb::module_& module) {
+  nb::class_<ScanHandle>(module, "ScanHandle")
+      .def_prop_ro("summary", &summary_of)
+      .def("volume", &volume_of, nb::arg("slice"), nb::arg("repetition"));
+  module.def("read", &read, nb::arg("path"), nb::arg("arguments"));
+  module.def(
+      "scan_of_arrays",
+      [](const AnyArray& kspace, const AnyArray& trajectory, std::array<int, 3> matrix_size,
+         std::array<double, 3> fov_mm, std::array<double, 3> position_mm,
+         std::array<std::array<double, 3>, 3> directions, std::int64_t readout_length,
+         const std::optional<AnyArray>& maps, const std::optional<AnyArray>& noise,
+         const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s) {
+        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, directions}, readout_length,
+                              maps, noise, field_map, sample_time_s);
+      },
+      nb::arg("kspace").noconvert(), nb::arg("trajectory").noconvert(), nb::arg("matrix_size"),
+      nb::arg("fov_mm"), nb::arg("position_mm"), nb::arg("directions"), nb::arg("readout_length"),
+      nb::arg("maps").noconvert().none(), nb::arg("noise").noconvert().none(),
+      nb::arg("field_map").noconvert().none(), nb::arg("sample_time_s").noconvert().none());
+}
+
+}  // namespace fhd::python

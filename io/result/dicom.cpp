@@ -1,0 +1,213 @@
+#include "io/result/dicom.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <type_traits>
+
+#include "io/result/dicom/content.hpp"
+#include "io/result/dicom/module.hpp"
+#include "io/result/dicom/values.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto remedy_of_folder = "choose another folder";
+
+/// fhd_dicom.so, beside the program or, as it is installed, in lib/fhd beside its folder.
+class DicomModule {
+ public:
+  DicomModule() {
+    const auto folder = fs::read_symlink("/proc/self/exe").parent_path();
+    std::error_code unknown;
+    auto path = folder / "fhd_dicom.so";
+    if (const auto installed = folder.parent_path() / "lib/fhd/fhd_dicom.so";
+        !std::filesystem::exists(path, unknown) && std::filesystem::exists(installed, unknown))
+      path = installed;
+    library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) {
+      const std::string reason = dlerror();
+      throw Error("DICOM files", path.string() + ", which a build with DCMTK makes",
+                  fs::exists(path) ? reason : "none", "install libdcmtk-dev and build fhd again");
+    }
+    find("fhd_dicom_encode", encode_);
+    find("fhd_dicom_free", free_);
+    find("fhd_dicom_read_text", read_text_);
+  }
+
+  std::vector<unsigned char> encode(const dicom::Elements& common, const dicom::Elements& own,
+                                    const std::vector<std::uint16_t>& pixels,
+                                    const std::string& subject) const {
+    std::vector<FhdDicomElement> elements;
+    for (const auto* some : {&common, &own})
+      for (const auto& [path, value, vr] : *some)
+        elements.push_back({path.c_str(), vr.empty() ? nullptr : vr.c_str(), value.c_str()});
+    unsigned char* bytes = nullptr;
+    std::size_t count = 0;
+    if (const char* failed =
+            encode_(elements.data(), elements.size(), pixels.data(), pixels.size(), &bytes, &count))
+      throw Error(subject, "attributes that DICOM allows", failed);
+    const std::unique_ptr<unsigned char, FhdDicomFree*> owner(bytes, free_);
+    return {bytes, bytes + count};
+  }
+
+  /// Of which scan fhd made a file; empty: it made none such.
+  std::string checksum_in(const std::string& path) const {
+    std::array<char, 256> text{};
+    const char* failed =
+        read_text_(path.c_str(), dicom::private_group, dicom::checksum_element, text.data(), text.size());
+    if (failed != nullptr) return {};
+    std::string checksum(text.data());
+    while (!checksum.empty() && checksum.back() == ' ') checksum.pop_back();
+    return checksum;
+  }
+
+ private:
+  template <class Function>
+  void find(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(library_, name));
+    if (function == nullptr) throw Error("fhd_dicom.so", name, "none", "build fhd again");
+  }
+
+  void* library_ = nullptr;  // stays open
+  FhdDicomEncode* encode_ = nullptr;
+  FhdDicomFree* free_ = nullptr;
+  FhdDicomReadText* read_text_ = nullptr;
+};
+
+const DicomModule& dicom_module() {
+  static const DicomModule module;
+  return module;
+}
+
+/// Throws Error for the first entry of the folder, if there is one, that is not a DICOM file of fhd, or one of which
+/// `may_go(checksum)` is false.
+template <class MayGo>
+void require_entries(const std::string& folder, const MayGo& may_go) {
+  std::error_code status;
+  if (!fs::exists(folder, status)) return;
+  if (!fs::is_directory(folder, status))
+    throw Error(folder, "a folder, new or empty", "a file", remedy_of_folder);
+  fs::directory_iterator entries(folder, status);
+  if (status) throw Error(folder, "a folder that can be read", status.message());
+  for (const auto& entry : entries) {
+    const auto path = entry.path().string();
+    const auto checksum =
+        entry.is_symlink(status) || !entry.is_regular_file(status) || entry.path().extension() != ".dcm"
+            ? ""
+            : dicom_module().checksum_in(path);
+    if (checksum.empty())
+      throw Error(folder, "a folder, new, empty or with a DICOM series of fhd",
+                  "'" + entry.path().filename().string() + "', which fhd did not make", remedy_of_folder);
+    if (!may_go(checksum))
+      throw Error(folder, "a folder, new, empty or with an earlier series of this scan",
+                  "a series of another scan", "--force replaces it; or choose another folder");
+  }
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+void require_dicom() { dicom_module(); }
+
+void require_dicom_geometry(const Geometry& geometry, std::int64_t slice_count, const std::string& subject) {
+  const bool needs_depth = geometry.matrix_size[2] > 1 || slice_count > 1;
+  for (int axis = 0; axis < (needs_depth ? 3 : 2); ++axis)
+    if (!(geometry.fov_mm[axis] > 0 && std::isfinite(geometry.fov_mm[axis])))
+      throw Error(subject, "a FOV in mm, for a DICOM series", fmt::format("none along {}", "xyz"[axis]),
+                  "give it with --fov-mm X,Y,Z");
+  constexpr int longest = 65535;
+  if (*std::max_element(geometry.matrix_size.begin(), geometry.matrix_size.end()) > longest)
+    throw Error(subject, "at most 65535 voxels along each axis (DICOM)", "more");
+  constexpr double tolerance = 1e-3;  // an eighth of a voxel at the edge of 256
+  const std::array directions{geometry.read_direction, geometry.phase_direction, geometry.slice_direction};
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = a; b < 3; ++b) {
+      const double product = directions[a][0] * directions[b][0] + directions[a][1] * directions[b][1] +
+                             directions[a][2] * directions[b][2];
+      if (!(std::abs(product - (a == b ? 1 : 0)) <= tolerance))
+        throw Error(subject, "unit vectors at right angles for the directions of a DICOM series",
+                    fmt::format("{} and {} with the product {:.4g}", "xyz"[a], "xyz"[b], product));
+    }
+  for (const double position : geometry.position_mm)
+    if (!std::isfinite(position)) throw Error(subject, "a position in mm", "NaN or infinity");
+}
+
+void check_dicom_folder(const std::string& folder, const std::string& prefix,
+                        const std::vector<std::string>& inputs) {
+  const auto path = without_slash(folder);
+  const auto name = fs::path(path).filename();
+  if (name.empty() || name == "." || name == ".." || path == "/")
+    throw Error("--dicom " + folder, "the name of a folder, new or empty", "none");
+  if (lies_in(fs::absolute(prefix).parent_path().string(), path))
+    throw Error("--dicom " + folder, "a folder of its own", "one with other results, those of -o " + prefix,
+                remedy_of_folder);
+  for (const auto& file : files_of_results(prefix, true, true))
+    if (lies_in(path, file)) throw Error("--dicom " + folder, "a name other than those of the results", file);
+  std::error_code status;
+  for (const auto& input : inputs)
+    if (fs::exists(path, status) && lies_in(input, path))
+      throw Error("--dicom " + folder, "a folder without the scan", input, remedy_of_folder);
+  if (fs::is_symlink(path, status) && !fs::exists(path, status))
+    throw Error(path, "a folder, new or empty", "a link to nothing", remedy_of_folder);
+  require_writable_folder(fs::is_symlink(path, status) ? fs::canonical(path).string() : path);
+  if (fs::exists(path, status) && !fs::is_directory(path, status))
+    throw Error(path, "a folder, new or empty", "a file", remedy_of_folder);
+}
+
+void require_replaceable_dicom(const std::string& folder, const ChecksumInBackground& checksum, bool force) {
+  require_entries(without_slash(folder),
+                  [&](const std::string& recorded) { return force || recorded == checksum.get(); });
+}
+
+std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::string& checksum) {
+  const bool has_name = !dicom::person_name(acquisition.patient_name).empty(),
+             has_id = !dicom::patient_id(acquisition.patient_id).empty();
+  if (has_name && has_id) return {};
+  const auto [name, id] = dicom::pseudonym_of(checksum);
+  return fmt::format("the scan states no {} of the patient: {}{}{} stands for it",
+                     has_name ? "ID"
+                     : has_id ? "name"
+                              : "name and ID",
+                     has_name ? "" : name, !has_name && !has_id ? ", " : "", has_id ? "" : id);
+}
+
+void write_dicom(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
+                 const DicomRequest& request, const std::string& made_by) {
+  for (const auto& image : series.images)
+    require_dicom_geometry(image.geometry, series.slice_count, to.path());
+  require_entries(to.path(), [](const std::string&) { return true; });  // also what came meanwhile
+  const auto scaling = dicom::scaling_of(series, to.path());
+  const dicom::SeriesContent content(series, provenance, request, made_by, scaling);
+  const auto planes = dicom::planes_of(series);
+  const auto digits = std::max<std::size_t>(4, std::to_string(planes.size()).size());
+  std::shared_ptr<const Image> image;
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const auto& plane = planes[i];
+    if (!image || plane.z == 0) image = series.image(plane.image);
+    const auto [nx, ny, nz] = image->geometry.matrix_size;
+    const std::int64_t voxels = std::int64_t{nx} * ny;
+    std::vector<std::uint16_t> pixels(static_cast<std::size_t>(voxels));
+    for (std::int64_t v = 0; v < voxels; ++v)
+      pixels[static_cast<std::size_t>(v)] = scaling.stored(abs(image->values[plane.z * voxels + v]));
+    const auto name = fmt::format("/image_{:0{}}.dcm", i + 1, digits);
+    const auto bytes =
+        dicom_module().encode(content.common(), content.of_plane(plane, i + 1), pixels, to.path() + name);
+    write_bytes(to.temporary() + name, bytes.data(), bytes.size(), to.path() + name);
+  }
+}
+
+}  // namespace fhd::io

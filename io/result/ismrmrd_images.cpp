@@ -1,0 +1,205 @@
+#include "io/result/ismrmrd_images.hpp"
+
+#include <fmt/format.h>
+#include <ismrmrd/ismrmrd.h>
+#include <ismrmrd/version.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+
+#include "io/hdf5.hpp"
+#include "io/made_by.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+using hdf5::Handle;
+using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two bytes
+
+constexpr const char *images_group = "/dataset/image_0", *checksum_attribute = "input_checksum";
+constexpr int most_images = 65535;  // counters of 16 bits
+
+Handle image_head_type(const std::string& subject) {
+  struct Member {
+    const char* name;
+    std::size_t offset;
+    hid_t type;
+    hsize_t count;
+  };
+  const hid_t u16 = H5T_NATIVE_UINT16, u32 = H5T_NATIVE_UINT32, f32 = H5T_NATIVE_FLOAT;
+  const Member members[]{
+      {"version", offsetof(ImageHead, version), u16, 0},
+      {"data_type", offsetof(ImageHead, data_type), u16, 0},
+      {"flags", offsetof(ImageHead, flags), H5T_NATIVE_UINT64, 0},
+      {"measurement_uid", offsetof(ImageHead, measurement_uid), u32, 0},
+      {"matrix_size", offsetof(ImageHead, matrix_size), u16, 3},
+      {"field_of_view", offsetof(ImageHead, field_of_view), f32, 3},
+      {"channels", offsetof(ImageHead, channels), u16, 0},
+      {"position", offsetof(ImageHead, position), f32, 3},
+      {"read_dir", offsetof(ImageHead, read_dir), f32, 3},
+      {"phase_dir", offsetof(ImageHead, phase_dir), f32, 3},
+      {"slice_dir", offsetof(ImageHead, slice_dir), f32, 3},
+      {"patient_table_position", offsetof(ImageHead, patient_table_position), f32, 3},
+      {"average", offsetof(ImageHead, average), u16, 0},
+      {"slice", offsetof(ImageHead, slice), u16, 0},
+      {"contrast", offsetof(ImageHead, contrast), u16, 0},
+      {"phase", offsetof(ImageHead, phase), u16, 0},
+      {"repetition", offsetof(ImageHead, repetition), u16, 0},
+      {"set", offsetof(ImageHead, set), u16, 0},
+      {"acquisition_time_stamp", offsetof(ImageHead, acquisition_time_stamp), u32, 0},
+      {"physiology_time_stamp", offsetof(ImageHead, physiology_time_stamp), u32,
+       ISMRMRD::ISMRMRD_PHYS_STAMPS},
+      {"image_type", offsetof(ImageHead, image_type), u16, 0},
+      {"image_index", offsetof(ImageHead, image_index), u16, 0},
+      {"image_series_index", offsetof(ImageHead, image_series_index), u16, 0},
+      {"user_int", offsetof(ImageHead, user_int), H5T_NATIVE_INT32, ISMRMRD::ISMRMRD_USER_INTS},
+      {"user_float", offsetof(ImageHead, user_float), f32, ISMRMRD::ISMRMRD_USER_FLOATS},
+      {"attribute_string_len", offsetof(ImageHead, attribute_string_len), u32, 0}};
+  constexpr auto image_type = "the ISMRMRD image type";
+  Handle type(H5Tcreate(H5T_COMPOUND, sizeof(ImageHead)), H5Tclose, subject, image_type);
+  for (const auto& [name, offset, member, count] : members) {
+    Handle array;
+    if (count > 0) array = {H5Tarray_create2(member, 1, &count), H5Tclose, subject, image_type};
+    hdf5::check(H5Tinsert(type.get(), name, offset, count > 0 ? array.get() : member), subject, image_type);
+  }
+  return type;
+}
+
+ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::size_t index,
+                  std::size_t attribute_bytes) {
+  const auto& geometry = series.images[index].geometry;
+  const auto repetition = index / static_cast<std::size_t>(series.slice_count),
+             slice = index % static_cast<std::size_t>(series.slice_count);
+  const auto u16 = [](auto number) { return static_cast<std::uint16_t>(number); };
+  ImageHead head{};
+  head.version = ISMRMRD_VERSION_MAJOR;
+  head.data_type = ISMRMRD::ISMRMRD_FLOAT;
+  head.channels = 1;
+  head.image_type = ISMRMRD::ISMRMRD_IMTYPE_MAGNITUDE;
+  head.image_index = u16(index + 1);
+  head.attribute_string_len = static_cast<std::uint32_t>(attribute_bytes);
+  for (int axis = 0; axis < 3; ++axis) {
+    head.matrix_size[axis] = u16(geometry.matrix_size[axis]);
+    head.field_of_view[axis] = static_cast<float>(geometry.fov_mm[axis]);
+    head.position[axis] = static_cast<float>(geometry.position_mm[axis]);
+    head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
+    head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
+    head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
+  }
+  const auto number_of = [](const std::vector<std::int64_t>& numbers, std::size_t i) {
+    return numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
+  };
+  head.slice = u16(number_of(provenance.slices, slice));
+  head.repetition = u16(number_of(provenance.repetitions, repetition));
+  if (!provenance.slice_counters.empty()) head.slice = u16(provenance.slice_counters[slice]);
+  if (provenance.repetition_counters.empty()) return head;
+  const auto& counted = provenance.repetition_counters[repetition];
+  head.repetition = u16(counted.repetition), head.contrast = u16(counted.contrast);
+  head.phase = u16(counted.phase), head.set = u16(counted.set);
+  return head;
+}
+
+void write_heads(hdf5::File& file, const ImageSeries& series, const Provenance& provenance,
+                 std::size_t attribute_bytes) {
+  const auto name = std::string(images_group) + "/header", subject = file.subject(name);
+  std::vector<ImageHead> heads;
+  for (std::size_t i = 0; i < series.images.size(); ++i)
+    heads.push_back(head_of(series, provenance, i, attribute_bytes));
+  const auto type = image_head_type(subject);
+  auto dataset = file.create_dataset(
+      name, type.get(), hdf5::space_of({static_cast<std::int64_t>(heads.size())}, subject).get());
+  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, heads.data()), subject,
+              "a file that can be written");
+  dataset.close(subject);
+}
+
+void write_attributes(hdf5::File& file, const std::string& attributes, std::size_t count) {
+  const auto name = std::string(images_group) + "/attributes", subject = file.subject(name);
+  const std::vector<const char*> texts(count, attributes.c_str());
+  const auto type = hdf5::text_type(H5T_VARIABLE, H5T_CSET_ASCII, subject);
+  auto dataset = file.create_dataset(name, type.get(),
+                                     hdf5::space_of({static_cast<std::int64_t>(count)}, subject).get());
+  hdf5::check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), subject,
+              "a file that can be written");
+  dataset.close(subject);
+}
+
+}  // namespace
+
+void check_ismrmrd_images(const std::string& path, const std::string& prefix,
+                          const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  std::error_code status;
+  const auto name = fs::path(path).filename();
+  if (name.empty() || fs::is_directory(path, status))
+    throw Error("--ismrmrd-images " + path, "the name of a file, such as images.h5", "a folder",
+                "add a name");
+  if (fs::exists(path, status) && !fs::is_regular_file(path, status))
+    throw Error("--ismrmrd-images " + path, "the name of a file", "a pipe, a device or a socket");
+  require_writable_folder(path);
+  const auto is_same = [&](const std::string& other) {
+    return lies_in(path, other) || fs::equivalent(path, other, status);
+  };
+  for (const auto& input : inputs)
+    if (is_same(input))
+      throw Error("--ismrmrd-images " + path, "another file than the scan and its pieces", input);
+  for (const auto& result : files_of_results(prefix, true, true))
+    if (is_same(result))
+      throw Error("--ismrmrd-images " + path, "a name other than those of the results", result);
+}
+
+void require_replaceable_images(const std::string& path, const ChecksumInBackground& checksum) {
+  std::error_code status;
+  if (!std::filesystem::exists(path, status)) return;
+  std::string recorded;
+  try {
+    require_regular_file(path);
+    const auto file = hdf5::File::open(path);
+    if (file.has(images_group) && file.has_attribute("/", checksum_attribute))
+      recorded = file.text_attribute("/", checksum_attribute);
+  } catch (const Error&) {  // none of ours
+  }
+  if (recorded.empty() || recorded != checksum.get())
+    throw Error(path, "a new file, or earlier images of this scan",
+                recorded.empty() ? "a file that fhd did not make so" : "images of another scan",
+                "--force overwrites it; or choose another name");
+}
+
+void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
+                          const std::string& made_by) {
+  const auto& geometry = series.images.front().geometry;
+  const auto count = static_cast<std::int64_t>(series.images.size());
+  if (count > most_images ||
+      *std::max_element(geometry.matrix_size.begin(), geometry.matrix_size.end()) > most_images)
+    throw Error(to.path(), "at most 65535 images, and voxels along an axis (ISMRMRD)", "more");
+  const auto meta = [](const char* name, const std::string& value) {
+    return fmt::format("<meta><name>{}</name><value>{}</value></meta>", name, value);
+  };
+  const auto attributes = "<ismrmrdMeta>" + meta(made_by_attribute, made_by) +
+                          meta(checksum_attribute, provenance.input_checksum) + "</ismrmrdMeta>";
+  const auto shape = geometry.image_shape();
+  constexpr std::uint64_t per_image = 1 << 10;  // head and attributes
+  auto file = hdf5::File::create(to.temporary(), to.path(),
+                                 static_cast<std::uint64_t>(count) *
+                                     (static_cast<std::uint64_t>(shape.size()) * sizeof(float) + per_image));
+  file.write_attribute("/", made_by_attribute, made_by);
+  file.write_attribute("/", checksum_attribute, provenance.input_checksum);
+  file.create_group("/dataset");
+  file.create_group(images_group);
+  write_heads(file, series, provenance, attributes.size());
+  write_attributes(file, attributes, series.images.size());
+  const auto data = std::string(images_group) + "/data";
+  file.create<float>(data, {count, 1, shape[0], shape[1], shape[2]});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto image = series.image(static_cast<std::size_t>(i));
+    Array<float> magnitude(shape);
+    std::transform(image->values.begin(), image->values.end(), magnitude.begin(),
+                   [](Complex<float> value) { return abs(value); });
+    file.write_block(data, magnitude, {i, 0});
+  }
+  file.close();
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,56 @@
+#include "recon/coils/calibration.hpp"
+#include "recon/pipeline/axis_order.hpp"
+#include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/partial_fourier.hpp"
+#include "recon/transform/direct/direct_cost.hpp"
+
+namespace fhd {
+
+ScanSizes sizes_of(const Scan& scan) {
+  ScanSizes sizes;
+  sizes.matrix_size = scan.geometry.matrix_size;
+  const AxisOrder order = long_axes_first(sizes.matrix_size);
+  sizes.samples = count_samples(keeps_axes(order) ? scan.trajectory : in_order(order, scan.trajectory));
+  sizes.coils = scan.kspace.coil_count();
+  if (sizes.coils > 1)
+    sizes.calibration_sampled =
+        scan.calibration.has_value() || calibration_is_sampled(scan.trajectory, sizes.matrix_size);
+  sizes.told_apart = field_told_apart(scan);
+  sizes.noise_samples = scan.noise ? scan.noise->extent(1) : 0;
+  sizes.calibration_samples = scan.calibration ? scan.calibration->kspace.sample_count() : 0;
+  sizes.cropped_matrix_size = scan.cropped_matrix_size;
+  sizes.has_maps = scan.sensitivity_maps.has_value();
+  sizes.has_field_map = scan.field_map.has_value();
+  sizes.has_sample_time = scan.sample_time_s.has_value();
+  sizes.in_double = !scan.kspace.in_double.empty();
+  return sizes;
+}
+
+ScanSizes on_larger_matrix(ScanSizes sizes, const std::array<int, 3>& matrix_size) {
+  for (int axis = 0; axis < 3; ++axis)
+    sizes.told_apart[axis] *= static_cast<double>(sizes.matrix_size[axis]) / matrix_size[axis];
+  sizes.is_enlarged = sizes.is_enlarged || sizes.matrix_size != matrix_size;
+  for (int axis = 0; axis < 3; ++axis)
+    if (sizes.matrix_size[axis] != matrix_size[axis])
+      sizes.cropped_matrix_size[axis] = sizes.matrix_size[axis];
+  sizes.matrix_size = matrix_size;
+  return sizes;
+}
+
+std::int64_t central_sample_count(const Scan& scan, const Settings& settings) {
+  const auto* method = least_squares(settings);
+  if (method == nullptr || method->partial_fourier != PartialFourier::phase) return 0;
+  const MissingSide missing = missing_side(scan.trajectory, scan.geometry.matrix_size);
+  return static_cast<std::int64_t>(central_samples(scan.trajectory, missing).size());
+}
+
+ScanSizes sizes_of(const Scan& scan, const Settings& settings) {
+  ScanSizes sizes = sizes_of(scan);
+  sizes.central_samples = central_sample_count(scan, settings);
+  if (!looks_beyond_fov(settings) || sizes.told_apart == own_field || !bound_to_fov(scan, settings).empty())
+    return sizes;
+  const auto object = object_beyond_fov(scan, sizes.told_apart);
+  return on_larger_matrix(std::move(sizes), object.matrix_size);
+}
+
+}  // namespace fhd

@@ -1,0 +1,51 @@
+// What a scan of a batch is said to take, beside what it takes.
+#include "app/batch/scan_job.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "validation/tests/program.hpp"
+
+namespace fhd::app {
+namespace {
+
+class PlannedMemory : public tests::ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (!IsSkipped()) setenv("OMP_NUM_THREADS", "1", 1);
+  }
+  double planned(const std::vector<std::string>& options) const {
+    const auto settings = std::make_shared<const JobSettings>(options, "cpu");
+    return static_cast<double>(ScanJob(path("scan.h5"), settings, "fhd batch", "").planned_bytes());
+  }
+  double taken(std::vector<std::string> options) const {
+    std::vector<std::string> arguments{"recon",    path("scan.h5"), "-o",     path("out"),
+                                       "--device", "cpu",           "--force"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto end = measured(arguments);
+    EXPECT_EQ(end.status, 0) << text("err_bg");
+    return end.peak_bytes;
+  }
+};
+
+TEST_F(PlannedMemory, grows_with_frames_as_what_is_taken) {
+  ASSERT_EQ(run("simulate -o scan --matrix 128 --coils 6 --readouts 400 --dynamic 10"), 0) << text("err");
+  for (const std::string regularizer : {"", "llr:0.01"}) {
+    std::vector<std::string> few{"--frames=2", "--iterations=2"}, many{"--frames=60", "--iterations=2"};
+    if (!regularizer.empty())
+      for (auto* options : {&few, &many}) options->push_back("--regularizer=" + regularizer);
+    const double grows = planned(many) - planned(few), grew = taken(many) - taken(few);
+    std::printf("%s: planned %.1f MiB more, taken %.1f MiB more\n", regularizer.c_str(), grows / (1 << 20),
+                grew / (1 << 20));
+    EXPECT_GE(grows, grew);
+    EXPECT_LE(grows, 4 * grew) << "so much that scans would wait for nothing";
+  }
+}
+
+}  // namespace
+}  // namespace fhd::app
