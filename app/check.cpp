@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
+#include "app/recipe.hpp"
 #include "app/scan_cost.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -19,12 +20,42 @@
 namespace fhd::app {
 namespace {
 
-struct Options {
-  std::vector<std::string> scans;
+/// What may differ between scans, by a recipe.
+struct OptionsOfScan {
   std::string prior;
-  bool strict = false, json = false;
   io::ReadOptions read_options;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--prior", prior, "NIfTI image meant for fhd recon --prior: is it where the scan is?")
+        ->type_name("FILE");
+    add_read_options(app, read_options);
+  }
 };
+
+struct Options {
+  CLI::App* app;
+  std::shared_ptr<std::string> recipe;
+  std::vector<std::string> scans;
+  bool strict = false, json = false;
+  OptionsOfScan of_scan;
+};
+
+/// With what the recipe says of it; `options` then have what it says of all scans.
+OptionsOfScan options_of(const std::string& scan, const Options& options) {
+  if (options.recipe->empty()) return options.of_scan;
+  OptionsOfScan own = options.of_scan;
+  CLI::App parser;
+  own.add_to(parser);
+  const auto recipe = recipe_of(*options.app, *options.recipe, scan);
+  for (const auto& [name, entry] : recipe) {
+    auto* option = parser.get_option_no_throw(name);
+    if (option == nullptr && !entry.pattern.empty())
+      throw UsageError(Error(entry.where, "what may differ between scans", name, "give it for all scans"));
+    if (option == nullptr) option = options.app->get_option(name);  // --strict, of this scan and the next
+    give(*option, entry);
+  }
+  return own;
+}
 
 std::size_t machine_memory_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -75,16 +106,18 @@ void print_text(const std::string& path, const std::vector<Finding>& findings) {
 
 int run(const Options& options) {
   DiagnosisSettings settings;
-  settings.options = options.read_options;
   settings.memory_bytes = machine_memory_bytes();
   settings.cost = [&](io::ScanFile& file) {
     const DefaultCost cost = default_cost(file);
     return ReconstructionCost{cost.bytes, cost.text, memory_text(static_cast<double>(settings.memory_bytes))};
   };
-  if (!options.prior.empty()) settings.prior = io::read_nifti_volume(options.prior);
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const auto& path : options.scans) {
+    const auto own = options_of(path, options);
+    settings.options = own.read_options;
+    settings.prior.reset();
+    if (!own.prior.empty()) settings.prior = io::read_nifti_volume(own.prior);
     auto findings = diagnose(path, settings);
     for (auto& finding : findings) {
       finding.what = in_words_of_options(finding.what);
@@ -107,11 +140,11 @@ Run add_check(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.add_option("SCAN", options->scans, "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories")
       ->required();
-  app.add_option("--prior", options->prior,
-                 "NIfTI image meant for fhd recon --prior: is it where the scan is?");
+  options->app = &app;
+  options->recipe = add_recipe_option(app);
   app.add_flag("--strict", options->strict, "warnings, too, give exit status 1");
   app.add_flag("--json", options->json, "print JSON: a list with one entry for each scan");
-  add_read_options(app, options->read_options);
+  options->of_scan.add_to(app);
   app.footer("Exit status: 0 usable, 1 a problem that would stop fhd recon, 2 wrong usage.");
   return [options] { return run(*options); };
 }

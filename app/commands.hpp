@@ -3,6 +3,7 @@
 // parsing.
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "recon/error.hpp"
 
@@ -11,6 +12,19 @@ class App;
 }
 
 namespace fhd::app {
+
+/// What the exit status of the program says; of those of its manual pages.
+inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
+    {"0", "success"},
+    {"1",
+     "failure: one line on standard error says what, where and what to do; of batch: a scan failed or was "
+     "not run; "
+     "of check: a scan is not usable"},
+    {"2", "wrong usage: nothing was done"},
+    {"128 + N",
+     "as a shell tells it: ended by signal N, such as 130 after Ctrl-C; temporary files are removed, "
+     "finished "
+     "images of a series stay"}};
 
 using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 
@@ -45,5 +59,9 @@ Run add_report(CLI::App& app);
 Run add_check(CLI::App& app);
 Run add_forward(CLI::App& app);
 Run add_fieldmap(CLI::App& app);
+Run add_documentation(CLI::App& app);
+
+/// What --version says with --verbose: libraries, instruction set, devices.
+std::string verbose_version();
 
 }  // namespace fhd::app

@@ -12,6 +12,7 @@
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
 #include "app/options.hpp"
+#include "app/recipe.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
@@ -195,7 +196,7 @@ Run add_compare(CLI::App& app) {
        {"--method", "--transform", "--precision", "--gpu-sums"})  // these are what is compared
     app.remove_option(app.get_option(flag));
   add_read_options(app, command->read_options);
-  return [command] { return command->run(); };
+  return with_recipe(app, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

@@ -11,11 +11,12 @@
 #include <cstdio>
 #include <ctime>
 
+#include "app/event_lines.hpp"
 #include "app/option_names.hpp"
 
 namespace fhd::app {
 
-StatusLine::StatusLine(bool quiet) : visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
+StatusLine::StatusLine(bool quiet) : visible_(!quiet && !tells_events() && isatty(STDERR_FILENO) != 0) {}
 StatusLine::~StatusLine() { clear(); }
 
 void StatusLine::clear() {
@@ -48,12 +49,16 @@ std::string clock_text(double seconds) {
 }
 
 ProgressCallback ProgressLine::callback() {
-  if (!line_.visible()) return {};
+  if (!line_.visible() && !tells_events()) return {};
   return [this](const Progress& p) {
     const auto now = std::chrono::steady_clock::now();
     const bool starts = p.done == 0;
     if (!starts && now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
+    if (tells_events()) {
+      tell_event("progress", progress_fields(p));
+      return;
+    }
     std::string line = context_.empty() ? p.stage : context_ + ": " + p.stage;
     if (p.total > 1) line += fmt::format(" {}/{}", p.done, p.total);
     if (p.residual >= 0) line += fmt::format(", residual {:.2e}", p.residual);
@@ -61,12 +66,36 @@ ProgressCallback ProgressLine::callback() {
   };
 }
 
+nlohmann::ordered_json progress_fields(const Progress& p) {
+  nlohmann::ordered_json fields{{"stage", p.stage}, {"done", p.done}, {"total", p.total}};
+  if (p.residual >= 0) fields["residual"] = p.residual;
+  return fields;
+}
+
 std::string text(const std::array<int, 3>& matrix_size) {
   const auto& n = matrix_size;
   return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
 }
 
+static void tell_scan(const io::ScanSummary& s) {
+  auto pieces = nlohmann::ordered_json::object();
+  for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
+  tell_event("scan", {{"path", s.path},
+                      {"format", s.format},
+                      {"matrix_size", s.geometry.matrix_size},
+                      {"fov_mm", s.geometry.fov_mm},
+                      {"coils", s.coil_count},
+                      {"samples", s.samples_per_scan},
+                      {"slices", s.slice_count},
+                      {"repetitions", s.repetition_count},
+                      {"has_sensitivity_maps", s.has_sensitivity_maps},
+                      {"pieces", pieces},
+                      {"inferred", s.inferred},
+                      {"missing", s.missing}});
+}
+
 void print_scan(const io::ScanSummary& s) {
+  if (tells_events()) return tell_scan(s);
   const auto& fov = s.geometry.fov_mm;
   std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
   line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2])
@@ -88,7 +117,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void print_error(const std::string& line) {
+void print_failure(const std::string& line) {
   // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of
   // standard output in the middle of printing is not waited for, and a reader that has gone does not end us here.
   if (ftrylockfile(stdout) == 0) {
@@ -98,6 +127,11 @@ void print_error(const std::string& line) {
     funlockfile(stdout);
   }
   std::fprintf(stderr, "fhd: %s\n", one_line(in_words_of_options(line)).c_str());
+}
+
+void print_error(const std::string& line) {
+  tell_event("warning", {{"text", one_line(in_words_of_options(line))}});
+  print_failure(line);
 }
 
 std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }

@@ -1,6 +1,7 @@
 #pragma once
 // What a person sees while a command works.
 #include <chrono>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "io/scan/scan_file.hpp"
@@ -46,6 +47,9 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
+/// Of an event.
+nlohmann::ordered_json progress_fields(const Progress& progress);
+
 /// "64 x 64 x 16"
 std::string text(const std::array<int, 3>& matrix_size);
 /// What the scan is, what was inferred and what is missing, one line each.
@@ -54,6 +58,8 @@ void print_scan(const io::ScanSummary& summary);
 /// With "?" for control characters: one line whatever a file is called.
 std::string one_line(std::string text);
 /// "fhd: ..." on standard error, in one line and in the words of the command line.
+void print_failure(const std::string& line);
+/// The same; with --json-lines also the event "warning": of what does not end the command.
 void print_error(const std::string& line);
 
 /// Now, in ISO 8601: "2026-11-21T07:45:00Z".

@@ -12,6 +12,7 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/event_lines.hpp"
 #include "io/scan/echoes.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
@@ -81,10 +82,10 @@ std::vector<Reconstruction> images_of(std::vector<Scan> scans, ReconEngine& engi
 /// How the first echo was reconstructed, what did not converge, and what there is to doubt.
 void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, std::set<std::string>& said) {
   for (const auto& note : echoes.front().report.notes)
-    if (said.insert(note).second) fmt::print("note      {}\n", note);
+    if (said.insert(note).second) say("note", note);
   for (std::size_t e = 0; e < echoes.size(); ++e) {
     const Report& report = echoes[e].report;
-    if ((slice == 0 && e == 0) || !report.converged)
+    if (((slice == 0 && e == 0) || !report.converged) && !tells_events())
       fmt::print("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
     for (const auto& suspicion : report.suspicions)
       if (said.insert(suspicion).second)
@@ -178,8 +179,8 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      fmt::print("note      {}: the header says TE {:g} ms, {:g} ms of --echo-times is used\n", summary.path,
-                 *stated * 1e3, *time * 1e3);
+      say("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
+                              *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
       throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");

@@ -78,7 +78,7 @@ void FrameOptions::add_to(CLI::App& app) {
          "frames are bins of a motion, --frames of them [4]: self (breathing, from the centre of k-space), "
          "physiology[:K] (heartbeats, by time stamp K of the ISMRMRD file [0]), or a text or HDF5 file "
          "(/gating/signal) with one number for each readout")
-      ->type_name("SIGNAL")
+      ->type_name("self|physiology|FILE")
       ->group("Frames");
   app.add_option("--basis", basis_,
                  "frames are sums of a few courses in time: of K, found in frames of low resolution, or "

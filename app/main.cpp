@@ -19,7 +19,9 @@
 
 #include "app/commands.hpp"
 #include "app/console.hpp"
+#include "app/event_lines.hpp"
 #include "app/nearest_word.hpp"
+#include "app/option_names.hpp"
 #include "app/processors.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/series_folder.hpp"
@@ -103,8 +105,9 @@ void end_cleanly_on_signals() {
     io::remove_unfinished_files();
     io::remove_empty_series_folder();
     const int number = stop_signal;
-    print_error(std::string("stopped: ") + strsignal(number));
+    print_failure(std::string("stopped: ") + strsignal(number));
     print_unfinished();
+    tell_end_by_signal(number);
     std::signal(number, SIG_DFL);
     std::raise(number);
   }).detach();
@@ -114,6 +117,7 @@ void end_cleanly_on_signals() {
 
 /// Runs the command that was asked for: its exit status.
 int run(const std::vector<Command>& commands) {
+  std::string failure;
   try {
     int status = 0;
     omp_set_num_threads(default_threads());
@@ -122,19 +126,25 @@ int run(const std::vector<Command>& commands) {
       print_error(note);
     for (const auto& command : commands)
       if (command.parser->parsed()) status = command.run();
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    print_error(std::string("standard output: ") + std::strerror(errno));
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+      tell_end(status, "");
+      return status;
+    }
+    failure = std::string("standard output: ") + std::strerror(error_of_events() ? error_of_events() : errno);
   } catch (const UsageError& error) {
-    print_error(error.what());
+    print_failure(error.what());
+    tell_end(2, in_words_of_options(error.what()));
     return 2;
   } catch (const Error& error) {
-    print_error(error.what());
+    failure = error.what();
   } catch (const std::bad_alloc&) {
-    print_error("out of memory; use a smaller matrix, fewer coils or --precision single");
+    failure = "out of memory; use a smaller matrix, fewer coils or --precision single";
   } catch (const std::exception& error) {
-    print_error(std::string("unexpected failure: ") + error.what());
+    failure = std::string("unexpected failure: ") + error.what();
   }
+  print_failure(failure);
   print_unfinished();
+  tell_end(1, in_words_of_options(failure));
   return 1;
 }
 
@@ -146,7 +156,11 @@ int main(int argc, char** argv) {
   fhd::app::set_command_line(argc, argv);
 
   CLI::App app{"fhd: exact reconstruction of non-Cartesian MRI scans"};
-  app.set_version_flag("--version", fhd::program_version);
+  bool verbose = false;  // before the other: CLI11 asks them in their order
+  auto* const also =
+      app.add_flag("--verbose", verbose, "with --version: also libraries, instruction set, devices");
+  also->needs(app.set_version_flag(
+      "--version", [&verbose] { return verbose ? fhd::app::verbose_version() : fhd::program_version; }));
   app.require_subcommand(1);
 
   std::vector<fhd::app::Command> commands;
@@ -166,6 +180,8 @@ int main(int argc, char** argv) {
   add("info", "tell what a scan file holds", fhd::app::add_info);
   add("check", "tell what is suspicious or missing in scan files, and what to do", fhd::app::add_check);
   add("bench", "measure the speed and error of the transforms on this machine", fhd::app::add_bench);
+
+  add("options", "what the options are, for manual pages and shells", fhd::app::add_documentation);
 
   try {
     app.parse(argc, argv);

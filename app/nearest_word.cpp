@@ -98,7 +98,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
                         const std::string& reason) {
   std::vector<std::string> commands;
   for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(command->get_name());
+    if (!command->get_group().empty()) commands.push_back(command->get_name());
   if (!typed.empty() && !typed.front().starts_with('-') &&
       std::find(commands.begin(), commands.end(), typed.front()) == commands.end()) {
     const auto hint = did_you_mean(typed.front(), commands);

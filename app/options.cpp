@@ -339,7 +339,7 @@ void DeviceOption::add_to(CLI::App& app) {
                      : "expected auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2, found '" +
                            text + "'" + (hint.empty() ? "" : "; " + hint);
       })
-      ->type_name("DEVICE")
+      ->type_name("auto|cpu|cuda|cuda:all|GPUS")
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--device-memory", [this](const std::string& text) { memory_ = parse_device_memory(text); },
@@ -523,10 +523,9 @@ void add_read_options(CLI::App& app, io::ReadOptions& options, bool finds_field_
   add_parsed(app, "--fov-mm", "field of view in mm: F, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
              [&options](const std::string& text) { options.fov_mm = parse_fov_mm(text); });
   add_parsed(
-      app, "--trajectory-unit",
-      "unit of k-space positions: auto, cycles/FOV, cycles/reconFOV, cycles/voxel, radians/voxel, 1/m, "
-      "1/mm or kmax (1 at the edge) [auto]",
-      "UNIT", [&options](const std::string& text) {
+      app, "--trajectory-unit", "unit of k-space positions; kmax: 1 at the edge [auto]",
+      "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+      [&options](const std::string& text) {
         const auto hint = did_you_mean(text, {"auto", "cycles/FOV", "cycles/reconFOV", "cycles/voxel",
                                               "radians/voxel", "1/m", "1/mm", "kmax"});
         try {

@@ -14,6 +14,7 @@
 #include "app/noise_map_option.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
+#include "app/recipe.hpp"
 #include "app/scan_cost.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
@@ -251,7 +252,7 @@ Run add_plan(CLI::App& app) {
   command->recon_options.add_to(app);
   command->noise_map.add_to(app);
   add_read_options(app, command->read_options);
-  return [command] { return command->run(); };
+  return with_recipe(app, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

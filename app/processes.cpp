@@ -79,13 +79,37 @@ std::string Ranks::choose_device(const std::string& asked) {
   return "cuda:" + std::to_string(local_rank_ % gpus_);
 }
 
-MpiTeam::MpiTeam() {
-  const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fhd_mpi.so";
+namespace {
+
+/// Beside the program, as it is built; or, as it is installed, in lib/fhd beside its folder. Throws Error.
+void* open_mpi_module() {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::error_code status;
+  auto path = folder / "fhd_mpi.so";
+  if (!std::filesystem::exists(path, status)) path = folder.parent_path() / "lib/fhd/fhd_mpi.so";
   // Open MPI looks its own parts up among global symbols.
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library)
-    throw Error("mpirun fhd recon", path.string() + ", which a build with MPI makes", dlerror(),
-                "install libopenmpi-dev and build again, or run one process");
+  if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
+  throw Error("mpirun fhd recon", path.string() + ", which a build with MPI makes", dlerror(),
+              "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");
+}
+
+}  // namespace
+
+std::string mpi_version() {
+  try {
+    void* const library = open_mpi_module();
+    const auto version = reinterpret_cast<int (*)(char*, int)>(dlsym(library, "fhd_mpi_version"));
+    char text[1 << 13] = "";
+    if (version == nullptr || version(text, sizeof text) != 0) return "of an unknown version";
+    std::string line = text;
+    return line.substr(0, line.find_first_of("\n,"));
+  } catch (const Error&) {
+    return "none: fhd_mpi.so cannot be opened";
+  }
+}
+
+MpiTeam::MpiTeam() {
+  void* const library = open_mpi_module();
   const auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
     if (!function) throw Error("fhd_mpi.so", name, "none", "build fhd again");

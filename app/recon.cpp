@@ -1,5 +1,6 @@
 // fhd recon: from a scan file to an image.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
@@ -17,12 +18,14 @@
 #include "app/console.hpp"
 #include "app/corrected_scan.hpp"
 #include "app/echo_field_map.hpp"
+#include "app/event_lines.hpp"
 #include "app/frame_options.hpp"
 #include "app/frames_of_scan.hpp"
 #include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
 #include "app/processes.hpp"
+#include "app/recipe.hpp"
 #include "app/recon_engine.hpp"
 #include "app/series_formats.hpp"
 #include "app/series_identity.hpp"
@@ -75,7 +78,7 @@ struct ReconCommand {
   std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
                                                const DevicesInBackground& devices, bool tells);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
-  std::string further_files(const ScanResults& results) const;
+  std::vector<std::string> written_files(const ScanResults& results) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
                       SeriesPrinter& printer) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
@@ -176,7 +179,10 @@ void ReconCommand::share_work(const std::shared_ptr<MpiTeam>& team, Execution& e
     throw Error("--device " + device_option.text(), "one GPU for each process that mpirun started", "several",
                 "leave --device out, and every process takes its own; or run one process");
   execution.processes = team;
-  if (team->rank() > 0) quiet = true;
+  if (team->rank() > 0) {
+    quiet = true;
+    silence_events();
+  }
   if (!recon_options.threads_are_given()) share_processors(team->local_size());
 }
 
@@ -253,8 +259,8 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
       [&](std::size_t number) { return results.holds(number); });
 
   const auto& devices = starting->get();
-  if (!quiet) fmt::print("device    {}\n", text_of(devices));
-  if (team && !quiet) fmt::print("team      {} processes share samples and coils\n", team->size());
+  if (!quiet) say("device", text_of(devices));
+  if (team && !quiet) say("team", fmt::format("{} processes share samples and coils", team->size()));
   results.set_devices(devices);
   const auto of_gpus = is_by_team() ? team_of(devices) : nullptr;
   const bool sought = correction.kind == TrajectoryCorrection::Kind::automatic;
@@ -273,12 +279,13 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   return 0;
 }
 
-/// " OUT_phase.nii.gz OUT_noise.nii.gz", those that were asked for.
-std::string ReconCommand::further_files(const ScanResults& results) const {
-  std::string names;
-  if (phase) names += " " + *output + io::phase_ending;
-  for (std::size_t i = 0; i < results.noise_map_count(); ++i) names += " " + *output + io::noise_endings[i];
-  return names + series_formats.names();
+std::vector<std::string> ReconCommand::written_files(const ScanResults& results) const {
+  std::vector<std::string> files;
+  for (const char* ending : {".png", ".nii.gz", ".h5", ".json"}) files.push_back(*output + ending);
+  if (phase) files.push_back(*output + io::phase_ending);
+  for (std::size_t i = 0; i < results.noise_map_count(); ++i) files.push_back(*output + io::noise_endings[i]);
+  for (auto& name : series_formats.names()) files.push_back(std::move(name));
+  return files;
 }
 
 void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
@@ -295,7 +302,7 @@ void ReconCommand::require_frames_can(const Settings& settings, const std::share
 int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBackground& checksum,
                                      const Settings& settings, const ChosenDevice& device) const {
   repetition_of_frames(file.summary(), selection);
-  if (!quiet) fmt::print("device    {}\n", text_of({device}));
+  if (!quiet) say("device", text_of({device}));
   const CurrentDevice current(device.device);
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), !no_gridded_image, !quiet);
   engine.check_delays(
@@ -312,12 +319,12 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   events.on_layout = [&](const FrameLayout& layout, double frame_time_s, ScanResults& results) {
     results.set_devices({device});
     printer.emplace(results.volumes().size());
-    if (!quiet) fmt::print("frames    {}\n", frames_line(layout, frame_time_s));
+    if (!quiet) say("frames", frames_line(layout, frame_time_s));
   };
   events.on_sizes = [&](const ScanSizes& sizes, const FrameLayout& layout, std::int64_t slices) {
     progress.clear();
     if (!quiet)
-      fmt::print("planned   {}\n", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
+      say("planned", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
   };
   events.on_image = [&](std::size_t number, const Report& report, const ScanResults& results) {
     progress.clear();
@@ -331,20 +338,22 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
 
 /// Writes, and says what was written.
 void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults& results) const {
-  if (const auto note = results.note_positions(); !note.empty() && !quiet) fmt::print("note      {}\n", note);
+  if (const auto note = results.note_positions(); !note.empty() && !quiet) say("note", note);
   results.require_trust(strict);
   results.set_checksum(checksum.get());
   series_formats.add_to(results);
   if (const auto note = results.note_of_patient(); !note.empty() && !quiet)
-    fmt::print("note      {}\n", note);
+    say("note", note);
   results.write(*output, phase, compression);
-  if (!quiet)
-    fmt::print("wrote     {0}.png {0}.nii.gz {0}.h5 {0}.json{1}\n", *output, further_files(results));
+  if (tells_events())
+    tell_event("written", {{"files", written_files(results)}});
+  else if (!quiet)
+    fmt::print("wrote     {}\n", fmt::join(written_files(results), " "));
   const auto note_older = [&](const std::string& older, const char* remedy) {
     std::error_code status;
     const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
     if (is_own && std::filesystem::exists(older, status) && !quiet)
-      fmt::print("note      {} is of an earlier run; {}\n", older, remedy);
+      say("note", fmt::format("{} is of an earlier run; {}", older, remedy));
   };
   if (!phase) note_older(*output + io::phase_ending, "--phase makes it anew");
   for (std::size_t i = results.noise_map_count(); i < io::noise_endings.size(); ++i)
@@ -362,8 +371,8 @@ void ReconCommand::keep_in_folder(ScanResults& results, const io::ChecksumInBack
   const auto total = results.volumes().size();
   const auto folder = std::make_shared<io::SeriesFolder>(*output, total, identity, host, force);
   if (const auto there = folder->finished_count(); there > 0 && !quiet)
-    fmt::print("note      {} of {} images are in {} from an earlier run{}\n", there, total, folder->path(),
-               there < total ? "; the others follow" : "");
+    say("note", fmt::format("{} of {} images are in {} from an earlier run{}", there, total, folder->path(),
+                            there < total ? "; the others follow" : ""));
   results.keep_in(folder, [&](const Report& report) { printer.count_earlier(report); });
 }
 
@@ -419,8 +428,8 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
         progress.clear();
         for (std::size_t i = 0; i < made.size(); ++i) {
           if (!planned && made[i].sizes) {
-            fmt::print("planned   {}\n", engine->cost_text_of(*made[i].sizes, summary.readout_length,
-                                                              static_cast<std::int64_t>(total)));
+            say("planned", engine->cost_text_of(*made[i].sizes, summary.readout_length,
+                                                static_cast<std::int64_t>(total)));
             planned = true;
           }
           const Report report = made[i].reconstruction.report;
@@ -433,6 +442,29 @@ void ReconCommand::reconstruct_volumes(const io::ScanSummary& summary, VolumeRea
     });
   progress.clear();
   if (!quiet) printer.print_summary();
+}
+
+/// What a program is told of an image, `number` of 1 ... all.
+nlohmann::ordered_json image_fields(const Report& report, std::size_t number, const ScanResults& results) {
+  auto stages = nlohmann::ordered_json::object();
+  for (const auto& stage : report.stages) stages[stage.name] = stage.seconds;
+  nlohmann::ordered_json fields{
+      {"number", number},
+      {"of", results.volumes().size()},
+      {"name", results.name_of(number - 1)},
+      {"seconds", report.seconds},
+      {"stages", stages},
+      {"converged", report.converged},
+      {"iterations", std::max<std::size_t>(report.relative_residuals.size(), 1) - 1},
+      {"data_residual", report.data_residual},
+      {"notes", report.notes},
+      {"suspicions", report.suspicions},
+      {"warnings", report.warnings}};
+  if (!report.relative_residuals.empty()) fields["residual"] = report.relative_residuals.back();
+  if (const auto& made = report.certificate)
+    fields.update({{"accuracy", made->error()}, {"accuracy_passed", made->passed}});
+  if (report.verdict) fields["verdict"] = report.verdict->sentence;
+  return fields;
 }
 
 /// `index` in the order of the results.
@@ -450,6 +482,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
   for (const auto& warning : report.warnings)
     if (printer.is_new(warning)) print_error(fmt::format("warning: image {}: {}", number, warning));
   const bool first = printer.is_first();
+  if (tells_events()) return tell_event("image", image_fields(report, number, results));
   if (quiet || !(first || verbose || printer.says_each())) return;
   const auto name = results.name_of(index);
   if (first && verbose && !report.device_memory.empty()) {
@@ -460,7 +493,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
     print_memory(report.device_peak_bytes, "measured");
   }
   if (first)
-    for (const auto& note : report.notes) fmt::print("note      {}\n", note);
+    for (const auto& note : report.notes) say("note", note);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";
   const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
   fmt::print("image     {}{}\n", which, solution_line(report));
@@ -497,7 +530,7 @@ Run add_recon(CLI::App& app) {
   command->noise_map.add_to(app);
   command->series_formats.add_to(app);
   add_read_options(app, command->read_options, /*finds_field_maps=*/true);
-  return with_timeline(app, [command] { return command->run(); });
+  return with_event_lines(app, with_recipe(app, with_timeline(app, [command] { return command->run(); })));
 }
 
 }  // namespace fhd::app

@@ -50,10 +50,10 @@ void SeriesFormats::add_to(ScanResults& results) const {
   if (!ismrmrd_images_.empty()) results.add_ismrmrd_images(ismrmrd_images_);
 }
 
-std::string SeriesFormats::names() const {
-  std::string names;
-  if (!dicom_.empty()) names += " " + dicom_ + (dicom_.back() == '/' ? "" : "/");
-  if (!ismrmrd_images_.empty()) names += " " + ismrmrd_images_;
+std::vector<std::string> SeriesFormats::names() const {
+  std::vector<std::string> names;
+  if (!dicom_.empty()) names.push_back(dicom_ + (dicom_.back() == '/' ? "" : "/"));
+  if (!ismrmrd_images_.empty()) names.push_back(ismrmrd_images_);
   return names;
 }
 

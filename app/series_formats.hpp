@@ -24,8 +24,8 @@ class SeriesFormats {
                    bool force) const;
   /// To be written with the other results.
   void add_to(ScanResults& results) const;
-  /// " DIR/ images.h5", those that are asked for.
-  std::string names() const;
+  /// "DIR/", "images.h5": those that are asked for.
+  std::vector<std::string> names() const;
 
  private:
   std::string dicom_, ismrmrd_images_;

@@ -21,6 +21,8 @@ const std::set<std::string>& without_effect() {
                                            "--dicom",
                                            "--ismrmrd-images",
                                            "--quiet",
+                                           "--recipe",
+                                           "--json-lines",
                                            "--verbose",
                                            "--device",
                                            "--device-memory",

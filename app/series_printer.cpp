@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/console.hpp"
+#include "app/event_lines.hpp"
 
 namespace fhd::app {
 
@@ -48,13 +49,14 @@ void SeriesPrinter::print_summary() const {
   if (says_each() || done_ == 0) return;
   const auto now = done_ - earlier_;
   const auto from_earlier = earlier_ == 0 ? "" : fmt::format(" ({} of an earlier run)", earlier_);
-  fmt::print(
-      "images    {}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}\n",
-      done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
-      stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_);
-  fmt::print("accuracy  error at most {:.1e}{}\n", error_,
-             failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_));
-  if (suspicious_ > 0) fmt::print("verdict   {} of {} images are suspicious\n", suspicious_, done_);
+  say("images",
+      fmt::format("{}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}",
+                  done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
+                  stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_));
+  say("accuracy",
+      fmt::format("error at most {:.1e}{}", error_,
+                  failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_)));
+  if (suspicious_ > 0) say("verdict", fmt::format("{} of {} images are suspicious", suspicious_, done_));
 }
 
 }  // namespace fhd::app

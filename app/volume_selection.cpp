@@ -11,8 +11,11 @@
 namespace fhd::app {
 
 void VolumeSelection::add_to(CLI::App& app) {
-  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")->capture_default_str();
+  app.add_option("--slices", slices, "which slices: all, or such as 0-3,7")
+      ->type_name("LIST|all")
+      ->capture_default_str();
   app.add_option("--repetitions", repetitions, "which repetitions: all, or such as 0-3,7")
+      ->type_name("LIST|all")
       ->capture_default_str();
 }
 

@@ -13,11 +13,13 @@
 
 #include "app/batch/ledger.hpp"
 #include "app/batch/log.hpp"
+#include "app/batch/name_pattern.hpp"
 #include "app/batch/scans.hpp"
 #include "app/batch/scheduler.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands.hpp"
+#include "app/event_lines.hpp"
 #include "app/number_option.hpp"
 #include "app/processes.hpp"
 #include "app/processors.hpp"
@@ -31,7 +33,7 @@ namespace {
 
 struct BatchCommand {
   std::vector<std::string> scans;
-  std::string output, recipe;
+  std::string output, recipe, name;
   int at_once = 0;
   std::uint64_t memory_mib = 0;
   bool quiet = false, accept_version = false;
@@ -39,7 +41,9 @@ struct BatchCommand {
   CLI::App* app = nullptr;
 
   int run();
+  BatchList listed() const;
   BatchLimits limits(const Ranks& ranks, const BatchWork& work) const;
+  void tell_summary(const std::vector<Outcome>& outcomes) const;
   bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
                  double seconds) const;
 };
@@ -72,7 +76,7 @@ int BatchCommand::run() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   Ranks ranks = Ranks::of_environment();
-  BatchList list = of_options([&] { return list_scans(scans, output); });
+  BatchList list = of_options([&] { return listed(); });
   BatchWork work = of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
   work.accepts_version = accept_version;
   make_folder(output);
@@ -99,15 +103,27 @@ int BatchCommand::run() {
   auto all_outcomes = ledger.outcomes();
   add_earlier(output, all_scans, all_outcomes);
   const bool summarised = summarise(all_scans, all_outcomes, elapsed());
-  if (ranks.first()) log.text(summary_table(all_scans, all_outcomes, elapsed()));
+  if (ranks.first()) {
+    log.text(summary_table(all_scans, all_outcomes, elapsed()));
+    if (summarised) tell_summary(all_outcomes);
+  }
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   stop_requests.reset();
   if (const int signal = StopRequests::caught()) {
+    tell_end_by_signal(signal);
     std::fflush(stdout);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
   return summarised && totals(ledger.outcomes()).complete() ? 0 : 1;
+}
+
+BatchList BatchCommand::listed() const {
+  if (app->get_option("--name")->count() == 0) return list_scans(scans, output);
+  const NamePattern pattern(name);
+  return list_scans(scans, output, [&](const std::string& path) {
+    return pattern.name_of(path, options.selection, options.read_options);
+  });
 }
 
 BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) const {
@@ -125,6 +141,21 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) cons
   limits.crews = crews_of(resources);
   limits.memory_bytes = memory_budget(memory_mib, ranks.here());
   return limits;
+}
+
+void BatchCommand::tell_summary(const std::vector<Outcome>& outcomes) const {
+  const auto t = totals(outcomes);
+  tell_event("summary", {{"finished", t.finished},
+                         {"unchanged", t.unchanged},
+                         {"failed", t.failed},
+                         {"suspicious", t.suspicious},
+                         {"no_scans", t.images},
+                         {"not_run", t.open},
+                         {"earlier", t.earlier}});
+  const std::filesystem::path folder(output);
+  tell_event("written", {{"files",
+                          {(folder / "summary.json").string(), (folder / "summary.csv").string(),
+                           (folder / "index.html").string()}}});
 }
 
 /// Writes the summaries and the index page; whether that could be done.
@@ -166,6 +197,11 @@ Run add_batch(CLI::App& app) {
   app.add_option("--recipe", command->recipe,
                  "TOML or JSON file with options of 'fhd recon' for scans that fit a pattern")
       ->type_name("FILE");
+  app.add_option("--name", command->name,
+                 "what results are called, in place of NAME: text with {stem}, {scan}, {folder}, {subject}, "
+                 "{protocol}, "
+                 "{series}, {study}, {date}, {slice}, such as '{subject}_{protocol}_{slice}' [{stem}]")
+      ->type_name("PATTERN");
   app.add_option("--at-once", command->at_once,
                  "scans at a time, at most [as many as threads; on a GPU up to sixteen]")
       ->type_name("N")
@@ -177,7 +213,7 @@ Run add_batch(CLI::App& app) {
                "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   command->options.add_to(app);
-  return with_timeline(app, [command] { return command->run(); });
+  return with_event_lines(app, with_timeline(app, [command] { return command->run(); }));
 }
 
 }  // namespace fhd::app

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "app/event_lines.hpp"
+
 namespace fhd::app {
 namespace {
 
@@ -46,6 +48,7 @@ void BatchLog::log(const std::string& text) {
 void BatchLog::line(const std::string& text) {
   const auto shown = one_line(text);
   log(shown);
+  if (tells_events()) return tell_event("note", {{"text", shown}});
   if (quiet_) return;
   status_.clear();
   fmt::print("{}{}\n", prefix_, shown);
@@ -63,15 +66,36 @@ void BatchLog::text(const std::string& lines) {
   std::size_t begin = 0;
   for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
     log(lines.substr(begin, end - begin));
-  if (quiet_) return;
+  if (quiet_ || tells_events()) return;
   status_.clear();
   fmt::print("{}", lines);
   std::fflush(stdout);
 }
 
+void BatchLog::tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const {
+  nlohmann::ordered_json fields{{"name", scan.name},
+                                {"path", scan.path},
+                                {"status", app::text(outcome)},
+                                {"number", ended},
+                                {"of", scan_count_}};
+  const auto& m = outcome.manifest;
+  if (outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged)
+    fields.update({{"seconds", m.seconds},
+                   {"images", m.images},
+                   {"iterations", m.iterations},
+                   {"residual", m.residual},
+                   {"data_residual", m.data_residual},
+                   {"converged", m.converged},
+                   {"warnings", m.warnings}});
+  if (!outcome.reason.empty()) fields["reason"] = outcome.reason;
+  if (!outcome.error.empty()) fields["error"] = outcome.error;
+  tell_event("scan", fields);
+}
+
 void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, const BatchTotals& totals) {
   if (!ours && outcome.status != Outcome::Status::unchanged) return;  // the process that did it tells
   const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
+  if (tells_events()) tell_ended(scan, outcome, ended);
   std::string text =
       fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
   if (outcome.status == Outcome::Status::finished) {
@@ -83,9 +107,14 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
   }
   if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
     text += "  (" + outcome.reason + ")";
-  if (outcome.status == Outcome::Status::failed) return failure(text + "  " + outcome.error);
+  if (outcome.status == Outcome::Status::failed) {
+    const auto shown = one_line(text + "  " + outcome.error);
+    log(shown);
+    status_.clear();
+    return print_failure(prefix_ + shown);
+  }
   if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
-  if (status_.visible())
+  if (status_.visible() || tells_events())
     log(one_line(text));
   else
     line(text);
@@ -93,6 +122,11 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
 
 void BatchLog::set_progress(const std::string& name, const std::string& stage, std::int64_t done,
                             std::int64_t total, double residual) {
+  if (tells_events()) {
+    auto fields = progress_fields({stage, done, total, residual});
+    fields["name"] = name;
+    return tell_event("progress", fields);
+  }
   current_ = name + ": " + stage;
   if (total > 1) current_ += fmt::format(" {}/{}", done, total);
   if (residual >= 0) current_ += fmt::format(", residual {:.1e}", residual);

@@ -36,6 +36,7 @@ class BatchLog {
 
  private:
   void log(const std::string& text);
+  void tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const;
   using Clock = std::chrono::steady_clock;
   int descriptor_ = -1;
   bool quiet_;

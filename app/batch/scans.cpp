@@ -133,13 +133,14 @@ bool is_taken(const std::string& directory, const std::string& name, const std::
   return manifest && manifest->scan != path && fs::exists(manifest->scan, status);
 }
 
+constexpr std::size_t longest = 180;  // a file name has at most 255 bytes, with what is added to it
+
 void name_scans(BatchList& list, const std::string& directory) {
   std::map<std::string, int> uses;
   for (const auto& scan : list.scans) ++uses[plain_name(scan.path)];
   for (auto& scan : list.scans) {
     const auto plain = plain_name(scan.path), path = absolute_path(scan.path);
     scan.name = plain;
-    constexpr std::size_t longest = 180;  // a file name has at most 255 bytes, with what is added to it
     if (uses[plain] == 1 && !is_reserved(plain) && plain.size() <= longest &&
         !is_taken(directory, plain, path))
       continue;
@@ -151,6 +152,35 @@ void name_scans(BatchList& list, const std::string& directory) {
     scan.name = (start.empty() || start.front() == '.' ? "scan" : "") + start + "-" + checksum(path);
     list.notes.push_back(fmt::format("{}: its results are called {}, because the name {} has another use",
                                      scan.path, scan.name, plain));
+  }
+}
+
+/// By --name. Each is named first as without it.
+void rename_scans(BatchList& list, const std::string& directory, const NameOfScan& name_of) {
+  std::map<std::string, std::string> users;
+  for (auto& scan : list.scans) {
+    std::string name;
+    try {
+      name = name_of(scan.path);
+    } catch (const CannotOpen& error) {  // its failure is its own
+      list.notes.push_back(fmt::format("{}: cannot be opened for its name, so its results are called {}: {}",
+                                       scan.path, scan.name, error.what()));
+      name = scan.name;
+    }
+    const auto [user, is_new] = users.emplace(name, scan.path);
+    if (!is_new)
+      throw Error("--name", "a name for each scan",
+                  fmt::format("{} for {} and {}", name, user->second, scan.path),
+                  "add a field, such as {stem}");
+    if (is_reserved(name) || name.size() > longest)
+      throw Error("--name",
+                  fmt::format("names of at most {} bytes that nothing else in the folder has", longest),
+                  fmt::format("'{}' for {}", name, scan.path), "use another pattern");
+    if (is_taken(directory, name, absolute_path(scan.path)))
+      throw Error("--name", "names that no other scan has in " + directory,
+                  fmt::format("{} for {}, which is that of another scan's results", name, scan.path),
+                  "add a field, such as {stem}, or choose another folder");
+    scan.name = name;
   }
 }
 
@@ -174,10 +204,16 @@ std::string plain_name(const std::string& scan) {
 }
 
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory) {
+  return list_scans(arguments, directory, {});
+}
+
+BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
+                     const NameOfScan& name_of) {
   BatchList list;
   Lister lister(list);
   for (const auto& argument : arguments) lister.add(argument);
   name_scans(list, directory);
+  if (name_of) rename_scans(list, directory, name_of);
 
   std::set<std::string> inputs;
   for (const auto& scan : list.scans) inputs.insert(absolute_path(scan.path));

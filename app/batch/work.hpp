@@ -59,16 +59,8 @@ struct BatchWork {
 };
 
 /// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is
-/// that of `output`. Throws Error, naming the line of the recipe where it is its mistake.
-///
-/// A recipe gives options of `fhd recon` to some of the scans, in a TOML or JSON file:
-///
-///   iterations = 40              # for every scan
-///   ["*_radial*"]                # for scans whose name, or path if there is a / in the pattern, fits
-///   lambda = 1e-3
-///   matrix = [64, 64, 16]
-///
-/// Where several patterns fit, the later ones win.
+/// that of `output`. A recipe (app/recipe.hpp) goes before `app`. Throws Error, naming the line of the recipe where it
+/// is its mistake.
 BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,
                     std::vector<BatchScan> scans);
 

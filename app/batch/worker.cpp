@@ -23,6 +23,7 @@
 #include "app/batch/engines.hpp"
 #include "app/batch/scan_job.hpp"
 #include "app/batch/summary.hpp"
+#include "app/event_lines.hpp"
 #include "app/option_names.hpp"
 #include "app/timeline.hpp"
 #include "io/hdf5.hpp"
@@ -417,6 +418,7 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
+    silence_events();  // the parent tells
     WorkerProcess(work, crew, ends[1]).run();
   }
   ::close(ends[1]);

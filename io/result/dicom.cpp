@@ -23,12 +23,16 @@ namespace fs = std::filesystem;
 
 constexpr auto remedy_of_folder = "choose another folder";
 
-/// fhd_dicom.so, beside the program.
+/// fhd_dicom.so, beside the program or, as it is installed, in lib/fhd beside its folder.
 class DicomModule {
  public:
   DicomModule() {
     const auto folder = fs::read_symlink("/proc/self/exe").parent_path();
-    const auto path = folder / "fhd_dicom.so";
+    std::error_code unknown;
+    auto path = folder / "fhd_dicom.so";
+    if (const auto installed = folder.parent_path() / "lib/fhd/fhd_dicom.so";
+        !std::filesystem::exists(path, unknown) && std::filesystem::exists(installed, unknown))
+      path = installed;
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) {
       const std::string reason = dlerror();

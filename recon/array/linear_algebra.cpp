@@ -90,6 +90,22 @@ const OpenBlas& openblas() {
   return library;
 }
 
+}  // namespace
+
+std::string openblas_version() {
+  const auto symbol = [](const char* name) {
+    return reinterpret_cast<char* (*)()>(dlsym(openblas().library, name));
+  };
+  auto* const config =
+      symbol("openblas_get_config");  // "OpenBLAS 0.3.21 NO_AFFINITY USE64BITINT ... MAX_THREADS=64"
+  auto* const kernels = symbol("openblas_get_corename");
+  std::string text = config ? config() : "of an unknown version";
+  if (text.starts_with("OpenBLAS ")) text = text.substr(9, text.find(' ', 9) - 9);
+  return kernels ? text + ", kernels " + kernels() : text;
+}
+
+namespace {
+
 /// Small products are over before OpenBLAS's threads, which wait actively, have left the processors to
 /// OpenMP's.
 void use_threads_for(double multiplications) {

@@ -49,6 +49,16 @@ TEST_F(MpiRecon, gives_the_image_of_one_process) {
       << "more processes than coils";
 }
 
+TEST_F(MpiRecon, the_first_process_alone_tells_events) {
+  ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 3"), 0) << text("err");
+  ASSERT_EQ(mpirun(3, "recon " + path("scan.h5") + " -o " + path("out") + " --json-lines"), 0) << text("err");
+  for (const std::string event : {"start", "image", "written", "end"}) {
+    const auto found = "\"event\":\"" + event + "\"", out = text("out");
+    ASSERT_NE(out.find(found), std::string::npos) << event;
+    EXPECT_EQ(out.find(found), out.rfind(found)) << event << " is told once";
+  }
+}
+
 TEST_F(MpiRecon, gives_the_image_of_a_scan_without_maps) {
   ASSERT_EQ(run("simulate -o " + path("scan") + " --matrix 32 --coils 4 --no-maps"), 0) << text("err");
   const auto scan = path("scan.h5");

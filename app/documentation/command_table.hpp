@@ -1,0 +1,44 @@
+#pragma once
+// What the commands and their options are, read off the parser itself: manual pages and completions of shells are
+// printed from it, so that no second table can differ.
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fhd::app {
+
+struct DocumentedOption {
+  std::vector<std::string> short_names, long_names;  ///< "o"; "output". Both empty: a positional
+  std::string value;                ///< "FILE|auto", "N", "{cg,gridded}"; empty: a flag, which takes none
+  std::string default_value, help;  ///< of the option; empty where there is none
+  std::string group;                ///< heading under which --help has it
+  std::vector<std::string> words;   ///< values by name: those that there are, or those beside others
+  bool takes_file = false, takes_folder = false;
+  bool required = false, repeats = false;
+
+  bool is_positional() const { return short_names.empty() && long_names.empty(); }
+  bool is_flag() const { return !is_positional() && value.empty(); }
+  std::string positional_name;
+  /// "-o", "--output"
+  std::vector<std::string> flags() const;
+};
+
+struct DocumentedCommand {
+  std::string name, what, footer;
+  std::vector<DocumentedOption> options;  ///< in the order of --help, without hidden ones
+};
+
+/// The program itself, whose name is empty, and its commands in their order, without hidden ones.
+std::vector<DocumentedCommand> documented_commands(const CLI::App& program);
+
+/// The pages fhd.1 and fhd-COMMAND.1 in man(7). `all`: as documented_commands gives them.
+std::string manual_page(const DocumentedCommand& command, const std::vector<DocumentedCommand>& all);
+/// Scripts for the folders in which shells look for them.
+std::string bash_completion(const std::vector<DocumentedCommand>& all);
+std::string zsh_completion(const std::vector<DocumentedCommand>& all);
+std::string fish_completion(const std::vector<DocumentedCommand>& all);
+
+}  // namespace fhd::app

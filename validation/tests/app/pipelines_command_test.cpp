@@ -1,0 +1,120 @@
+// The rules of app/packaging/pipelines.md do what they say, and the container files copy what is there and say their
+// licence.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+const std::string packaging = std::string(FHD_SOURCE) + "/app/packaging/";
+
+class Pipelines : public ProgramTest {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(packaging)) GTEST_SKIP() << "no sources at " << FHD_SOURCE;
+    ProgramTest::SetUp();
+  }
+  /// The block of code of that language.
+  static std::string block(const std::string& language) {
+    const auto page = bytes_of(packaging + "pipelines.md");
+    const auto fence = "```" + language + "\n";
+    const auto begin = page.find(fence);
+    if (begin == std::string::npos) return "";
+    return page.substr(begin + fence.size(), page.find("\n```", begin) + 1 - begin - fence.size());
+  }
+  static std::string replaced(std::string text,
+                              const std::vector<std::pair<std::string, std::string>>& values) {
+    for (const auto& [name, value] : values)
+      for (std::size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), value);
+    return text;
+  }
+  /// In a folder, work, with a scan, scans/s.h5, and the program on the path.
+  int run_in_pipeline(const std::string& command) {
+    std::filesystem::create_directories(path("work/scans"));
+    EXPECT_EQ(run("simulate -o work/scans/s --matrix 24 --coils 2"), 0) << text("err");
+    return run_command("PATH=\"" + std::filesystem::path(program()).parent_path().string() + ":$PATH\"\ncd work\n" +
+                       command);
+  }
+};
+
+TEST_F(Pipelines, the_command_of_the_snakemake_rule_makes_its_outputs) {
+  const auto rule = block("snakemake");
+  std::smatch shell, outputs;
+  ASSERT_TRUE(std::regex_search(rule, shell, std::regex("shell: \"(.*)\""))) << rule;
+  ASSERT_TRUE(std::regex_search(rule, outputs, std::regex(R"re(multiext\("images/\{scan\}", (.*)\))re")))
+      << rule;
+  const auto command = replaced(
+      shell[1],
+      {{"{input}", "scans/s.h5"}, {"{wildcards.scan}", "s"}, {"{threads}", "1"}, {"{log}", "logs/s.jsonl"}});
+  EXPECT_EQ(command.find('{'), std::string::npos) << command;
+  ASSERT_EQ(run_in_pipeline("mkdir images logs && " + command), 0) << text("err");
+  const std::string endings = outputs[1];
+  int count = 0;
+  const std::regex ending("\"([^\"]*)\"");
+  for (std::sregex_iterator each(endings.begin(), endings.end(), ending), end; each != end; ++each, ++count)
+    EXPECT_TRUE(std::filesystem::exists(path("work/images/s" + (*each)[1].str()))) << (*each)[1];
+  EXPECT_EQ(count, 4);
+  EXPECT_CONTAINS(text("work/logs/s.jsonl"), "\"event\":\"end\"");
+}
+
+TEST_F(Pipelines, snakemake_reads_the_rule) {
+  if (run_command("snakemake --version") != 0) GTEST_SKIP() << "no snakemake";
+  std::filesystem::create_directories(path("work"));
+  write_text(path("work/Snakefile"), block("snakemake"));
+  EXPECT_EQ(run_in_pipeline("snakemake --cores 1"), 0) << text("err");
+  EXPECT_TRUE(std::filesystem::exists(path("work/images/s.nii.gz"))) << text("err");
+}
+
+TEST_F(Pipelines, the_script_of_the_nextflow_process_makes_its_outputs) {
+  const auto process = block("nextflow");
+  EXPECT_EQ(std::count(process.begin(), process.end(), '{'), std::count(process.begin(), process.end(), '}'));
+  std::smatch script;
+  ASSERT_TRUE(std::regex_search(process, script, std::regex("\"\"\"([^\"]*)\"\"\""))) << process;
+  const auto command =
+      replaced(script[1], {{"${scan.baseName}", "s"}, {"${scan}", "scans/s.h5"}, {"${task.cpus}", "1"}});
+  EXPECT_EQ(command.find("${"), std::string::npos) << command;
+  ASSERT_EQ(run_in_pipeline("set -e\n" + command), 0) << text("err");
+  for (const char* ending : {".h5", ".nii.gz", ".png", ".json"})
+    EXPECT_TRUE(std::filesystem::exists(path(std::string("work/out/s") + ending))) << ending;
+}
+
+TEST_F(Pipelines, exit_statuses_are_those_of_the_manual) {
+  ASSERT_EQ(run("options --format man"), 0);
+  const auto table = bytes_of(packaging + "pipelines.md");
+  const auto statuses = text("out").substr(text("out").find(".SH EXIT STATUS"));
+  for (const std::string status : {"0", "1", "2", "128 + N"}) {
+    EXPECT_CONTAINS(statuses, "\\fB" + status + "\\fR");
+    EXPECT_CONTAINS(table, "\n| " + status + " | ");
+  }
+}
+
+TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
+  const auto container = bytes_of(packaging + "Containerfile"), image = bytes_of(packaging + "fhd.def");
+  for (const auto* text : {&container, &image}) {
+    EXPECT_TRUE(std::regex_search(
+        *text, std::regex("org\\.opencontainers\\.image\\.licenses[= ]\"?GPL-2\\.0-or-later")));
+    EXPECT_CONTAINS(*text, "links FFTW, which is under the GPL");
+  }
+  int copied = 0;
+  const auto expect_there = [&](const std::string& name) {
+    ++copied;
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(FHD_SOURCE) / name)) << name;
+  };
+  std::istringstream lines(container);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("COPY ") || line.starts_with("COPY --from")) continue;
+    std::istringstream words(line.substr(5, line.rfind(' ') - 5));
+    for (std::string word; words >> word;) expect_there(word);
+  }
+  const std::regex file("\n    ([A-Za-z.]+) /source/");
+  for (std::sregex_iterator each(image.begin(), image.end(), file), end; each != end; ++each)
+    expect_there((*each)[1]);
+  EXPECT_EQ(copied, 11 + 10);
+}
+
+}  // namespace
+}  // namespace fhd::tests

@@ -1,0 +1,160 @@
+// --recipe on commands of one scan, and --name of batches.
+#include <gtest/gtest.h>
+#include <ismrmrd/dataset.h>
+
+#include <nlohmann/json.hpp>
+
+#include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class Recipe : public ProgramTest {
+ protected:
+  void simulate(const std::string& name) {
+    ASSERT_EQ(run("simulate -o " + name + " --matrix 24 --coils 1"), 0) << text("err");
+  }
+  /// The iterations that a report tells.
+  int iterations(const std::string& name) const {
+    return nlohmann::json::parse(text(name + ".json")).at("images").at(0).at("iterations");
+  }
+  void add_to_header(const std::string& name, const std::string& xml) {
+    ISMRMRD::Dataset dataset(path(name + ".h5").c_str(), "dataset", false);
+    std::string header;
+    dataset.readHeader(header);
+    header.insert(header.find('>', header.find("<ismrmrdHeader")) + 1, xml);
+    dataset.writeHeader(header);
+  }
+};
+
+TEST_F(Recipe, gives_options_to_the_scans_that_it_names) {
+  simulate("a");
+  simulate("b");
+  write_text(path("recipe.toml"), "iterations = 2\ntolerance = 0\n[\"b*\"]\niterations = 3\n");
+  ASSERT_EQ(run("recon a.h5 --recipe recipe.toml --device cpu"), 0) << text("err");
+  ASSERT_EQ(run("recon b.h5 --recipe recipe.toml --device cpu"), 0) << text("err");
+  EXPECT_EQ(iterations("a_recon"), 2);
+  EXPECT_EQ(iterations("b_recon"), 3);
+}
+
+TEST_F(Recipe, the_command_line_goes_before_it) {
+  simulate("a");
+  write_text(path("recipe.json"),
+             "{\"iterations\": 2, \"tolerance\": 0, \"phase\": true, \"no_gridded_image\": false}");
+  ASSERT_EQ(run("recon a.h5 --recipe recipe.json --iterations 4 --device cpu"), 0) << text("err");
+  EXPECT_EQ(iterations("a_recon"), 4);
+  EXPECT_TRUE(std::filesystem::exists(path("a_recon_phase.nii.gz"))) << "a flag that is true";
+}
+
+TEST_F(Recipe, gives_the_image_of_the_same_options_typed) {
+  simulate("a");
+  write_text(path("recipe.toml"), "lambda = 1e-2\nfov_mm = [200, 180]\nprecision = \"double\"\n");
+  ASSERT_EQ(run("recon a.h5 -o recipe --recipe recipe.toml --device cpu"), 0) << text("err");
+  ASSERT_EQ(run("recon a.h5 -o typed --lambda 1e-2 --fov-mm 200,180 --precision double --device cpu"), 0)
+      << text("err");
+  EXPECT_FALSE(text("typed.nii.gz").empty());
+  EXPECT_EQ(text("recipe.nii.gz"), text("typed.nii.gz"));
+}
+
+TEST_F(Recipe, one_serves_every_command) {
+  simulate("a");
+  write_text(path("recipe.toml"),
+             "iterations = 3\nmethod = \"cg\"\nphase = true\n[\"a*\"]\nmatrix = 20\n[\"b*\"]\nmatrix = 24\n");
+  const std::string refusal = "expected |k| <= 10 cycles/FOV for a matrix of 20, found 12";
+  EXPECT_EQ(run("check a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("out"), refusal);
+  EXPECT_EQ(run("plan a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("err"), refusal);
+  EXPECT_EQ(run("compare a.h5 --recipe recipe.toml"), 1);
+  EXPECT_CONTAINS(text("err"), refusal);
+  std::filesystem::rename(path("a.h5"), path("b.h5"));
+  EXPECT_EQ(run("check b.h5 --recipe recipe.toml"), 0) << text("out");
+  ASSERT_EQ(run("simulate -o late --matrix 24 --coils 1 --delay 2,2"), 0);
+  write_text(path("strict.toml"), "strict = true\n");
+  EXPECT_EQ(run("check late.h5"), 0) << text("out");
+  EXPECT_EQ(run("check b.h5 late.h5 --recipe strict.toml"), 1) << text("out");
+  ASSERT_EQ(run("plan b.h5 --recipe recipe.toml --json"), 0) << text("err");
+  EXPECT_EQ(nlohmann::json::parse(text("out")).at("devices").at(0).at("iterations").at("most"), 3);
+  ASSERT_EQ(run("compare b.h5 -o compared --recipe recipe.toml --device cpu"), 0) << text("err");
+  EXPECT_CONTAINS(text("compared.json"), "\"iterations\": 3,");
+  write_text(path("refused.toml"), "[\"a*\"]\nmatrix = 0\n");
+  EXPECT_EQ(run("check a.h5 --recipe refused.toml"), 2);
+  EXPECT_CONTAINS(text("err"), "refused.toml:2: ");
+}
+
+TEST_F(Recipe, what_is_wrong_in_it_is_told_with_its_line) {
+  simulate("a");
+  const std::pair<const char*, const char*> wrong[] = {
+      {"\nlamda = 1\n",
+       "recipe.toml:2: expected an option of 'fhd recon', found 'lamda'; did you mean 'lambda'?"},
+      {"iterations = \"x\"\n", "recipe.toml:1: "},
+      {"method = \"cgg\"\n", "recipe.toml:1: --method: expected cg, gridded, adjoint, fft, found 'cgg'"},
+      {"recipe = \"other.toml\"\n", "recipe.toml:1: expected an option of 'fhd recon', found 'recipe'"},
+      {"lambda = \n", "recipe.toml:1: expected TOML"}};
+  for (const auto& [content, line] : wrong) {
+    write_text(path("recipe.toml"), content);
+    EXPECT_NE(run("recon a.h5 --recipe recipe.toml --device cpu"), 0) << content;
+    EXPECT_CONTAINS(text("err"), line);
+    EXPECT_FALSE(std::filesystem::exists(path("a_recon.h5")));
+  }
+  EXPECT_EQ(run("recon a.h5 --recipe nothing.toml"), 1);
+  EXPECT_CONTAINS(text("err"),
+                  "fhd: --recipe nothing.toml: expected a TOML or JSON file, found none that can be read");
+}
+
+class Names : public Recipe {
+ protected:
+  int batch(const std::string& pattern, const std::string& scans = "a.h5 b.h5") {
+    return run("batch " + scans + " -o results --device cpu --cache off --name '" + pattern + "'");
+  }
+  void two_scans() {
+    simulate("a");
+    simulate("b");
+    const std::string protocol =
+        "<measurementInformation><protocolName>T1 /fast</protocolName></measurementInformation>";
+    add_to_header("a", "<subjectInformation><patientID>../07</patientID></subjectInformation>" + protocol);
+    add_to_header("b", "<subjectInformation><patientID>08</patientID></subjectInformation>" + protocol);
+  }
+};
+
+TEST_F(Names, come_from_the_headers) {
+  two_scans();
+  ASSERT_EQ(batch("sub-{subject}_{protocol}_{slice}_{stem}"), 0) << text("err");
+  EXPECT_TRUE(std::filesystem::exists(path("results/sub-..-07_T1--fast_0_a.h5")));
+  EXPECT_TRUE(std::filesystem::exists(path("results/sub-08_T1--fast_0_b.nii.gz")));
+  ASSERT_EQ(batch("sub-{subject}_{protocol}_{slice}_{stem}"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "0 finished, 2 unchanged");
+}
+
+TEST_F(Names, that_collide_are_refused_before_the_work) {
+  two_scans();
+  EXPECT_EQ(batch("{protocol}"), 2);
+  EXPECT_CONTAINS(text("err"), "--name: expected a name for each scan, found T1--fast for a.h5 and b.h5");
+  EXPECT_FALSE(std::filesystem::exists(path("results")));
+  ASSERT_EQ(batch("{protocol}", "a.h5"), 0) << text("err");
+  EXPECT_EQ(batch("{protocol}", "b.h5"), 2) << "the name of another scan's results";
+  EXPECT_CONTAINS(text("err"), "T1--fast for b.h5, which is that of another scan's results");
+  EXPECT_EQ(batch("{study}"), 2);
+  EXPECT_CONTAINS(text("err"), "a.h5: expected a header that tells {study} for --name, found none");
+}
+
+TEST_F(Names, a_scan_that_cannot_be_opened_fails_by_itself) {
+  two_scans();
+  write_text(path("c.h5"), "no scan");
+  EXPECT_EQ(batch("{subject}", "b.h5 c.h5"), 1);
+  EXPECT_TRUE(std::filesystem::exists(path("results/08.h5")));
+  EXPECT_TRUE(std::filesystem::exists(path("results/c.manifest.json")));
+  EXPECT_CONTAINS(text("out"), "c.h5: cannot be opened for its name, so its results are called c");
+}
+
+TEST_F(Names, a_pattern_that_names_nothing_is_refused) {
+  simulate("a");
+  for (const std::string pattern : {"", "all", "{subjct}", "{stem", "stem}", "{stem}/{scan}", "{}"})
+    EXPECT_EQ(batch(pattern, "a.h5"), 2) << pattern;
+  EXPECT_EQ(batch("summary{slice}", "a.h5"), 0) << text("err");
+  EXPECT_EQ(batch(".{stem}", "a.h5"), 2) << "hidden files are others'";
+}
+
+}  // namespace
+}  // namespace fhd::tests
