@@ -15,8 +15,9 @@ namespace fhd::python {
 
 namespace nb = nanobind;
 
-/// Any array, taken as it is. Parameters of this type are bound with `nb::arg(...).noconvert()`.
-using AnyArray = nb::ndarray<>;
+/// Any array, taken as it is, also one that may not be written. Parameters of this type are bound with
+/// `nb::arg(...).noconvert()`. Those that are written are made by fhd/arrays.py, for that.
+using AnyArray = nb::ndarray<nb::ro>;
 
 /// "[4][64][64] of complex64": for messages.
 std::string text_of(const AnyArray& array);
@@ -39,7 +40,8 @@ Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char*
       static_cast<std::int64_t>(array.size()) != shape.size())
     throw Error(name, "contiguous " + shape.text() + (sizeof(T) == 8 ? " of complex128" : " of complex64"),
                 text_of(array));
-  return Array<Complex<T>>::view(static_cast<Complex<T>*>(array.data()), shape, device_of(array));
+  return Array<Complex<T>>::view(static_cast<Complex<T>*>(const_cast<void*>(array.data())), shape,
+                                 device_of(array));
 }
 
 /// A copy in host memory of contiguous elements of type U, as they lie there, under `shape`. Throws Error.
@@ -49,7 +51,7 @@ Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, c
   if (!holds<U>(array) || !is_contiguous(array) || static_cast<std::int64_t>(array.size()) != shape.size() ||
       device_of(array).is_cuda())
     throw Error(name, "contiguous " + shape.text() + " of " + type + " in host memory", text_of(array));
-  return Array<To>::view(static_cast<To*>(array.data()), shape).to(Device::cpu());
+  return Array<To>::view(static_cast<To*>(const_cast<void*>(array.data())), shape).to(Device::cpu());
 }
 
 /// Its elements for numpy, without a copy: the array lives as long as what Python makes of it.

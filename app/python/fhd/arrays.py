@@ -28,6 +28,7 @@ def complex_array(array: Any, name: str) -> Any:
     double. Integers and other types are an Error: the precision would be a guess."""
     if library(array) == "numpy":
         array = np.asarray(array)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     wanted = _complex_of.get(_dtype_name(array))
     if wanted is None:
         raise Error(f"{name}: expected complex64 or complex128 (or float32, float64), found {_dtype_name(array)}")

@@ -91,12 +91,17 @@ def test_toeplitz_takes_weights(relative_error):
     assert t.H is t
 
 
-def test_strided_real_and_empty_arrays_are_taken(relative_error):
+def test_strided_real_frozen_and_empty_arrays_are_taken(relative_error):
     shape = (6, 6)
     a = fhd.NDFT(trajectory_of(shape, 11), shape)
     x = complex_normal(6, 12)
     assert np.array_equal(a @ x[:, ::2], a @ x[:, ::2].copy())
     assert np.array_equal(a @ x.real[:, ::2], a @ (x.real[:, ::2] + 0j))
+    frozen = x[:, ::2].copy()
+    frozen.setflags(write=False)
+    assert np.array_equal(a @ frozen, a @ x[:, ::2])
+    assert np.array_equal(a.normal @ frozen, a.normal @ x[:, ::2])
+    assert np.array_equal(a.H @ (a @ frozen).astype(">c16"), a.H @ (a @ frozen))
     assert (a @ np.empty((0, *shape), np.complex64)).shape == (0, 11)
 
 
