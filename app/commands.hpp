@@ -45,5 +45,6 @@ Run add_report(CLI::App& app);
 Run add_check(CLI::App& app);
 Run add_forward(CLI::App& app);
 Run add_fieldmap(CLI::App& app);
+Run add_serve(CLI::App& app);
 
 }  // namespace fhd::app

@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
-#include <toml++/toml.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
 #include <sstream>
 
+#include "app/batch/recipe.hpp"
 #include "app/commands.hpp"
 #include "app/nearest_word.hpp"
 #include "io/result/results.hpp"
@@ -29,145 +27,6 @@ struct JobOptionNames {
 
 // --- The recipe
 
-/// One option of a recipe.
-struct RecipeEntry {
-  std::string pattern;  ///< empty: every scan
-  std::string option;   ///< "--lambda"
-  std::string value;    ///< "1e-3"; "true" or "false" of a flag
-  std::string where;    ///< "recipe.toml:4"
-};
-
-constexpr const char* value_kinds = "text, a number, true, false, or a list of them";
-
-std::string at_line(const std::string& path, std::size_t line) { return fmt::format("{}:{}", path, line); }
-
-// --- TOML
-
-std::string toml_value(const toml::node& node, const std::string& where) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
-  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  if (const auto* list = node.as_array()) {
-    std::string joined;
-    for (const auto& element : *list) {
-      if (element.is_array()) throw Error(where, value_kinds, "a list of lists");
-      joined += (joined.empty() ? "" : ",") + toml_value(element, where);
-    }
-    return joined;
-  }
-  throw Error(where, value_kinds, "something else");
-}
-
-std::vector<RecipeEntry> read_toml(const std::string& text, const std::string& path) {
-  struct Numbered {
-    std::size_t line;
-    RecipeEntry entry;
-  };
-  std::vector<Numbered> found;
-  const auto add = [&](const std::string& pattern, const toml::key& key, const toml::node& node) {
-    const std::size_t line = key.source().begin.line;
-    const auto where = at_line(path, line);
-    found.push_back({line, {pattern, "--" + std::string(key.str()), toml_value(node, where), where}});
-  };
-  try {
-    const toml::table recipe = toml::parse(text, path);
-    for (const auto& [key, node] : recipe) {
-      const auto* table = node.as_table();
-      if (!table) {
-        add({}, key, node);
-        continue;
-      }
-      for (const auto& [option, value] : *table) add(std::string(key.str()), option, value);
-    }
-  } catch (const toml::parse_error& error) {
-    throw Error(at_line(path, error.source().begin.line), "TOML", std::string(error.description()));
-  }
-  // Tables come sorted by name; the order of the file decides.
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Numbered& a, const Numbered& b) { return a.line < b.line; });
-  std::vector<RecipeEntry> entries;
-  for (auto& one : found) entries.push_back(std::move(one.entry));
-  return entries;
-}
-
-// --- JSON
-
-class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
- public:
-  JsonRecipe(std::string path, const std::size_t& line) : path_(std::move(path)), line_(line) {}
-  std::vector<RecipeEntry> entries;
-
-  bool null() override { refuse("null"); }
-  bool boolean(bool truth) override { return value(truth ? "true" : "false"); }
-  bool number_integer(number_integer_t number) override { return value(std::to_string(number)); }
-  bool number_unsigned(number_unsigned_t number) override { return value(std::to_string(number)); }
-  bool number_float(number_float_t, const string_t& text) override { return value(text); }
-  bool string(string_t& text) override { return value(text); }
-  bool binary(binary_t&) override { refuse("binary data"); }
-  bool start_object(std::size_t) override {
-    if (++depth_ == 1) return true;
-    if (depth_ > 2 || in_list_) refuse("an object");
-    pattern_ = key_;
-    return true;
-  }
-  bool end_object() override {
-    --depth_;
-    pattern_.clear();
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    if (depth_ == 0 || in_list_) refuse("a list");
-    in_list_ = true;
-    list_.clear();
-    list_where_ = where_;
-    return true;
-  }
-  bool end_array() override {
-    in_list_ = false;
-    entries.push_back({pattern_, "--" + key_, list_, list_where_});
-    return true;
-  }
-  bool key(string_t& text) override {
-    key_ = text;
-    where_ = at_line(path_, line_);
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    throw Error(at_line(path_, line_), "JSON", error.what());
-  }
-
- private:
-  [[noreturn]] void refuse(const char* what) const {
-    throw Error(at_line(path_, line_), depth_ == 0 ? "an object" : value_kinds, what);
-  }
-  bool value(const std::string& text) {
-    if (depth_ == 0) refuse("a single value");
-    if (in_list_)
-      list_ += (list_.empty() ? "" : ",") + text;
-    else
-      entries.push_back({pattern_, "--" + key_, text, where_});
-    return true;
-  }
-
-  std::string path_;
-  const std::size_t& line_;
-  int depth_ = 0;
-  bool in_list_ = false;
-  std::string pattern_, key_, where_, list_, list_where_;
-};
-
-std::vector<RecipeEntry> read_json(const std::string& text, const std::string& path) {
-  std::size_t line = 1;
-  JsonRecipe recipe(path, line);
-  const auto counted = std::views::transform(text, [&line](char c) {
-    if (c == '\n') ++line;
-    return c;
-  });
-  nlohmann::json::sax_parse(counted.begin(), counted.end(), &recipe);
-  return std::move(recipe.entries);
-}
-
 /// In the order of the file. Throws Error with the line of what cannot be read, and of keys that are not
 /// among those of scans.
 std::vector<RecipeEntry> read_recipe(const std::string& path, const JobOptionNames& known) {
@@ -178,7 +37,7 @@ std::vector<RecipeEntry> read_recipe(const std::string& path, const JobOptionNam
   if (!file || std::filesystem::is_directory(path, status))
     throw Error("--recipe " + path, "a TOML or JSON file", "none that can be read");
   const auto text = content.str();
-  auto entries = path.ends_with(".json") ? read_json(text, path) : read_toml(text, path);
+  auto entries = path.ends_with(".json") ? entries_of_json(text, path) : entries_of_toml(text, path);
   const auto& options = known.of_scans;
   for (auto& entry : entries) {
     std::replace(entry.option.begin(), entry.option.end(), '_', '-');
