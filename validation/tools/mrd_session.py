@@ -1,6 +1,7 @@
 """The client's side of an MRD session (app/server/messages.hpp), for tests and studies of `fhd serve`."""
 import ctypes, os, re, signal, socket, struct, subprocess, threading, time
 
+import h5py
 import ismrmrd
 import numpy as np
 
@@ -37,7 +38,9 @@ class Server:
         """The exit status after SIGTERM."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        status = self.process.wait(timeout=60)
+        time.sleep(0.05)  # the last lines
+        return status
 
     def resident_bytes(self):
         with open(f"/proc/{self.process.pid}/status") as status:
@@ -68,12 +71,11 @@ def close():
 
 
 def scan_of(path, group="dataset"):
-    """Header and acquisitions of a file, as messages."""
+    """Header and acquisitions of a file, as messages; the header as it stands in the file."""
+    with h5py.File(path, "r") as file:
+        header = file[group + "/xml"][...].ravel()[0]
     with ismrmrd.File(path, mode="r") as file:
-        dataset = file[group]
-        header = dataset.header.toXML("utf-8") if not hasattr(dataset, "xml_header") else dataset.xml_header
-        header = header.decode() if isinstance(header, bytes) else header
-        return header, [acquisition(acq) for acq in dataset.acquisitions]
+        return header.decode() if isinstance(header, bytes) else header, [acquisition(a) for a in file[group].acquisitions]
 
 
 class Client:
