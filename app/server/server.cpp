@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -64,6 +65,7 @@ bool Server::run(int stop, std::chrono::milliseconds grace) {
 }
 
 void Server::remove_those_over() {
+  const auto before = sessions_.size();
   for (auto one = sessions_.begin(); one != sessions_.end();) {
     const auto next = std::next(one);
     if (one->is_over) {
@@ -72,6 +74,8 @@ void Server::remove_those_over() {
     }
     one = next;
   }
+  // Each thread has heaps of its own, which keep what was freed: of many sessions that would add up.
+  if (sessions_.size() < before) malloc_trim(0);
 }
 
 void Server::accept_one() {

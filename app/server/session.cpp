@@ -36,6 +36,15 @@ std::string failure_of(const Work& work) noexcept try {
   return "failed";
 }
 
+/// What a client may have had a part in, for a terminal and for its own: printable ASCII, not too much of it.
+std::string printable(const std::string& line) {
+  constexpr std::size_t most = 2000;
+  std::string text = one_line(in_words_of_options(line.substr(0, most)));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return text;
+}
+
 }  // namespace
 
 Session::Session(int socket, std::int64_t number, const SessionLimits& limits,
@@ -199,9 +208,7 @@ void Session::send(const StreamedImage& image) {
   connection_.write(image_message(image, options_->sends_complex()));
 }
 
-void Session::tell(const std::string& line) {
-  connection_.write(text_message(one_line(in_words_of_options(line))));
-}
+void Session::tell(const std::string& line) { connection_.write(text_message(printable(line))); }
 
 /// The last that the client hears: why, where it is a failure, and that it is over.
 void Session::end(const std::string& failure) noexcept {
@@ -216,7 +223,7 @@ void Session::log_end(const std::string& failure) const {
   const auto what = fmt::format("session {} ({}): {} images of {} acquisitions", number_, connection_.peer(),
                                 reconstruction_ ? reconstruction_->images() : 0, acquisitions_);
   if (!failure.empty())
-    print_error(what + "; " + failure);
+    print_error(printable(what + "; " + failure));
   else if (!services_.quiet)
     fmt::print("{}\n", what), std::fflush(stdout);
 }
