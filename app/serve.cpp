@@ -100,7 +100,7 @@ int ServeCommand::run() {
 Run add_serve(CLI::App& app) {
   const auto command = std::make_shared<ServeCommand>();
   const auto number = [&](const char* flag, auto& value, double least, double most, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::Range(least, most))->capture_default_str();
+    app.add_option(flag, value, help)->check(CLI::Range(least, most))->type_name("N")->capture_default_str();
   };
   app.add_option(
          "--host", command->host,
@@ -115,7 +115,7 @@ Run add_serve(CLI::App& app) {
   app.add_option("--max-memory", command->most_bytes,
                  "of a session: acquisitions that wait, and the work on an image, each; such as 4GiB [4GiB]")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50))
+      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50, ""))
       ->type_name("SIZE");
   number("--max-seconds", command->image_s, 1, 1e6, "of work on one image");
   number("--idle-timeout", command->idle_s, 0.1, 1e6,

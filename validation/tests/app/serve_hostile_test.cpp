@@ -134,7 +134,8 @@ TEST_F(ServeHostile, memory_of_a_session_is_bounded) {
   for (std::size_t at = 0; (at = huge.find("<y>16</y>", at)) != std::string::npos;)
     huge.replace(at, 9, "<y>4000</y>");
   ASSERT_NE(huge, scan.xml);
-  std::string bytes = configuration_message("--method gridded") + header_message(huge);
+  std::string bytes =
+      configuration_message("--method gridded --trajectory-unit cycles/FOV") + header_message(huge);
   for (const auto& one : scan.acquisitions) bytes += one;
   EXPECT_NE(error_of(bytes + close_message()).find("(--max-memory)"), std::string::npos);
   // Readouts of an image that is never whole: flags at byte 2 + 2.
@@ -143,9 +144,9 @@ TEST_F(ServeHostile, memory_of_a_session_is_bounded) {
   std::memset(endless.data() + 4, 0, 8);
   bytes = header_message(scan.xml);
   while (bytes.size() < (std::size_t{72} << 20)) bytes += endless;
-  EXPECT_EQ(
-      error_of(bytes),
-      "acquisitions: expected at most 64.0 MiB that wait for an image to be whole (--max-memory), found more");
+  EXPECT_EQ(error_of(bytes),
+            "acquisitions: expected at most 64.0 MiB that wait for an image to be whole (--max-memory), "
+            "found more");
   EXPECT_LE(resident_bytes(), before + 100e6);
   expect_that_it_goes_on(scan);
 }
