@@ -243,7 +243,7 @@ std::vector<ReconResult> ReconEngine::series_results(
 ReconResult ReconEngine::elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress,
                                    const std::function<void(const std::string&)>& on_fallback) {
   const auto preparation = preparation_of(series);
-  auto warnings = beside([this, &volume] { return warnings_of(volume); });
+  auto warnings = beside([this, &volume, &series] { return warnings_of(volume, series); });
   const Scan prepared = prepared_alike(*preparation, volume, settings_.precision);
   ReconResult result;
   result.reconstruction = with_fallback(on_fallback, [&] {
