@@ -56,7 +56,7 @@ class ReconEngine {
   /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always
   /// are.
   void check_delays(const DelayCheck& check) { delay_check_ = check; }
-  /// Where an image does not explain its data, the likeliest cause is not sought any more: it may take many seconds.
+  /// Where an image does not explain its data, the likeliest cause is not sought: it may take many seconds.
   void leave_causes_alone() { seeks_causes_ = false; }
   /// What is wrong with the scan as a whole, which the report of that volume, or of the first frame, tells.
   void warn(std::vector<std::string> of_scan) { scan_warnings_ = std::move(of_scan); }

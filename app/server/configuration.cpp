@@ -15,13 +15,13 @@
 namespace fhd::app {
 namespace {
 
-constexpr auto configuration = "configuration";
+constexpr auto configuration_subject = "configuration";
 constexpr const char* of_server[] = {"--threads", "--cache"};
 constexpr const char* of_files[] = {"--prior", "--maps", "--trajectory", "--noise", "--field-map", "--girf"};
 constexpr std::size_t longest_file = 1 << 16;
 
 /// As a shell parts them: at blanks that are not quoted.
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> shell_words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
   bool in_word = false;
@@ -41,7 +41,8 @@ std::vector<std::string> words_of(const std::string& text) {
       in_word = true;
     }
   }
-  if (quote != 0) throw Error(configuration, fmt::format("a second {}", quote), "the end of the text");
+  if (quote != 0)
+    throw Error(configuration_subject, fmt::format("a second {}", quote), "the end of the text");
   if (in_word) words.push_back(std::move(word));
   return words;
 }
@@ -63,10 +64,11 @@ std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(longest_file + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw Error(configuration, "a file that can be read", path.string());
+  if (file.bad()) throw Error(configuration_subject, "a file that can be read", path.string());
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > longest_file)
-    throw Error(configuration, fmt::format("at most {} bytes", longest_file), "more in " + path.string());
+    throw Error(configuration_subject, fmt::format("at most {} bytes", longest_file),
+                "more in " + path.string());
   return text;
 }
 
@@ -92,25 +94,26 @@ void SessionOptions::add_to(CLI::App& app) {
 }
 
 SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool may_name_files)
-    : parser_(std::make_shared<CLI::App>(configuration)) {
+    : parser_(std::make_shared<CLI::App>(configuration_subject)) {
   add_to(*parser_);
   parser_->set_help_flag();
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
     parser_->parse(reversed);
   } catch (const CLI::ParseError& error) {
-    throw Error(configuration, "", error.what(), "options are those of 'fhd recon' and 'fhd serve --help'");
+    throw Error(configuration_subject, "", error.what(),
+                "options are those of 'fhd recon' and 'fhd serve --help'");
   }
   const auto is_given = [&](const char* option) { return parser_->get_option(option)->count() > 0; };
   for (const char* option : of_server)
     if (is_given(option))
-      throw Error(configuration, "options of one scan", option, "it is an option of the server");
+      throw Error(configuration_subject, "options of one scan", option, "it is an option of the server");
   for (const char* option : of_files)
     if (is_given(option) && !may_name_files)
-      throw Error(configuration, "options that name no file of the server", option,
+      throw Error(configuration_subject, "options that name no file of the server", option,
                   "put it into a configuration in the folder of --configs, and send its name");
   if (spokes_per_frame_ > 0 && waits_for_close())
-    throw Error(configuration, "", "--spokes-per-frame and --send at-close contradict each other",
+    throw Error(configuration_subject, "", "--spokes-per-frame and --send at-close contradict each other",
                 "leave one of them out");
   settings_ = recon_.settings();
   validate(settings_);
@@ -121,10 +124,10 @@ SessionOptions options_of_text(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return SessionOptions({}, false);
   if (text[first] == '<')
-    throw Error(configuration, "options, TOML or JSON", "XML, which is of another server");
-  if (text[first] == '-') return SessionOptions(words_of(text), false);
-  const auto entries =
-      text[first] == '{' ? entries_of_json(text, configuration) : entries_of_toml(text, configuration);
+    throw Error(configuration_subject, "options, TOML or JSON", "XML, which is of another server");
+  if (text[first] == '-') return SessionOptions(shell_words_of(text), false);
+  const auto entries = text[first] == '{' ? entries_of_json(text, configuration_subject)
+                                          : entries_of_toml(text, configuration_subject);
   return SessionOptions(arguments_of(entries), false);
 }
 
