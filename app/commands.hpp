@@ -59,6 +59,7 @@ Run add_report(CLI::App& app);
 Run add_check(CLI::App& app);
 Run add_forward(CLI::App& app);
 Run add_fieldmap(CLI::App& app);
+Run add_serve(CLI::App& app);
 Run add_documentation(CLI::App& app);
 
 /// What --version says with --verbose: libraries, instruction set, devices.

@@ -170,6 +170,7 @@ int main(int argc, char** argv) {
   };
   add("recon", "reconstruct an image from a scan file", fhd::app::add_recon);
   add("batch", "reconstruct many scans; run again, it does what is left", fhd::app::add_batch);
+  add("serve", "reconstruct sessions of inline reconstruction, as their data arrive", fhd::app::add_serve);
   add("compare", "reconstruct in several ways and tell their errors", fhd::app::add_compare);
   add("simulate", "make a scan of a phantom, with its true image", fhd::app::add_simulate);
   add("convert", "convert a scan between file formats", fhd::app::add_convert);

@@ -42,7 +42,9 @@ std::string toml_value(const toml::node& node, const std::string& where) {
   throw Error(where, value_kinds, "something else");
 }
 
-std::vector<RecipeEntry> read_toml(const std::string& text, const std::string& path) {
+}  // namespace
+
+std::vector<RecipeEntry> entries_of_toml(const std::string& text, const std::string& path) {
   struct Numbered {
     std::size_t line;
     RecipeEntry entry;
@@ -75,6 +77,8 @@ std::vector<RecipeEntry> read_toml(const std::string& text, const std::string& p
 }
 
 // --- JSON
+
+namespace {
 
 class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -140,7 +144,9 @@ class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
   std::string pattern_, key_, where_, list_, list_where_;
 };
 
-std::vector<RecipeEntry> read_json(const std::string& text, const std::string& path) {
+}  // namespace
+
+std::vector<RecipeEntry> entries_of_json(const std::string& text, const std::string& path) {
   std::size_t line = 1;
   JsonRecipe recipe(path, line);
   const auto counted = std::views::transform(text, [&line](char c) {
@@ -150,6 +156,8 @@ std::vector<RecipeEntry> read_json(const std::string& text, const std::string& p
   nlohmann::json::sax_parse(counted.begin(), counted.end(), &recipe);
   return std::move(recipe.entries);
 }
+
+namespace {
 
 /// Options of which a recipe says nothing: they say how the command is called.
 bool is_for_recipes(const std::string& option) {
@@ -173,7 +181,7 @@ std::vector<RecipeEntry> read_recipe(const std::string& path) {
   if (!file || std::filesystem::is_directory(path, status))
     throw Error("--recipe " + path, "a TOML or JSON file", "none that can be read");
   const auto text = content.str();
-  auto entries = path.ends_with(".json") ? read_json(text, path) : read_toml(text, path);
+  auto entries = path.ends_with(".json") ? entries_of_json(text, path) : entries_of_toml(text, path);
   for (auto& entry : entries) std::replace(entry.option.begin(), entry.option.end(), '_', '-');
   return entries;
 }

@@ -71,6 +71,7 @@ void ReconEngine::read_rates() {
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
   companion_.reset();
+  of_prepared_.reset();
   if (!team_) return;
   // The same number each: what rounds otherwise by another number must not.
   const int all = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
@@ -248,6 +249,25 @@ std::vector<ReconResult> ReconEngine::series_results(
   return results;
 }
 
+ReconResult ReconEngine::elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress,
+                                   const std::function<void(const std::string&)>& on_fallback) {
+  const auto preparation = preparation_of(series);
+  auto warnings = beside([this, &volume, &series] { return warnings_of(volume, series); });
+  const Scan prepared = prepared_alike(*preparation, volume, settings_.precision);
+  ReconResult result;
+  result.reconstruction = with_fallback(on_fallback, [&] {
+    if (!of_prepared_) of_prepared_.emplace(settings_of_prepared(settings_), execution_, services_);
+    return (*of_prepared_)(prepared, progress);
+  });
+  Report& report = result.reconstruction.report;
+  if (!fallback_.empty()) report.notes.push_back(fallback_);
+  for (auto& warning : warnings.get()) report.warnings.push_back(std::move(warning));
+  if (report.verdict) suspect(volume, false, report);
+  result.reconstruction.prepared.reset();
+  say_in_words_of_options(report);
+  return result;
+}
+
 std::string in_one_line(const Finding& finding) {
   return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
 }
@@ -326,7 +346,7 @@ void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
   leave_out_hints_of_delays(report);
   using Judgement = Verdict::Judgement;
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (verdict.cause.empty() && seeks) {
+  if (verdict.cause.empty() && seeks && seeks_causes_) {
     const auto begin = std::chrono::steady_clock::now();
     verdict.cause =
         validation::likeliest_cause(scan, settings_.coils, std::max(15.0, report.seconds)).value_or("");

@@ -57,6 +57,8 @@ class ReconEngine {
   /// Volume `check.volume` is looked at for gradient delays from now on, as `fhd check` does it; frames always
   /// are.
   void check_delays(const DelayCheck& check) { delay_check_ = check; }
+  /// Where an image does not explain its data, the likeliest cause is not sought: it may take many seconds.
+  void leave_causes_alone() { seeks_causes_ = false; }
   /// What is wrong with the scan as a whole, which the report of that volume, or of the first frame, tells.
   void warn(std::vector<std::string> of_scan) { scan_warnings_ = std::move(of_scan); }
   /// `on_fallback` hears, once, why the GPU was given up.
@@ -66,6 +68,9 @@ class ReconEngine {
   std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes,
                                       const ProgressCallback& progress,
                                       const std::function<void(const std::string&)>& on_fallback);
+  /// A volume at other positions than those of the series, by its coils, matrix and maps (prepared_alike).
+  ReconResult elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress,
+                        const std::function<void(const std::string&)>& on_fallback);
   /// Frames of a continuous acquisition: Reconstructor::reconstruct_frames.
   std::vector<ReconResult> frames(const Scan& scan, const FrameLayout& layout,
                                   const ProgressCallback& progress,
@@ -117,9 +122,9 @@ class ReconEngine {
   Execution execution_;
   Services services_;
   std::string gpu_name_, fallback_;  ///< why the GPU was given up
-  bool may_fall_back_, tells_sizes_;
+  bool may_fall_back_, tells_sizes_, seeks_causes_ = true;
   std::optional<MachineRates> rates_, host_rates_;
-  std::optional<Reconstructor> reconstructor_, companion_;
+  std::optional<Reconstructor> reconstructor_, companion_, of_prepared_;  ///< of_prepared_: for elsewhere()
   std::shared_ptr<const DeviceTeam> team_;
   std::vector<Reconstructor> of_rank_;  ///< of the team
 };

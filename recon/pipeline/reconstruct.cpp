@@ -11,6 +11,7 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/partial_fourier.hpp"
 #include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/surroundings.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
 
 namespace fhd {
@@ -372,6 +373,26 @@ KSpace Preparation::prepared(const KSpace& kspace, bool in_double) const {
 
 const Scan& common_scan(const Preparation& preparation) { return preparation.scan; }
 const Report& report_of(const Preparation& preparation) { return preparation.report; }
+
+Scan prepared_alike(const Preparation& preparation, const Scan& volume, Precision precision) {
+  if (volume.geometry.matrix_size != preparation.geometry.matrix_size ||
+      volume.kspace.coil_count() != preparation.coil_count)
+    throw Error("a further volume", "the matrix and the coils of those before", "other ones");
+  const Scan common = in_order(inverse(preparation.order), preparation.scan);
+  const bool is_larger = common.geometry.matrix_size != volume.geometry.matrix_size;
+  Scan alike = is_larger ? on_larger_matrix(volume, common.geometry.matrix_size) : volume;
+  alike.kspace = preparation.prepared(volume.kspace, precision == Precision::double_precision);
+  alike.sensitivity_maps = common.sensitivity_maps;
+  alike.noise = common.noise;
+  alike.calibration.reset();
+  return alike;
+}
+
+Settings settings_of_prepared(Settings settings) {
+  settings.coils = CoilSettings::as_they_are();
+  settings.surroundings = Surroundings::off;
+  return settings;
+}
 
 std::int64_t Reconstructor::volumes_at_once(const Preparation& preparation) const {
   return preparation.volumes_at_once;

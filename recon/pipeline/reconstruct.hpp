@@ -92,6 +92,12 @@ std::optional<MissingForGroup> missing_for_group(const Settings& settings, const
 std::optional<MissingForGroup> missing_for_group(const Settings& settings);
 /// The prepared scan of a series: trajectory, matrix and maps of every volume.
 const Scan& common_scan(const Preparation& preparation);
+/// A further volume of the same object, matrix and coils at positions of its own: its coils mixed, and with the
+/// maps and the matrix, as those of the preparation. For a Reconstructor with settings_of_prepared. Throws Error where
+/// matrix or coils are others.
+Scan prepared_alike(const Preparation& preparation, const Scan& volume, Precision precision);
+/// `settings` for scans whose coils and matrix are prepared.
+Settings settings_of_prepared(Settings settings);
 /// What was done to find it, with its stages: of the first volume, not of all.
 const Report& report_of(const Preparation& preparation);
 

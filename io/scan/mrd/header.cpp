@@ -28,7 +28,8 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
 std::optional<Limit> limit_of(const pugi::xml_node& limits, const char* name) {
   const auto limit = limits.child(name);
   if (!limit) return std::nullopt;
-  return Limit{limit.child("maximum").text().as_int(), limit.child("center").text().as_int()};
+  const auto number = [&](const char* member) { return limit.child(member).text().as_int(); };
+  return Limit{number("maximum"), number("center"), number("minimum")};
 }
 
 /// Some programs write metres. Nobody images 1 mm in-plane with a matrix worth the name, or 1000 mm.
@@ -108,6 +109,7 @@ EncodingHeader encoding_of(const pugi::xml_node& encoding, const std::string& su
   header.step_1 = limit_of(limits, "kspace_encoding_step_1");
   header.step_2 = limit_of(limits, "kspace_encoding_step_2");
   header.slice = limit_of(limits, "slice");
+  header.average = limit_of(limits, "average");
   header.trajectory = lower_case(encoding.child_value("trajectory"));
   header.calibration_mode = lower_case(encoding.child("parallelImaging").child_value("calibrationMode"));
   header.ramp_sampled = is_ramp_sampled(encoding.child("trajectoryDescription"));

@@ -14,7 +14,7 @@ namespace fhd::io::mrd {
 constexpr auto unit_parameter = "trajectory_unit";  ///< a userParameterString
 
 struct Limit {
-  int maximum = 0, center = 0;
+  int maximum = 0, center = 0, minimum = 0;
 };
 
 /// What counts of an encoding.
@@ -23,7 +23,7 @@ struct EncodingHeader {
   std::array<double, 3> encoded_fov_mm{}, recon_fov_mm{};
   std::string trajectory;        ///< in lower case
   std::string calibration_mode;  ///< of parallel imaging: "embedded", "separate", ...; empty where not stated
-  std::optional<Limit> step_1, step_2, slice;
+  std::optional<Limit> step_1, step_2, slice, average;
   bool ramp_sampled = false;  ///< readouts are sampled while the gradient rises and falls
 };
 /// What counts of the header: the first encoding, that of the image, and the others.

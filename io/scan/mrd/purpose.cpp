@@ -25,4 +25,12 @@ bool is_reference(const ReadoutHead& head) {
 }
 bool is_reversed(const ReadoutHead& head) { return head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_REVERSE); }
 
+Role role_of(const ReadoutHead& head) {
+  if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) return Role::noise;
+  if (other_purpose(head) != nullptr) return Role::other;
+  if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA)) return Role::navigator;
+  if (is_reference(head)) return Role::reference;
+  return head.encoding_space_ref == 0 ? Role::image : Role::other;
+}
+
 }  // namespace fhd::io::mrd

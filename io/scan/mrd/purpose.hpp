@@ -10,4 +10,8 @@ const char* other_purpose(const ReadoutHead& head);
 bool is_reference(const ReadoutHead& head);
 bool is_reversed(const ReadoutHead& head);
 
+/// What becomes of a readout (volume_assembler.hpp): image is of the first encoding space; other is left out.
+enum class Role { image, reference, navigator, noise, other };
+Role role_of(const ReadoutHead& head);
+
 }  // namespace fhd::io::mrd

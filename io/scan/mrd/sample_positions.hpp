@@ -68,6 +68,7 @@ struct SamplePositions {
   bool elsewhere = false;  ///< another file tells them (ReadOptions::outside): all are 0 here
   std::array<double, 3> scale{1, 1, 1};
 
+  bool operator==(const SamplePositions&) const = default;
   /// Position of a sample (counted with the discarded ones), cycles/FOV.
   std::array<double, 3> of(const Readout& readout, std::int64_t sample) const;
 };

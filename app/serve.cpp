@@ -1,0 +1,133 @@
+// fhd serve: sessions of scanners' inline reconstruction and its clients, each image as its data arrives.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <omp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/console.hpp"
+#include "app/number_option.hpp"
+#include "app/options.hpp"
+#include "app/processors.hpp"
+#include "app/server/configuration.hpp"
+#include "app/server/server.hpp"
+#include "recon/array/device.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct ServeCommand {
+  std::string host = "127.0.0.1", configurations;
+  int port = 9002, most_sessions = 8, threads = 0;
+  double idle_s = 300, write_s = 30;
+  std::int64_t image_s = 600;
+  std::uint64_t most_bytes = std::uint64_t{4} << 30;
+  bool quiet = false;
+  DeviceOption device_option;
+
+  int run();
+  SessionLimits limits() const;
+};
+
+int stop_pipe[2] = {-1, -1};
+
+/// The first signal asks to end, a second one ends at once.
+void ask_to_stop(int number) {
+  signal(number, SIG_DFL);
+  const char byte = 0;
+  static_cast<void>(!write(stop_pipe[1], &byte, 1));
+}
+
+void stop_on_signals() {
+  if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("the server", "a pipe", "none");
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = ask_to_stop;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+SessionLimits ServeCommand::limits() const {
+  const auto in_ms = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  SessionLimits limits;
+  limits.connection = {in_ms(idle_s), in_ms(write_s)};
+  limits.bytes = most_bytes;
+  limits.read_ahead = std::min<std::size_t>(limits.read_ahead, most_bytes / 4);
+  limits.messages.acquisition = std::min<std::size_t>(limits.messages.acquisition, most_bytes);
+  limits.image = std::chrono::seconds(image_s);
+  return limits;
+}
+
+int ServeCommand::run() {
+  std::error_code unknown;
+  if (!configurations.empty() && !std::filesystem::is_directory(configurations, unknown))
+    throw UsageError(Error("--configs", "a folder", "'" + configurations + "'"));
+  if (threads > 0) omp_set_num_threads(bounded_threads(threads));
+  const auto device = device_option.choose();
+  SharedProcessors processors{omp_get_max_threads()};
+  stop_on_signals();
+  Server server(host, port, most_sessions, limits(), {device, processors, configurations, quiet});
+  if (!quiet) fmt::print("device    {}\n", text_of({device}));
+  fmt::print("listening at {}:{}\n", host, server.port());
+  std::fflush(stdout);
+  if (host != "127.0.0.1")
+    print_error(
+        "warning: --host " + host +
+        ": whoever reaches this address may open sessions; there is no authentication and no encryption");
+  if (server.run(stop_pipe[0], std::chrono::seconds(10))) {
+    if (!quiet) fmt::print("stopped\n");
+    return 0;
+  }
+  print_error("stopped, with sessions that were still at work");
+  std::fflush(nullptr);
+  _exit(1);
+}
+
+}  // namespace
+
+Run add_serve(CLI::App& app) {
+  const auto command = std::make_shared<ServeCommand>();
+  const auto number = [&](const char* flag, auto& value, double least, double most, const char* help) {
+    app.add_option(flag, value, help)->check(CLI::Range(least, most))->type_name("N")->capture_default_str();
+  };
+  app.add_option(
+         "--host", command->host,
+         "IPv4 address to listen at; beyond 127.0.0.1 whoever reaches it may open sessions: there is no "
+         "authentication and no encryption")
+      ->capture_default_str();
+  number("--port", command->port, 0, 65535, "to listen at; 0: one that is free, which is printed");
+  app.add_option("--configs", command->configurations,
+                 "folder of configurations that clients may name: NAME.toml, NAME.json")
+      ->type_name("DIR");
+  number("--max-sessions", command->most_sessions, 1, 1024, "sessions at once; further ones are refused");
+  app.add_option("--max-memory", command->most_bytes,
+                 "of a session: acquisitions that wait, and the work on an image, each; such as 4GiB [4GiB]")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1} << 26, std::uint64_t{1} << 50, ""))
+      ->type_name("SIZE");
+  number("--max-seconds", command->image_s, 1, 1e6, "of work on one image");
+  number("--idle-timeout", command->idle_s, 0.1, 1e6,
+         "seconds that a session waits for its client's next message");
+  number("--write-timeout", command->write_s, 0.1, 1e6,
+         "seconds that a session waits for a client that does not read");
+  number("--threads", command->threads, 0, 4096,
+         "processor threads, which sessions share; 0: all, or as many as a container's quota allots");
+  command->device_option.add_to(app);
+  app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
+  app.footer(session_options_help());
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,165 @@
+#include "app/server/configuration.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "app/number_option.hpp"
+#include "app/recipe.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+namespace {
+
+constexpr auto configuration_subject = "configuration";
+constexpr const char* of_server[] = {"--threads", "--cache"};
+constexpr const char* of_files[] = {"--prior", "--maps", "--trajectory", "--noise", "--field-map", "--girf"};
+constexpr std::size_t longest_file = 1 << 16;
+
+/// As a shell parts them: at blanks that are not quoted.
+std::vector<std::string> shell_words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (const char c : text) {
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+      in_word = true;
+    } else if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(c))) {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0)
+    throw Error(configuration_subject, fmt::format("a second {}", quote), "the end of the text");
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+/// Keys of a recipe without patterns.
+std::vector<std::string> arguments_of(const std::vector<RecipeEntry>& entries) {
+  std::vector<std::string> arguments;
+  for (const auto& entry : entries) {
+    if (!entry.pattern.empty())
+      throw Error(entry.where, "options of one scan", "a table '" + entry.pattern + "'");
+    auto option = entry.option;
+    std::replace(option.begin(), option.end(), '_', '-');
+    arguments.push_back(option + "=" + entry.value);
+  }
+  return arguments;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(longest_file + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) throw Error(configuration_subject, "a file that can be read", path.string());
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > longest_file)
+    throw Error(configuration_subject, fmt::format("at most {} bytes", longest_file),
+                "more in " + path.string());
+  return text;
+}
+
+/// No way out of the folder.
+bool is_plain_file_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
+}
+
+}  // namespace
+
+void SessionOptions::add_to(CLI::App& app) {
+  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values) {
+    app.add_option(flag, value)->check(CLI::IsMember(std::move(values)));
+  };
+  choice("--image", image_, {"magnitude", "complex"});
+  choice("--send", send_, {"auto", "at-close"});
+  choice("--maps-of", maps_of_, {"first", "each"});
+  app.add_option("--spokes-per-frame", spokes_per_frame_)->check(whole_number(1));
+  recon_.add_to(app);
+  add_read_options(app, read_options_);
+}
+
+SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool may_name_files)
+    : parser_(std::make_shared<CLI::App>(configuration_subject)) {
+  add_to(*parser_);
+  parser_->set_help_flag();
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  try {
+    parser_->parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    throw Error(configuration_subject, "", error.what(),
+                "options are those of 'fhd recon' and 'fhd serve --help'");
+  }
+  const auto is_given = [&](const char* option) { return parser_->get_option(option)->count() > 0; };
+  for (const char* option : of_server)
+    if (is_given(option))
+      throw Error(configuration_subject, "options of one scan", option, "it is an option of the server");
+  for (const char* option : of_files)
+    if (is_given(option) && !may_name_files)
+      throw Error(configuration_subject, "options that name no file of the server", option,
+                  "put it into a configuration in the folder of --configs, and send its name");
+  if (spokes_per_frame_ > 0 && waits_for_close())
+    throw Error(configuration_subject, "", "--spokes-per-frame and --send at-close contradict each other",
+                "leave one of them out");
+  settings_ = recon_.settings();
+  validate(settings_);
+  read_options_.precision = settings_.precision;
+}
+
+SessionOptions options_of_text(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return SessionOptions({}, false);
+  if (text[first] == '<')
+    throw Error(configuration_subject, "options, TOML or JSON", "XML, which is of another server");
+  if (text[first] == '-') return SessionOptions(shell_words_of(text), false);
+  const auto entries = text[first] == '{' ? entries_of_json(text, configuration_subject)
+                                          : entries_of_toml(text, configuration_subject);
+  return SessionOptions(arguments_of(entries), false);
+}
+
+SessionOptions options_of_name(const std::string& name, const std::string& folder) {
+  for (const char* plain : {"", "default", "default.xml", "fhd"})
+    if (name == plain) return SessionOptions({}, false);
+  const std::string known = "default, fhd" + (folder.empty() ? "" : ", or the name of a file in " + folder);
+  if (!is_plain_file_name(name)) throw Error("configuration name", known, "'" + name + "'");
+  std::error_code unknown;
+  for (const char* ending : {"", ".toml", ".json"}) {
+    const auto path = std::filesystem::path(folder) / (name + ending);
+    if (folder.empty() || !std::filesystem::is_regular_file(path, unknown)) continue;
+    const auto text = content_of(path);
+    return SessionOptions(
+        arguments_of(path.extension() == ".json" ? entries_of_json(text, path.filename().string())
+                                                 : entries_of_toml(text, path.filename().string())),
+        true);
+  }
+  throw Error("configuration name", known, "'" + name + "'",
+              folder.empty() ? "start the server with --configs DIR, or send the options as text" : "");
+}
+
+std::string session_options_help() {
+  return "A session's configuration (text, or NAME.toml, NAME.json in --configs DIR) has the options of 'fhd "
+         "recon' that say how "
+         "to reconstruct and how to read (--lambda 1e-3, --matrix 128, ...; files only in DIR), and\n"
+         "  --spokes-per-frame N        every N readouts of a slice are an image\n"
+         "  --image magnitude|complex   [magnitude]\n"
+         "  --maps-of first|each        sensitivity maps: of the first image of a slice, or found in each "
+         "[first]\n"
+         "  --send auto|at-close        images as soon as they are whole, or all at the end, as of a file "
+         "[auto]";
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,68 @@
+#pragma once
+// One TCP connection: bytes in and out, with time limits.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "recon/error.hpp"
+
+namespace fhd::app {
+
+/// The other side has gone, or does not take what it is sent: nobody is left to tell.
+struct ConnectionLost : Error {
+  using Error::Error;
+};
+
+/// How long a connection may stand still.
+struct ConnectionLimits {
+  std::chrono::milliseconds idle{300000};  ///< for the next message, and from its first byte to its last
+  std::chrono::milliseconds write{30000};  ///< for a message that is sent
+};
+
+/// One thread may read while another writes.
+class Connection {
+ public:
+  /// Owns `socket`, which is connected.
+  Connection(int socket, const ConnectionLimits& limits);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// "127.0.0.1:53422"
+  const std::string& peer() const { return peer_; }
+  /// The first bytes of a message; false where there is none because the other side has ended. Throws Error, also where
+  /// it ends within them, and ConnectionLost.
+  bool begin_message(std::span<std::byte> bytes);
+  /// More of it. `what`: for errors.
+  void read(std::span<std::byte> bytes, const char* what);
+  /// Whole messages. Throws ConnectionLost.
+  void write(std::span<const std::byte> bytes);
+  /// Ends a read that waits, of any thread, and all further ones: as if the other side had ended.
+  void stop_reading();
+  /// Waits until is_over() or the other side has gone; whether it has.
+  template <class IsOver>
+  bool lost_before(const IsOver& is_over) {
+    while (!is_over())
+      if (is_lost(std::chrono::milliseconds(50))) return true;
+    return false;
+  }
+  /// After the last write: the other side reads all of it before the connection ends, if it does so within a second.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool wait(short events, Clock::time_point until);
+  bool is_lost(std::chrono::milliseconds wait_for);
+  /// How many bytes came; 0: the other side has ended.
+  std::size_t receive(std::span<std::byte> bytes, const char* what);
+
+  const int socket_;
+  const ConnectionLimits limits_;
+  std::string peer_;
+  Clock::time_point read_until_{};
+  std::atomic<bool> stopped_ = false;
+};
+
+}  // namespace fhd::app

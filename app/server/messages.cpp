@@ -1,0 +1,185 @@
+#include "app/server/messages.hpp"
+
+#include <fmt/format.h>
+#include <ismrmrd/ismrmrd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "app/server/message_bytes.hpp"
+
+namespace fhd::app {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers of the stream are little-endian");
+static_assert(sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader) == 340);
+
+template <class T>
+T number_from(Connection& connection, const char* what) {
+  std::array<std::byte, sizeof(T)> bytes;
+  connection.read(bytes, what);
+  return std::bit_cast<T>(bytes);
+}
+
+/// `count` numbers. Memory grows as they come: what claims to be long costs its sender as much.
+template <class Container>
+Container numbers_from(Connection& connection, std::size_t count, const char* what) {
+  using T = typename Container::value_type;
+  constexpr std::size_t at_once = (std::size_t{1} << 20) / sizeof(T);
+  Container numbers;
+  while (numbers.size() < count) {
+    const auto before = numbers.size(), more = std::min(at_once, count - before);
+    if (numbers.capacity() < before + more)
+      numbers.reserve(std::min(count, std::max(before + more, 2 * before)));
+    numbers.resize(before + more);
+    connection.read(std::as_writable_bytes(std::span(numbers).subspan(before)), what);
+  }
+  return numbers;
+}
+
+std::string text_from(Connection& connection, std::size_t most, const char* what) {
+  const auto length = number_from<std::uint32_t>(connection, what);
+  if (length > most)
+    throw Error(what, fmt::format("at most {} bytes", most), fmt::format("a length of {}", length));
+  auto text = numbers_from<std::string>(connection, length, what);
+  text.resize(std::min(text.size(), text.find('\0')));  // some clients send the end of a C string, too
+  return text;
+}
+
+/// Member by member: packed to two bytes, none of them may be referred to.
+io::mrd::ReadoutHead unpacked(
+    const std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)>& packed) {
+  io::mrd::ReadoutHead head{};
+#define FHD_COPY(member)                                                                          \
+  static_assert(sizeof head.member == sizeof ISMRMRD::ISMRMRD_AcquisitionHeader{}.member);        \
+  std::memcpy(&head.member, packed.data() + offsetof(ISMRMRD::ISMRMRD_AcquisitionHeader, member), \
+              sizeof head.member)
+  FHD_COPY(version);
+  FHD_COPY(flags);
+  FHD_COPY(measurement_uid);
+  FHD_COPY(scan_counter);
+  FHD_COPY(acquisition_time_stamp);
+  FHD_COPY(physiology_time_stamp);
+  FHD_COPY(number_of_samples);
+  FHD_COPY(available_channels);
+  FHD_COPY(active_channels);
+  FHD_COPY(channel_mask);
+  FHD_COPY(discard_pre);
+  FHD_COPY(discard_post);
+  FHD_COPY(center_sample);
+  FHD_COPY(encoding_space_ref);
+  FHD_COPY(trajectory_dimensions);
+  FHD_COPY(sample_time_us);
+  FHD_COPY(position);
+  FHD_COPY(read_dir);
+  FHD_COPY(phase_dir);
+  FHD_COPY(slice_dir);
+  FHD_COPY(patient_table_position);
+  FHD_COPY(idx);
+  FHD_COPY(user_int);
+  FHD_COPY(user_float);
+#undef FHD_COPY
+  return head;
+}
+
+io::mrd::OwnedReadout acquisition_from(Connection& connection, const MessageLimits& limits) {
+  constexpr auto what = "an acquisition";
+  io::mrd::OwnedReadout readout;
+  std::array<std::byte, sizeof(ISMRMRD::ISMRMRD_AcquisitionHeader)> packed;
+  connection.read(packed, what);
+  readout.head = unpacked(packed);
+  const auto& head = readout.head;
+  if (head.active_channels > limits.channels)
+    throw Error(what, fmt::format("at most {} channels", limits.channels),
+                std::to_string(head.active_channels));
+  if (head.trajectory_dimensions > limits.trajectory_dimensions)
+    throw Error(what, fmt::format("at most {} trajectory dimensions", limits.trajectory_dimensions),
+                std::to_string(head.trajectory_dimensions));
+  const std::size_t samples = head.number_of_samples, positions = samples * head.trajectory_dimensions,
+                    values = 2 * samples * head.active_channels;
+  if ((positions + values) * sizeof(float) > limits.acquisition)
+    throw Error(what, fmt::format("at most {} bytes", limits.acquisition),
+                fmt::format("{} samples of {} channels", samples, head.active_channels));
+  readout.trajectory =
+      numbers_from<std::vector<float>>(connection, positions, "the trajectory of an acquisition");
+  readout.values = numbers_from<std::vector<float>>(connection, values, "the values of an acquisition");
+  return readout;
+}
+
+/// Read, and left alone.
+Ignored waveform_from(Connection& connection, const MessageLimits& limits) {
+  constexpr auto what = "a waveform";
+  std::array<std::byte, 40> head;
+  constexpr std::size_t place_of_samples = 28, place_of_channels = 30;
+  connection.read(head, what);
+  std::uint16_t samples = 0, channels = 0;
+  std::memcpy(&samples, head.data() + place_of_samples, sizeof samples);
+  std::memcpy(&channels, head.data() + place_of_channels, sizeof channels);
+  const std::size_t bytes = std::size_t{4} * samples * channels;
+  if (bytes > limits.waveform)
+    throw Error(what, fmt::format("at most {} bytes", limits.waveform),
+                fmt::format("{} samples of {} channels", samples, channels));
+  std::array<std::byte, 65536> part;
+  for (std::size_t left = bytes; left > 0;) {
+    const auto count = std::min(left, part.size());
+    connection.read(std::span(part).first(count), what);
+    left -= count;
+  }
+  return {what};
+}
+
+ConfigurationName configuration_name_from(Connection& connection) {
+  std::array<char, 1024> name;
+  connection.read(std::as_writable_bytes(std::span(name)), "a configuration name");
+  return {std::string(name.data(), std::find(name.begin(), name.end(), '\0'))};
+}
+
+}  // namespace
+
+std::optional<Message> read_message(Connection& connection, const MessageLimits& limits) {
+  std::array<std::byte, 2> bytes;
+  if (!connection.begin_message(bytes)) return std::nullopt;
+  const auto id = std::bit_cast<std::uint16_t>(bytes);
+  switch (static_cast<MessageId>(id)) {
+    case MessageId::configuration_name:
+      return configuration_name_from(connection);
+    case MessageId::configuration_text:
+      return ConfigurationText{text_from(connection, limits.configuration, "a configuration")};
+    case MessageId::header:
+      return HeaderText{text_from(connection, limits.header, "the header")};
+    case MessageId::close:
+      return Close{};
+    case MessageId::text:
+      text_from(connection, limits.text, "a text");
+      return Ignored{"a text"};
+    case MessageId::acquisition:
+      return acquisition_from(connection, limits);
+    case MessageId::image:
+      throw Error("a message", "a configuration, a header, acquisitions, waveforms, texts or close",
+                  "an image", "images are not reconstructed again: send the acquisitions");
+    case MessageId::waveform:
+      return waveform_from(connection, limits);
+  }
+  throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(id),
+              "the stream is no MRD session, or has lost its place");
+}
+
+Bytes text_message(const std::string& text) {
+  Bytes bytes;
+  append(bytes, MessageId::text);
+  append(bytes, static_cast<std::uint32_t>(text.size()));
+  append_all(bytes, std::as_bytes(std::span(text)));
+  return bytes;
+}
+
+Bytes close_message() {
+  Bytes bytes;
+  append(bytes, MessageId::close);
+  return bytes;
+}
+
+}  // namespace fhd::app

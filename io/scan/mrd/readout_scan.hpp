@@ -1,0 +1,43 @@
+#pragma once
+// An ISMRMRD measurement whose readouts are in memory, as they come over a connection, behind the door of scan files.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/scan/mrd/volume_assembler.hpp"
+
+namespace fhd::io::mrd {
+
+/// A readout with arrays of its own.
+struct OwnedReadout {
+  ReadoutHead head{};
+  std::vector<float> trajectory;  ///< [sample][axis]
+  std::vector<float> values;      ///< [coil][sample][re, im]
+
+  Readout view() const { return {head, trajectory, values}; }
+  /// That it takes of memory.
+  std::size_t bytes() const { return sizeof *this + (trajectory.size() + values.size()) * sizeof(float); }
+};
+using SharedReadout = std::shared_ptr<const OwnedReadout>;
+
+/// Readouts of one measurement, in the order in which they were acquired: the same volumes as a file that holds them.
+class ReadoutScan final : public ScanFile {
+ public:
+  /// `subjects`: what errors call the measurement and its parts. Throws Error as open_scan does of a file.
+  ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
+              std::vector<SharedReadout> readouts);
+  const ScanSummary& summary() const override { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) override;
+  bool reads_side_by_side() const override { return true; }
+  /// How trajectories became positions.
+  const SamplePositions& positions() const { return volumes_.positions(); }
+
+ private:
+  Readout readout(std::int64_t number) const { return readouts_[static_cast<std::size_t>(number)]->view(); }
+  std::vector<SharedReadout> readouts_;
+  VolumeAssembler volumes_;
+  ScanSummary summary_;
+};
+
+}  // namespace fhd::io::mrd

@@ -1,0 +1,274 @@
+// fhd serve: sessions that misbehave end with one line, and disturb no other.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "validation/tests/app/mrd_client.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class ServeHostile : public ServeTest {
+ protected:
+  /// One coil: nothing that takes time.
+  RecordedScan small_scan(const std::string& options = "") const {
+    simulate("small", "--matrix 16 --coils 1 --readouts 25 " + options);
+    return RecordedScan(path("small.h5"));
+  }
+  /// What the server answers to these bytes, and the end of them.
+  std::string error_of(const std::string& bytes) const {
+    MrdClient client(port());
+    client.send(bytes);
+    client.end_of_stream();
+    client.read();
+    EXPECT_TRUE(client.closed);
+    return client.error();
+  }
+  double resident_bytes() const {
+    std::ifstream status("/proc/" + std::to_string(server()) + "/status");
+    for (std::string word; status >> word;)
+      if (word == "VmRSS:" && status >> word) return std::stod(word) * 1024;
+    return NAN;
+  }
+};
+
+/// A message of so many bytes as its head says, none of which come.
+std::string head_alone(std::uint16_t samples, std::uint16_t channels, std::uint16_t dimensions) {
+  io::mrd::ReadoutHead head{};
+  head.number_of_samples = samples, head.active_channels = channels, head.trajectory_dimensions = dimensions;
+  return acquisition_message(head, {}, {});
+}
+
+TEST_F(ServeHostile, streams_cut_anywhere_end_in_one_line) {
+  serve();
+  const auto scan = small_scan();
+  const auto whole = configuration_message("--lambda 1e-3") + scan.all() + close_message();
+  std::vector<std::size_t> cuts{
+      1, 2, 3, 5, 7, 20, 1000, whole.size() / 2, whole.size() - 3, whole.size() - 2, whole.size() - 1};
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i) cuts.push_back(1 + random() % (whole.size() - 2));
+  for (const auto cut : cuts) {
+    const auto error = error_of(whole.substr(0, cut));
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 0);
+    // Between messages before the first readout a client that leaves has done nothing wrong.
+    const bool may_leave = cut == configuration_message("--lambda 1e-3").size();
+    EXPECT_EQ(error.empty(), may_leave) << cut;
+  }
+  EXPECT_NE(error_of(whole.substr(0, whole.size() - 2)).find("a close message at its end, found none"),
+            std::string::npos);
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, absurd_lengths_are_refused_before_memory_is_taken) {
+  serve();
+  const auto scan = small_scan();
+  const auto header = header_message(scan.xml);
+  std::string configuration, text;
+  put(configuration, std::uint16_t{2}), put(configuration, 0xffffffffu);
+  put(text, std::uint16_t{5}), put(text, 0x7fffffffu);
+  const double before = resident_bytes();
+  EXPECT_EQ(error_of(configuration),
+            "a configuration: expected at most 65536 bytes, found a length of 4294967295");
+  EXPECT_EQ(error_of(text), "a text: expected at most 1048576 bytes, found a length of 2147483647");
+  EXPECT_EQ(error_of(header + head_alone(65535, 65535, 0)),
+            "an acquisition: expected at most 1024 channels, found 65535");
+  EXPECT_EQ(error_of(header + head_alone(65535, 1, 65535)),
+            "an acquisition: expected at most 4 trajectory dimensions, found 65535");
+  EXPECT_EQ(error_of(header + head_alone(65535, 1024, 0)),
+            "an acquisition: expected at most 268435456 bytes, found 65535 samples of 1024 channels");
+  // Claims 256 MiB and sends nothing: memory grows with what has come.
+  EXPECT_NE(error_of(header + head_alone(65535, 500, 0)).find("found the end of the stream after 0"),
+            std::string::npos);
+  std::string waveform(42, '\0');
+  const std::uint16_t id = 1026, most = 65535;
+  std::memcpy(waveform.data(), &id, 2);
+  std::memcpy(waveform.data() + 2 + 28, &most, 2), std::memcpy(waveform.data() + 2 + 30, &most, 2);
+  EXPECT_EQ(error_of(waveform),
+            "a waveform: expected at most 67108864 bytes, found 65535 samples of 65535 channels");
+  EXPECT_LE(resident_bytes(), before + 64e6);
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, what_is_no_session_is_told_so) {
+  serve();
+  const auto scan = small_scan();
+  EXPECT_NE(error_of("GET / HTTP/1.1\r\n\r\n").find("an id of the MRD session protocol"), std::string::npos);
+  EXPECT_EQ(error_of(scan.acquisitions[0]), "an acquisition: expected the header before it, found none");
+  EXPECT_EQ(error_of(header_message("no xml")).find("the header: expected"), 0u);
+  EXPECT_EQ(error_of(header_message("<ismrmrdHeader/>")),
+            "the header: expected an ismrmrdHeader with an encoding, found none");
+  EXPECT_EQ(error_of(header_message(scan.xml) + header_message(scan.xml)),
+            "the session: expected one header, found a second one");
+  EXPECT_NE(error_of(std::string("\xfe\x03", 2)).find("images are not reconstructed again"),
+            std::string::npos);
+  // Control characters of a client do not reach the log.
+  EXPECT_NE(error_of(name_message("a\x1b[2J\nb")), "");
+  auto log = text("err_bg");
+  for (int i = 0; i < 500 && log.find("J?b") == std::string::npos;
+       ++i) {  // a session is logged after its end
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    log = text("err_bg");
+  }
+  EXPECT_EQ(log.find('\x1b'), std::string::npos);
+  EXPECT_NE(log.find("a?[2J?b"), std::string::npos);
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, contradictions_of_readouts_are_told) {
+  serve();
+  const auto scan = small_scan();
+  const auto all = scan.all();
+  EXPECT_NE(error_of(all + scan.acquisitions[3] + close_message())
+                .find("none after the last, as flags, counters or limits"),
+            std::string::npos);
+  auto nan = scan.acquisitions[3];
+  const float not_a_number = NAN;
+  std::memcpy(nan.data() + nan.size() - 4, &not_a_number, 4);
+  auto broken = header_message(scan.xml);
+  for (std::size_t i = 0; i < scan.acquisitions.size(); ++i) broken += i == 3 ? nan : scan.acquisitions[i];
+  EXPECT_NE(error_of(broken + close_message()), "");
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, memory_of_a_session_is_bounded) {
+  serve({"--max-memory", "64MiB"});
+  const auto scan = small_scan();
+  auto huge = scan.xml;
+  for (std::size_t at = 0; (at = huge.find("<x>16</x>", at)) != std::string::npos;)
+    huge.replace(at, 9, "<x>4000</x>");
+  for (std::size_t at = 0; (at = huge.find("<y>16</y>", at)) != std::string::npos;)
+    huge.replace(at, 9, "<y>4000</y>");
+  ASSERT_NE(huge, scan.xml);
+  std::string bytes =
+      configuration_message("--method gridded --trajectory-unit cycles/FOV") + header_message(huge);
+  for (const auto& one : scan.acquisitions) bytes += one;
+  EXPECT_NE(error_of(bytes + close_message()).find("(--max-memory)"), std::string::npos);
+  // Readouts of an image that is never whole: flags at byte 2 + 2.
+  const double before = resident_bytes();
+  auto endless = scan.acquisitions[0];
+  std::memset(endless.data() + 4, 0, 8);
+  bytes = header_message(scan.xml);
+  while (bytes.size() < (std::size_t{72} << 20)) bytes += endless;
+  EXPECT_EQ(error_of(bytes),
+            "acquisitions: expected at most 64.0 MiB that wait for an image to be whole (--max-memory), "
+            "found more");
+  EXPECT_LE(resident_bytes(), before + 100e6);
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, slow_clients_get_their_image_and_silent_ones_their_end) {
+  serve({"--idle-timeout", "1", "--max-sessions", "2"});
+  const auto scan = small_scan();
+  MrdClient silent(port());
+  silent.send(header_message(scan.xml).substr(0, 100));
+  MrdClient slow(port());
+  const auto bytes = scan.all() + close_message();
+  for (std::size_t at = 0; at < bytes.size(); at += 997) {
+    slow.send(bytes.substr(at, 997));
+    std::this_thread::sleep_for(std::chrono::milliseconds(at < 20000 ? 20 : 1));
+  }
+  slow.read();
+  ASSERT_EQ(slow.images.size(), 1u);
+  EXPECT_LE(difference(slow.images[0], recon("small.h5", 1, 16), 0), 2e-5);
+  silent.read();
+  EXPECT_EQ(silent.error().find("the header: expected its bytes within 1 s, found silence"), 0u)
+      << silent.error();
+}
+
+TEST_F(ServeHostile, a_client_that_reads_nothing_ends_itself_alone) {
+  serve({"--write-timeout", "0.5"});
+  simulate("many", "--matrix 256 --coils 1 --readouts 16 --repetitions 40");
+  const RecordedScan many(path("many.h5"));
+  MrdClient deaf(port(), 4096);
+  std::thread sender([&] {
+    deaf.send(configuration_message("--method gridded --image complex") + many.all() + close_message());
+  });
+  const auto scan = small_scan();
+  expect_that_it_goes_on(scan);
+  sender.join();
+  for (int i = 0;
+       i < 3000 && text("err_bg").find("to read what it is sent within 0.5 s") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_NE(text("err_bg").find("to read what it is sent within 0.5 s"), std::string::npos) << text("err_bg");
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, sessions_beyond_the_most_are_refused) {
+  serve({"--max-sessions", "1"});
+  const auto scan = small_scan();
+  {
+    MrdClient first(port());
+    first.send(header_message(scan.xml));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    MrdClient second(port());
+    second.read();
+    EXPECT_TRUE(second.closed);
+    EXPECT_NE(second.error().find("(--max-sessions)"), std::string::npos);
+    first.send(close_message());
+    first.read();
+    EXPECT_TRUE(first.closed);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the first has ended
+  expect_that_it_goes_on(scan);
+}
+
+TEST_F(ServeHostile, a_signal_ends_it_and_its_sessions_cleanly) {
+  serve();
+  const auto scan = small_scan();
+  MrdClient waiting(port());
+  waiting.send(header_message(scan.xml) + scan.acquisitions[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(stop(), 0) << text("err_bg");
+  waiting.read();
+  EXPECT_TRUE(waiting.closed);
+  EXPECT_EQ(waiting.error(), "the server is stopping");
+  EXPECT_NE(text("out_bg").find("stopped\n"), std::string::npos);
+}
+
+TEST_F(ServeHostile, random_sessions_neither_end_it_nor_leave_memory) {
+  constexpr int sessions = 300;
+  serve({"--max-sessions", "64", "--max-memory", "64MiB", "--max-seconds", "5"});
+  const auto scan = small_scan();
+  const auto whole = configuration_message("--method gridded") + scan.all() + close_message();
+  std::mt19937 random(7);
+  double early = 0;
+  for (int i = 0; i < sessions; ++i) {
+    auto bytes = whole.substr(0, 1 + random() % whole.size());
+    const int changes = static_cast<int>(random() % 6);
+    const std::size_t reach = i % 2 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 3000);
+    for (int change = 0; change < changes; ++change) bytes[random() % reach] = static_cast<char>(random());
+    if (i % 7 == 0)
+      for (auto& byte : bytes) byte = static_cast<char>(random());
+    MrdClient client(port());
+    ASSERT_TRUE(client.is_connected()) << i << text("err_bg");
+    client.send(bytes);
+    if (i % 5 == 0) {
+      client.vanish();
+    } else {
+      client.end_of_stream();
+      client.read();
+      EXPECT_TRUE(client.closed) << i;
+    }
+    if (i == sessions / 3) early = resident_bytes();
+  }
+  expect_that_it_goes_on(scan);
+  // Each leaves less than 50 KB, of what an allocator keeps.
+  EXPECT_LE(resident_bytes(), early + 50e3 * sessions);
+  EXPECT_EQ(stop(), 0) << text("err_bg");
+}
+
+TEST_F(ServeHostile, wrong_options_and_a_port_in_use_are_told_in_one_line) {
+  serve();
+  const auto used = std::to_string(port());
+  EXPECT_EQ(run("serve --device cpu --port " + used), 1);
+  EXPECT_EQ(text("err"),
+            "fhd: 127.0.0.1:" + used +
+                ": expected a port to listen at, found Address already in use; choose another with --port\n");
+  EXPECT_EQ(run("serve --device cpu --host nowhere"), 1);
+  EXPECT_EQ(text("err"), "fhd: --host: expected an IPv4 address such as 127.0.0.1, found 'nowhere'\n");
+  EXPECT_EQ(run("serve --device cpu --port 70000"), 2);
+  EXPECT_EQ(run("serve --device cpu --configs nowhere"), 2);
+}
+
+}  // namespace
+}  // namespace fhd::tests
