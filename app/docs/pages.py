@@ -60,8 +60,12 @@ def page_of(target):
 def notebook_text(path):
     """A notebook as Markdown: its texts, and its code in blocks."""
     cells = json.loads(path.read_text())["cells"]
-    parts = ("".join(cell["source"]) if cell["cell_type"] == "markdown" else f"```python\n{''.join(cell['source'])}\n```" for cell in cells)
-    return "\n\n".join(parts) + "\n"
+
+    def part(cell):
+        text = "".join(cell["source"])
+        return text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
+
+    return "\n\n".join(map(part, cells)) + "\n"
 
 
 def folder_text(path):

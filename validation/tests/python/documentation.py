@@ -76,4 +76,5 @@ def run_console(block, folder, environment):
         assert done.returncode == status, f"$ {command}\nexit status {done.returncode}\n{done.stdout}"
         output = [re.sub(r"\s+", " ", line.strip()) for line in done.stdout.splitlines()]
         for line in shown:
-            assert any(pattern_of(line).fullmatch(found) for found in output), f"$ {command}\nno line '{line}' in\n{done.stdout}"
+            is_there = any(pattern_of(line).fullmatch(found) for found in output)
+            assert is_there, f"$ {command}\nno line '{line}' in\n{done.stdout}"

@@ -10,10 +10,8 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-import documentation  # noqa: E402
-from documentation import ROOT, pages  # noqa: E402
+import documentation
+from documentation import ROOT, pages
 
 DOCS = sorted((ROOT / "app" / "docs").glob("*.md"))
 
@@ -96,15 +94,16 @@ def test_the_reference_has_every_name_of_the_package(texts):
 
     reference = texts[pathlib.Path("app/docs/reference/python.md")]
     for name in set(fhd.__all__):
-        assert f"\n## fhd.{name}\n" in reference
-    assert "sensitivities, [coil] and shape" in reference
+        assert f"\n## `fhd.{name}`\n" in reference
+    assert "- **maps**: sensitivities, \\[coil\\] and shape" in reference
 
 
 @pytest.fixture
 def python_with_mkdocs():
     """This Python, or that of app/docs/build, where one has mkdocs and its theme."""
     for python in (sys.executable, str(ROOT / "build/docs/venv/bin/python")):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import mkdocs, material"], capture_output=True).returncode == 0:
+        asked = [python, "-c", "import mkdocs, material"]
+        if os.path.exists(python) and subprocess.run(asked, capture_output=True).returncode == 0:
             return python
     pytest.skip("there is no mkdocs with its theme; app/docs/build installs them")
 

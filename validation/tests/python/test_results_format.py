@@ -12,14 +12,16 @@ import pytest
 import documentation
 import fhd
 
+NAMES = ("scan_recon", "sparse", "frames")
 PAGE = (documentation.ROOT / "app" / "results.md").read_text()
 
 
 @pytest.fixture(scope="module")
 def results(program, radial, tmp_path_factory):
-    """A folder with scan_recon.* and frames.*, with all that a result of each may hold."""
+    """A folder with results in which nearly all is that a result may hold."""
     folder = tmp_path_factory.mktemp("results")
-    program("recon", radial, "-o", "scan_recon", "--noise-map", "2", "--regularizer", "tv", cwd=folder)
+    program("recon", radial, "-o", "scan_recon", "--noise-map", "2", "--lambda", "auto", cwd=folder)
+    program("recon", radial, "-o", "sparse", "--regularizer", "tv", cwd=folder)
     program("simulate", "-o", "chest", "--dynamic", "13", "--readouts", "104", "--matrix", "32", "--coils", "2", cwd=folder)
     program("recon", "chest.h5", "-o", "frames", "--gate", "self", "--basis", "2", "--regularizer", "llr:0.01", cwd=folder)
     return folder
@@ -38,14 +40,18 @@ def test_versions_are_those_of_the_page(results):
     assert re.search(rf"^\| {report['schema_version']} \|", PAGE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["scan_recon", "frames"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_field_of_the_report_is_told(results, name):
     report = json.loads((results / f"{name}.json").read_text())
     fields = set(report) | {field for image in report["images"] for field in image}
     assert fields - rows("OUT.json") == set()
+    told = set(re.findall(r"`(\w+)`", PAGE + (documentation.ROOT / "app/docs/certificate.md").read_text()))
+    for group in ("certificate", "verdict", "noise", "counters"):
+        inner = set().union(*(image.get(group, {}) for image in report["images"]))
+        assert (inner or group == "noise") and inner - told == set(), group
 
 
-@pytest.mark.parametrize("name", ["scan_recon", "frames"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_dataset_is_told_with_its_axes(results, name):
     h5py = pytest.importorskip("h5py")
     with h5py.File(results / f"{name}.h5") as file:
@@ -60,6 +66,16 @@ def test_every_dataset_is_told_with_its_axes(results, name):
         assert set(file["image"].attrs) | set(file["report"].attrs) <= told | set(re.findall(r"`(\w+)`", PAGE))
         report = json.loads(file["report/json"][()])
     assert report == json.loads((results / f"{name}.json").read_text())
+
+
+def test_nothing_is_told_that_is_not_there(results):
+    h5py = pytest.importorskip("h5py")
+    found = set()
+    for name in NAMES:
+        with h5py.File(results / f"{name}.h5") as file:
+            file.visit(lambda path: found.add(f"/{path}"))
+    told = {name for name in rows("OUT.h5") if name.startswith("/")}
+    assert told - found == {"/exhibits/0_0/set_images"}  # of --map-sets 2: map_sets_test
 
 
 def test_three_lines_of_python_read_a_result(results, monkeypatch):
