@@ -133,8 +133,11 @@ def bring(page, text, folder, waiting):
 
 
 def make_pages(program, folder):
-    """All pages into `folder`, which is emptied."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """All pages into `folder`, which is emptied; SystemExit where it holds anything but pages."""
+    if folder.exists():
+        if any(folder.iterdir()) and not (folder / "app/docs/reference/commands.md").is_file():
+            raise SystemExit(f"docs: {folder}: expected an empty folder, or earlier pages, found something else")
+        shutil.rmtree(folder)
     generated = generated_pages(program)
     waiting, done = [*markdown_files(), pathlib.Path("validation/results")], set()
     for page, text in generated.items():

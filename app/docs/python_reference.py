@@ -72,7 +72,7 @@ def class_page(node, tree):
     made = next((f for f in functions if f.name == "__init__"), None)
     told = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name
     bases = ", ".join(public_bases(node, tree))
-    page = [f"## `fhd.{node.name}`", "", f"```python\n{told}\n```", f"\nA `{bases}`." if bases else "", docstring(node)]
+    page = [f"## `fhd.{node.name}`", "", f"```python\n{told}\n```", f"\nA kind of `{bases}`." if bases else "", docstring(node)]
     fields = [ast.unparse(member) for member in node.body if isinstance(member, ast.AnnAssign)]
     if fields:
         page.append("\n```python\n" + "\n".join(fields) + "\n```\n")

@@ -98,6 +98,18 @@ def test_the_reference_has_every_name_of_the_package(texts):
     assert "- **maps**: sensitivities, \\[coil\\] and shape" in reference
 
 
+def test_what_is_there_already_is_not_lost(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="expected an empty folder"):
+        pages.make_pages(os.environ["FHD_PROGRAM"], tmp_path)
+    build = ROOT / "app" / "docs" / "build"
+    done = subprocess.run([build, os.environ["FHD_PROGRAM"], tmp_path], capture_output=True, text=True)
+    assert done.returncode == 1 and "expected an empty folder" in done.stderr
+    done = subprocess.run([build, tmp_path / "absent"], capture_output=True, text=True)
+    assert done.returncode == 1 and "expected the program fhd" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
 @pytest.fixture
 def python_with_mkdocs():
     """This Python, or that of app/docs/build, where one has mkdocs and its theme."""
