@@ -1,0 +1,101 @@
+"""The reference of the Python package, from the signatures and docstrings in its files; nothing is imported."""
+
+import ast
+import re
+
+
+def exported(package):
+    """The names of `__all__`, each with the module that it is taken from."""
+    tree = ast.parse((package / "__init__.py").read_text())
+    modules, names = {}, []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            modules.update({alias.asname or alias.name: (node.module, alias.name) for alias in node.names})
+        elif isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            names = ast.literal_eval(node.value)
+    return {name: modules[name] for name in names}
+
+
+def docstring(node):
+    """Its paragraphs; lines such as `name: what it is`, with lines further in that belong to them, as a list."""
+    out, in_list = [], False
+    for line in (ast.get_docstring(node) or "").splitlines():
+        item = re.match(r"(\w+(?:, \w+)*): (.*)", line)
+        if item:
+            out += [] if in_list else [""]
+            out.append(f"- **{item[1]}**: {plain(item[2])}")
+        elif in_list and line.startswith("    "):
+            out.append(f"  {plain(line.strip())}")
+        else:
+            out += [""] if in_list else []
+            out.append(plain(line))
+        in_list = bool(item) or (in_list and line.startswith("    "))
+    return "\n" + "\n".join(out) + "\n"
+
+
+def plain(text):
+    """Nothing but `code` in it is markup."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([*_<>\[\]])", r"\\\1", part) for part in parts)
+
+
+def told_by_the_module(package, name):
+    """What the compiled module says of an exception; an empty text of anything else."""
+    found = re.search(rf'"fhd\.{name}",\s*"([^"]*)"', (package.parent / "module.cpp").read_text())
+    return found[1] if found else ""
+
+
+def public_bases(node, tree):
+    """The classes that a class is made of, those of its own file in the place of names with an underscore."""
+    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+    found = []
+    for name in map(ast.unparse, node.bases):
+        found += public_bases(classes[name], tree) if name.startswith("_") and name in classes else [name]
+    return found
+
+
+def is_property(node):
+    return any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+
+
+def signature(node, of=""):
+    """`name(arguments) -> type`, of a class the arguments of its making."""
+    arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("self")
+    if is_property(node):
+        return f"{of}{node.name}"
+    return f"{of}{node.name}({arguments})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+
+
+def class_page(node, tree):
+    """A class: how it is made, what it is, its public members that say something of themselves."""
+    functions = [member for member in node.body if isinstance(member, ast.FunctionDef)]
+    made = next((f for f in functions if f.name == "__init__"), None)
+    told = f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})" if made else node.name
+    bases = ", ".join(public_bases(node, tree))
+    page = [f"## `fhd.{node.name}`", "", f"```python\n{told}\n```", f"\nA kind of `{bases}`." if bases else "", docstring(node)]
+    fields = [ast.unparse(member) for member in node.body if isinstance(member, ast.AnnAssign)]
+    if fields:
+        page.append("\n```python\n" + "\n".join(fields) + "\n```\n")
+    for function in functions:
+        if not function.name.startswith("_") and ast.get_docstring(function):
+            page += [f"### `{node.name}.{function.name}`", "", f"```python\n{signature(function)}\n```", docstring(function)]
+    return page
+
+
+def function_page(node):
+    return [f"## `fhd.{node.name}`", "", f"```python\n{signature(node)}\n```", docstring(node)]
+
+
+def reference(package):
+    """The page of all that `import fhd` offers; package: the folder of its files."""
+    page = ["# The Python package", ""]
+    page += ["From its docstrings. How to use it, and its conventions: [fhd for Python](../../python/README.md).", ""]
+    for name, (module, own) in sorted(exported(package).items(), key=lambda item: item[0].lower()):
+        file = package / (module.removeprefix("fhd.") + ".py")
+        if not file.is_file():
+            page += [f"## `fhd.{name}`", "", told_by_the_module(package, name) or "A value of the compiled module.", ""]
+            continue
+        tree = ast.parse(file.read_text())
+        node = next(n for n in tree.body if getattr(n, "name", None) == own)
+        page += class_page(node, tree) if isinstance(node, ast.ClassDef) else function_page(node)
+    return "\n".join(page)
