@@ -11,8 +11,8 @@ namespace fhd::app {
 namespace {
 
 /// Frames take the place of repetitions.
-ScanResults results_of(const io::ScanSummary& summary, const FramesRequest& request,
-                       std::int64_t repetition, const FrameLayout& layout, double frame_time_s) {
+ScanResults results_of(const io::ScanSummary& summary, const FramesRequest& request, std::int64_t repetition,
+                       const FrameLayout& layout, double frame_time_s) {
   io::ScanSummary of_frames = summary;
   of_frames.repetition_count = layout.frames;
   of_frames.repetition_counters.clear();

@@ -522,18 +522,17 @@ void add_read_options(CLI::App& app, io::ReadOptions& options, bool finds_field_
              [&options](const std::string& text) { options.matrix_size = parse_matrix_size(text); });
   add_parsed(app, "--fov-mm", "field of view in mm: F, X,Y or X,Y,Z [as the file says]", "X,Y,Z",
              [&options](const std::string& text) { options.fov_mm = parse_fov_mm(text); });
-  add_parsed(
-      app, "--trajectory-unit", "unit of k-space positions; kmax: 1 at the edge [auto]",
-      "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
-      [&options](const std::string& text) {
-        const auto hint = did_you_mean(text, {"auto", "cycles/FOV", "cycles/reconFOV", "cycles/voxel",
-                                              "radians/voxel", "1/m", "1/mm", "kmax"});
-        try {
-          options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
-        } catch (const Error& error) {
-          throw Error(error.what(), "", "", hint);
-        }
-      });
+  add_parsed(app, "--trajectory-unit", "unit of k-space positions; kmax: 1 at the edge [auto]",
+             "auto|cycles/FOV|cycles/reconFOV|cycles/voxel|radians/voxel|1/m|1/mm|kmax",
+             [&options](const std::string& text) {
+               const auto hint = did_you_mean(text, {"auto", "cycles/FOV", "cycles/reconFOV", "cycles/voxel",
+                                                     "radians/voxel", "1/m", "1/mm", "kmax"});
+               try {
+                 options.trajectory_unit = io::parse_trajectory_unit(text, "--trajectory-unit");
+               } catch (const Error& error) {
+                 throw Error(error.what(), "", "", hint);
+               }
+             });
   add_parsed(
       app, "--zeros",
       options.zeros_are_measured

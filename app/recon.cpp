@@ -160,7 +160,8 @@ std::unique_ptr<io::ScanFile> ReconCommand::open(const MpiTeam* team, const Sett
   const LeastSquares* method = least_squares(settings);
   const bool solves_often =
       frame_options.asks() || noise_map.given() || (method != nullptr && !method->sparse.empty());
-  const bool may_be_small = !team && !solves_often && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
+  const bool may_be_small =
+      !team && !solves_often && std::filesystem::file_size(scan, unknown) <= bytes_of_small_file;
   if (!may_be_small) start();
   auto file = io::open_scan(scan, read_options);
   if (may_be_small) {
@@ -323,8 +324,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
   };
   events.on_sizes = [&](const ScanSizes& sizes, const FrameLayout& layout, std::int64_t slices) {
     progress.clear();
-    if (!quiet)
-      say("planned", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
+    if (!quiet) say("planned", engine.cost_text_of(sizes, layout.readout_length, slices, sizes_of(layout)));
   };
   events.on_image = [&](std::size_t number, const Report& report, const ScanResults& results) {
     progress.clear();
@@ -342,8 +342,7 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   results.require_trust(strict);
   results.set_checksum(checksum.get());
   series_formats.add_to(results);
-  if (const auto note = results.note_of_patient(); !note.empty() && !quiet)
-    say("note", note);
+  if (const auto note = results.note_of_patient(); !note.empty() && !quiet) say("note", note);
   results.write(*output, phase, compression);
   if (tells_events())
     tell_event("written", {{"files", written_files(results)}});

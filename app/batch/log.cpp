@@ -96,8 +96,7 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
   if (!ours && outcome.status != Outcome::Status::unchanged) return;  // the process that did it tells
   const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
   if (tells_events()) tell_ended(scan, outcome, ended);
-  std::string text =
-      fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
+  std::string text = fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
   if (outcome.status == Outcome::Status::finished) {
     ++here_;
     const auto& m = outcome.manifest;

@@ -33,9 +33,9 @@ void translate(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_native, module) {
   module.attr("version") = program_version;
   module.attr("built_with_cuda") = built_with_cuda;
-  error_class = new nb::object(
-      nb::steal(PyErr_NewExceptionWithDoc("fhd.Error", "What is wrong, where, what was expected, and how to mend it.",
-                                          PyExc_ValueError, nullptr)));
+  error_class = new nb::object(nb::steal(
+      PyErr_NewExceptionWithDoc("fhd.Error", "What is wrong, where, what was expected, and how to mend it.",
+                                PyExc_ValueError, nullptr)));
   device_error_class = new nb::object(nb::steal(PyErr_NewExceptionWithDoc(
       "fhd.DeviceError", "A GPU that fails or has too little memory.", error_class->ptr(), nullptr)));
   module.attr("Error") = *error_class;

@@ -75,8 +75,8 @@ class Transform {
       : matrix_size_(matrix_size), accuracy_(accuracy) {
     if (trajectory.ndim() != 2 || trajectory.shape(0) != 3)
       throw Error("trajectory", "[axis][sample] with the axes x, y, z", text_of(trajectory));
-    trajectory_.k = copy_of<double, double>(
-        trajectory, {3, static_cast<std::int64_t>(trajectory.shape(1))}, "trajectory", "float64");
+    trajectory_.k = copy_of<double, double>(trajectory, {3, static_cast<std::int64_t>(trajectory.shape(1))},
+                                            "trajectory", "float64");
     for (const int n : matrix_size)
       if (n < 1) throw Error("shape", "sizes >= 1", std::to_string(n));
     require_trajectory(trajectory_);
@@ -115,12 +115,13 @@ class Transform {
     for (std::int64_t m = 0; m < count; ++m) {
       const double k = trajectory_.k[axis * count + m];
       if (!(std::abs(k) <= limit))
-        throw Error("trajectory",
-                    "finite cycles/FOV of at most half the matrix, " + std::to_string(limit) + ", on axis " +
-                        "xyz"[axis],
-                    std::to_string(k) + " at sample " + std::to_string(m),
-                    "multiply by the field of view where it is in cycles per length, by N / (2 pi) where it is in "
-                    "radians per voxel");
+        throw Error(
+            "trajectory",
+            "finite cycles/FOV of at most half the matrix, " + std::to_string(limit) + ", on axis " +
+                "xyz"[axis],
+            std::to_string(k) + " at sample " + std::to_string(m),
+            "multiply by the field of view where it is in cycles per length, by N / (2 pi) where it is in "
+            "radians per voxel");
     }
   }
 
@@ -134,9 +135,9 @@ class Transform {
 template <class T>
 void apply_transform(Transform& transform, const AnyArray& images, const AnyArray& samples, bool adjoint) {
   const Device device = device_of(images);
-  const auto batch = static_cast<std::int64_t>(images.size()) / Shape{transform.matrix_size()[0],
-                                                                     transform.matrix_size()[1],
-                                                                     transform.matrix_size()[2]}.size();
+  const auto batch =
+      static_cast<std::int64_t>(images.size()) /
+      Shape{transform.matrix_size()[0], transform.matrix_size()[1], transform.matrix_size()[2]}.size();
   const auto n = transform.matrix_size();
   auto image = view_of<T>(images, {batch, n[2], n[1], n[0]}, "image");
   auto data = view_of<T>(samples, {batch, transform.sample_count()}, "samples");
@@ -223,7 +224,8 @@ class Normal {
     if (!weights) return;
     weights_ = copy_of<double, double>(*weights, {transform_->sample_count()}, "weights", "float64");
     for (const double weight : *weights_)
-      if (!(weight >= 0 && weight < 1e300)) throw Error("weights", "finite numbers >= 0", std::to_string(weight));
+      if (!(weight >= 0 && weight < 1e300))
+        throw Error("weights", "finite numbers >= 0", std::to_string(weight));
   }
   Transform& transform() { return *transform_; }
   template <class T>
@@ -297,7 +299,8 @@ void bind_operators(nb::module_& module) {
           },
           any("images"), any("samples"), nb::arg("adjoint"));
   nb::class_<Normal>(module, "Normal")
-      .def(nb::init<std::shared_ptr<Transform>, const std::optional<AnyArray>&, const std::optional<AnyArray>&>(),
+      .def(nb::init<std::shared_ptr<Transform>, const std::optional<AnyArray>&,
+                    const std::optional<AnyArray>&>(),
            nb::arg("transform"), nb::arg("maps").noconvert().none(), nb::arg("weights").noconvert().none())
       .def(
           "apply",

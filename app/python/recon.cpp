@@ -1,6 +1,6 @@
 // fhd.recon: the work of a scan of `fhd batch` (app/batch/scan_job.hpp), on arrays or a file, with its result in memory.
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -117,15 +117,18 @@ nb::object stacked(const io::ImageSeries& series, const Array<Complex<T>>& (*val
     std::copy(values.begin(), values.end(), all.begin() + i * one.size());
   }
   const auto extent = [](std::int64_t n) { return static_cast<std::size_t>(n); };
-  return to_numpy<std::complex<T>>(std::move(all), {extent(series.repetition_count), extent(series.slice_count),
-                                                    extent(one[0]), extent(one[1]), extent(one[2])});
+  return to_numpy<std::complex<T>>(
+      std::move(all), {extent(series.repetition_count), extent(series.slice_count), extent(one[0]),
+                       extent(one[1]), extent(one[2])});
 }
 
 nb::object to_python(const io::ImageSeries& series) {
   if (series.images.empty()) return nb::none();
   if (!series.images.front().in_double.empty())
-    return stacked<double>(series, [](const Image& image) -> const Array<Complex<double>>& { return image.in_double; });
-  return stacked<float>(series, [](const Image& image) -> const Array<Complex<float>>& { return image.values; });
+    return stacked<double>(
+        series, [](const Image& image) -> const Array<Complex<double>>& { return image.in_double; });
+  return stacked<float>(series,
+                        [](const Image& image) -> const Array<Complex<float>>& { return image.values; });
 }
 
 template <class T, class Element>
@@ -189,8 +192,9 @@ class ResultHandle {
   std::string checksum_;
 };
 
-std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan, std::vector<std::string> arguments,
-                                    const std::string& device, const std::string& call, nb::object listener) {
+std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
+                                    std::vector<std::string> arguments, const std::string& device,
+                                    const std::string& call, nb::object listener) {
   std::shared_ptr<ResultHandle> result;
   Watched watched(std::move(listener));
   const auto progress = watched.callback();
@@ -199,8 +203,8 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan, std
     const auto settings = std::make_shared<const app::JobSettings>(std::move(arguments), device);
     const bool is_file = scan->path != "arrays";
     std::string checksum = is_file ? io::checksum_of(scan->path) : "";
-    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->path, settings,
-                                              call, checksum);
+    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->path,
+                                              settings, call, checksum);
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);
     app::JobEngine engine(settings, chosen);
@@ -240,7 +244,8 @@ std::vector<std::tuple<std::string, std::string, bool, std::string>> options() {
   for (const auto* option : parser.get_options()) {
     const auto name = option->get_name();
     if (name == "--help" || option->get_group().empty()) continue;
-    told.emplace_back(name, option->get_description(), option->get_expected_max() == 0, option->get_default_str());
+    told.emplace_back(name, option->get_description(), option->get_expected_max() == 0,
+                      option->get_default_str());
   }
   return told;
 }

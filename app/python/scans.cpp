@@ -16,7 +16,6 @@
 
 #include "app/commands.hpp"
 #include "app/options.hpp"
-
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
@@ -77,8 +76,9 @@ Geometry geometry_of(const Shared& shared) {
 }
 
 /// k-space [repetition][slice][coil][sample], trajectory [3][sample].
-std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory, const Shared& shared,
-                                           std::int64_t readout_length, const std::optional<AnyArray>& maps,
+std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory,
+                                           const Shared& shared, std::int64_t readout_length,
+                                           const std::optional<AnyArray>& maps,
                                            const std::optional<AnyArray>& noise,
                                            const std::optional<AnyArray>& field_map,
                                            const std::optional<AnyArray>& sample_time_s) {
@@ -123,7 +123,8 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
   if (slice < 0 || slice >= summary.slice_count)
     throw Error("slice", "0 ... " + std::to_string(summary.slice_count - 1), std::to_string(slice));
   if (repetition < 0 || repetition >= summary.repetition_count)
-    throw Error("repetition", "0 ... " + std::to_string(summary.repetition_count - 1), std::to_string(repetition));
+    throw Error("repetition", "0 ... " + std::to_string(summary.repetition_count - 1),
+                std::to_string(repetition));
   Scan scan;
   {
     const nb::gil_scoped_release released;
@@ -139,19 +140,21 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
   volume["shape"] = nb::make_tuple(n(2), n(1), n(0));
   volume["fov_mm"] = nb::cast(scan.geometry.fov_mm);
   volume["position_mm"] = nb::cast(scan.geometry.position_mm);
-  volume["directions"] = nb::cast(std::array{scan.geometry.read_direction, scan.geometry.phase_direction,
-                                             scan.geometry.slice_direction});
+  volume["directions"] = nb::cast(
+      std::array{scan.geometry.read_direction, scan.geometry.phase_direction, scan.geometry.slice_direction});
   volume["maps"] = nb::none();
   volume["noise"] = nb::none();
   volume["field_map"] = nb::none();
   volume["sample_time_s"] = nb::none();
-  if (scan.sensitivity_maps) volume["maps"] = complex_to_numpy(*scan.sensitivity_maps, {coils, n(2), n(1), n(0)});
+  if (scan.sensitivity_maps)
+    volume["maps"] = complex_to_numpy(*scan.sensitivity_maps, {coils, n(2), n(1), n(0)});
   if (scan.noise) {
     const auto count = static_cast<std::size_t>(scan.noise->extent(1));
     volume["noise"] = to_numpy<std::complex<float>>(std::move(*scan.noise), {coils, count});
   }
   if (scan.field_map) volume["field_map"] = to_numpy<float>(std::move(*scan.field_map), {n(2), n(1), n(0)});
-  if (scan.sample_time_s) volume["sample_time_s"] = to_numpy<double>(std::move(*scan.sample_time_s), {samples});
+  if (scan.sample_time_s)
+    volume["sample_time_s"] = to_numpy<double>(std::move(*scan.sample_time_s), {samples});
   volume["remarks"] = nb::cast(scan.remarks);
   return volume;
 }
@@ -194,8 +197,8 @@ void bind_scans(nb::module_& module) {
          std::array<std::array<double, 3>, 3> directions, std::int64_t readout_length,
          const std::optional<AnyArray>& maps, const std::optional<AnyArray>& noise,
          const std::optional<AnyArray>& field_map, const std::optional<AnyArray>& sample_time_s) {
-        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, directions}, readout_length,
-                              maps, noise, field_map, sample_time_s);
+        return scan_of_arrays(kspace, trajectory, {matrix_size, fov_mm, position_mm, directions},
+                              readout_length, maps, noise, field_map, sample_time_s);
       },
       nb::arg("kspace").noconvert(), nb::arg("trajectory").noconvert(), nb::arg("matrix_size"),
       nb::arg("fov_mm"), nb::arg("position_mm"), nb::arg("directions"), nb::arg("readout_length"),

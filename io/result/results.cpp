@@ -310,7 +310,8 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   std::uint64_t bytes = bytes_of(series) + usual_report * series.images.size();
   if (companions.gridded) bytes += bytes_of(*companions.gridded);
   const auto& shown = companions.diagnostic_images;
-  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size() + shown.set_images.size()) *
+  bytes += static_cast<std::uint64_t>(shown.sensitivity_maps.size() + shown.components.size() +
+                                      shown.set_images.size()) *
                sizeof(Complex<float>) +
            static_cast<std::uint64_t>(shown.point_spread.size()) * sizeof(float);
   bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);

@@ -82,8 +82,8 @@ struct CompanionResults {
   DiagnosticImages diagnostic_images;  ///< of the first volume
   bool with_phase = false;             ///< OUT_phase.nii.gz, the phase of every volume, in rad
   std::optional<DicomRequest> dicom{};
-  std::string ismrmrd_images{};        ///< path of a file: io/result/ismrmrd_images.hpp
-  std::optional<NoiseMaps> noise{};    ///< of a series of one volume: /noise, and files of noise_endings
+  std::string ismrmrd_images{};      ///< path of a file: io/result/ismrmrd_images.hpp
+  std::optional<NoiseMaps> noise{};  ///< of a series of one volume: /noise, and files of noise_endings
   Compression
       compression{};  ///< of the NIfTI files, from level 6 on of the PNG; its threads make the other files as well
 };

@@ -83,9 +83,10 @@ struct ScanSummary {
   /// From the excitation to the centre of k-space, of each contrast that the counters count; empty where not stated.
   std::vector<double> echo_times_s;
   double repetition_time_s = 0;  ///< from the start of one repetition to that of the next; 0: not known
-  double readout_time_s = 0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
+  double readout_time_s =
+      0;  ///< from one readout to the next, TR if each is an excitation of its own; 0: not known
   bool states_directions = true;  ///< of the axes in the patient; else those of `geometry` are assumed
-  bool cartesian = false;  ///< every sample lies on an integer k-space position
+  bool cartesian = false;         ///< every sample lies on an integer k-space position
   bool has_sensitivity_maps = false, has_field_map = false, has_sample_time = false;
   TimeOrigin time_origin = TimeOrigin::unknown;  ///< of the sample times, where there are some
   Geometry geometry;
@@ -139,8 +140,9 @@ struct ScanSeries {
       0;  ///< samples of one readout where known, else 0: formats made of readouts cut by it
   std::vector<Scan> scans;
   TimeOrigin time_origin = TimeOrigin::excitation;  ///< of their sample times
-  std::vector<double> echo_times_s{};  ///< not empty: what counts as repetitions are echoes (ISMRMRD: contrasts)
-  std::string made_by{};               ///< not empty: kept as the attribute made_by of the file (ISMRMRD)
+  std::vector<double>
+      echo_times_s{};     ///< not empty: what counts as repetitions are echoes (ISMRMRD: contrasts)
+  std::string made_by{};  ///< not empty: kept as the attribute made_by of the file (ISMRMRD)
 };
 
 /// Every volume of an open file.

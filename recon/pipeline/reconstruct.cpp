@@ -147,7 +147,8 @@ Volumes least_squares_images(Measurements<T>& data, std::optional<OffResonance>&
   if (scan.second_maps) {
     std::vector<Image> of_sets;
     for (int set = 0; set < 2; ++set)
-      of_sets.push_back(finished(one_of(solved.images, scan.geometry.image_shape(), set).to(context.device()), 0));
+      of_sets.push_back(
+          finished(one_of(solved.images, scan.geometry.image_shape(), set).to(context.device()), 0));
     result.images.push_back(combined_sets(of_sets));
     context.journal.diagnostic_images.set_images = stacked(of_sets);
     return result;
@@ -192,9 +193,9 @@ Array<Complex<double>> phase_of_centre(const Scan& scan, const MissingSide& miss
   const auto image_of = [&]<class T>(Kept<T> kept) {
     return std::move(reconstruct_volumes(centre, {&centre.kspace}, Together{}, own, kept).images.front());
   };
-  return smooth_phase(settings.precision == Precision::single_precision ? image_of(Kept<float>{})
-                                                                        : image_of(Kept<double>{}),
-                      missing);
+  return smooth_phase(
+      settings.precision == Precision::single_precision ? image_of(Kept<float>{}) : image_of(Kept<double>{}),
+      missing);
 }
 
 /// Of a scan by itself, with coils as prepared; real but for a phase where the settings ask for it.
@@ -207,8 +208,9 @@ Volumes reconstruct_prepared(const Scan& scan, const Context& context, Kept<T>& 
   const MissingSide missing = missing_side(scan);
   Array<Complex<double>> phase;
   journal.stage("phase", [&] { phase = phase_of_centre(scan, missing, context); });
-  journal.note("partial Fourier: k-space reaches " + short_number(missing.reach) + " cycles/FOV on one side and " +
-               short_number(missing.longest) + " on the other; the image is real but for the phase of the centre");
+  journal.note("partial Fourier: k-space reaches " + short_number(missing.reach) +
+               " cycles/FOV on one side and " + short_number(missing.longest) +
+               " on the other; the image is real but for the phase of the centre");
   const Scan turned = with_phase(scan, phase);
   Volumes made = reconstruct_volumes(turned, {&turned.kspace}, Together{}, context, kept);
   for (auto* images : {&made.images, &made.gridded})
@@ -289,8 +291,8 @@ Reconstruction Reconstructor::operator()(const Scan& scan, const ProgressCallbac
   const auto& [settings, execution, services, in_single, in_double] = *state_;
   const ThreadLimit limit(execution.threads);
   if (const auto kind = temporal_kind(settings))
-    throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples", "one image",
-                "leave it out, or reconstruct frames");
+    throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples",
+                "one image", "leave it out, or reconstruct frames");
   if (const auto* method = least_squares(settings); method != nullptr && method->basis)
     throw Error("settings.basis", "frames, whose courses in time it spans", "one image",
                 "leave it out, or reconstruct frames");
@@ -486,7 +488,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_series(
 namespace {
 
 /// The report of a frame: what was done for all, with an equal share of the time.
-Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t frame, const SolvedVolume& told) {
+Report report_of_frame(Report shared, const FrameLayout& layout, std::int64_t frame,
+                       const SolvedVolume& told) {
   const auto add = [&](const char* name, std::int64_t value) {
     shared.settings.emplace_back(name, std::to_string(value));
   };
@@ -558,7 +561,8 @@ std::vector<Reconstruction> Reconstructor::reconstruct_frames(const Scan& scan, 
   Report& first = results.front().report;  // what was done once
   if (layout.gate && !layout.gate->doubt.empty()) first.suspicions.push_back(layout.gate->doubt);
   if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
-  first.stages.insert(first.stages.begin(), preparation->report.stages.begin(), preparation->report.stages.end());
+  first.stages.insert(first.stages.begin(), preparation->report.stages.begin(),
+                      preparation->report.stages.end());
   first.seconds += preparation->report.seconds;
   auto& exhibits = results.front().diagnostic_images = std::move(journal.diagnostic_images);
   if (!exhibits.temporal_basis.empty()) exhibits.components = components_of(results, exhibits.temporal_basis);

@@ -186,9 +186,8 @@ class NDFT(_Transform):
     def __init__(self, trajectory: Any, shape: Sequence[int]):
         super().__init__(trajectory, shape, None)
 
-    def with_trajectory(self, trajectory: Any) -> "NDFT":
-        """The same of other positions."""
-        return NDFT(trajectory, self.shape)
+    def __reduce__(self) -> Any:
+        return NDFT, (self.trajectory, self.shape)
 
 
 class NUFFT(_Transform):
@@ -197,6 +196,10 @@ class NUFFT(_Transform):
 
     def __init__(self, trajectory: Any, shape: Sequence[int], accuracy: float = 1e-5):
         super().__init__(trajectory, shape, accuracy)
+        self._accuracy = accuracy
+
+    def __reduce__(self) -> Any:
+        return NUFFT, (self.trajectory, self.shape, self._accuracy)
 
 
 class Sense(Operator):
@@ -213,6 +216,9 @@ class Sense(Operator):
         self.sample_shape = (self._maps.shape[0], *transform.sample_shape)
         self._native = _native.Sense(transform._native, self._maps)
         self._normal: Any = None
+
+    def __reduce__(self) -> Any:
+        return Sense, (self.transform, self._maps.reshape(-1, *self.shape))
 
     def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
         wait_for(images)
@@ -236,11 +242,15 @@ class Toeplitz:
 
     def __init__(self, transform: _Transform, maps: Any = None, weights: Any = None):
         self.shape = transform.shape
+        self._arguments = (transform, maps, weights)
         self._native = _native.Normal(
             transform._native,
             None if maps is None else _maps_of(maps, self.shape),
             None if weights is None else to_numpy(weights, np.float64).reshape(-1),
         )
+
+    def __reduce__(self) -> Any:
+        return Toeplitz, self._arguments
 
     @property
     def H(self) -> "Toeplitz":

@@ -64,6 +64,12 @@ def recon(scan: Any, *, progress: Progress = None, device: str = "auto", **optio
     options: those of `fhd recon`, as keywords: lambda_=1e-3, regularizer={"wavelet": 0.01}, coils="espirit",
         iterations=30, precision="double", ... `fhd.options()` lists them with defaults.
     """
+    return _recon(scan, {"progress": progress, "device": device, **options}, stacklevel=3)
+
+
+def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
+    """`stacklevel`: of warnings, from here to the caller."""
+    progress, device = options.pop("progress", None), options.pop("device", "auto")
     of_file = {name for name in _read_options & set(options) if options[name] not in ("auto", "off")}
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
@@ -81,7 +87,7 @@ def recon(scan: Any, *, progress: Progress = None, device: str = "auto", **optio
     except DeviceError as error:
         if device != "auto":
             raise
-        warnings.warn(f"the GPU failed, the CPU goes on: {error}", stacklevel=2)
+        warnings.warn(f"the GPU failed, the CPU goes on: {error}", stacklevel=stacklevel)
         handle = run("cpu")
     result = Result(
         handle.image,
@@ -92,7 +98,7 @@ def recon(scan: Any, *, progress: Progress = None, device: str = "auto", **optio
         handle,
     )
     for sentence in result.warnings:
-        warnings.warn(sentence, stacklevel=2)
+        warnings.warn(sentence, stacklevel=stacklevel)
     return result
 
 
@@ -103,7 +109,7 @@ def reconstruct(kspace: Any, trajectory: Any, shape: Sequence[int], **options: A
     fhd.recon.
     """
     of_scan = {name: options.pop(name) for name in _scan_arguments & set(options)}
-    return recon(Scan(kspace, trajectory, shape, **of_scan), **options)
+    return _recon(Scan(kspace, trajectory, shape, **of_scan), options, stacklevel=3)
 
 
 def options() -> dict[str, dict[str, Any]]:

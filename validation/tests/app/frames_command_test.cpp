@@ -37,10 +37,9 @@ TEST_F(FramesCommand, contradictions_and_sizes_that_do_not_fit_are_refused_in_on
   expect_refused("--frames 4 --spokes-per-frame 3", 2,
                  "--frames with --spokes-per-frame: these options contradict each other; leave out --frames");
   expect_refused("--sliding 4", 2, "--sliding: expected --spokes-per-frame beside it, found none");
-  expect_refused(
-      "--regularizer temporal-tv:0.01", 2,
-      "--regularizer temporal-tv: expected --frames, --spokes-per-frame or --gate beside it, "
-      "found none; it couples frames; tv, wavelet and tgv are of one image");
+  expect_refused("--regularizer temporal-tv:0.01", 2,
+                 "--regularizer temporal-tv: expected --frames, --spokes-per-frame or --gate beside it, "
+                 "found none; it couples frames; tv, wavelet and tgv are of one image");
   expect_refused("--frames 40", 1, "--frames: expected 2 ... 31, of the 31 readouts of the scan, found 40");
   expect_refused("--spokes-per-frame 31", 1,
                  "--spokes-per-frame: expected 1 ... 30, of the 31 readouts of the scan, found 31");
@@ -95,7 +94,8 @@ TEST_F(FramesCommand, values_of_any_size_make_frames_and_zeros_none) {
   EXPECT_EQ(with_factor(1e-30f), 0) << text("err");
   EXPECT_EQ(with_factor(0), 1);
   EXPECT_EQ(text("err"),
-            "fhd: frames: expected coils with signal, which tells their sensitivity maps, found k-space of zeros\n");
+            "fhd: frames: expected coils with signal, which tells their sensitivity maps, found k-space of "
+            "zeros\n");
 }
 
 TEST_F(FramesCommand, of_a_scan_whose_trajectory_is_corrected_are_whole_readouts) {
@@ -104,12 +104,15 @@ TEST_F(FramesCommand, of_a_scan_whose_trajectory_is_corrected_are_whole_readouts
       << text("err");
   const auto truth = io::read_image(path("scan.truth.h5"));
   const auto error = [&](const std::string& options) {
-    EXPECT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,llr:0.01 " + options), 0) << text("err");
+    EXPECT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,llr:0.01 " + options), 0)
+        << text("err");
     const auto made = io::read_image(path("out.h5"));
     EXPECT_EQ(made.repetition_count, 5);
     double sum = 0;
     for (std::size_t t = 0; t < 5; ++t)
-      sum += metrics::relative_l2(values_of<double>(made.images.at(t)), values_of<double>(truth.images.at(t))) / 5;
+      sum +=
+          metrics::relative_l2(values_of<double>(made.images.at(t)), values_of<double>(truth.images.at(t))) /
+          5;
     return sum;
   };
   const double corrected = error("--trajectory-correction 1.6,0.8");
@@ -119,7 +122,8 @@ TEST_F(FramesCommand, of_a_scan_whose_trajectory_is_corrected_are_whole_readouts
 }
 
 TEST_F(FramesCommand, results_hold_frames_in_the_place_of_repetitions) {
-  ASSERT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,temporal-tv:0.01,llr:0.01"), 0) << text("err");
+  ASSERT_EQ(recon("--spokes-per-frame 6 --regularizer identity:0.01,temporal-tv:0.01,llr:0.01"), 0)
+      << text("err");
   EXPECT_NE(text("out").find(
                 "frames    5 of 6 readouts, at times that the scan does not tell (no TR); the last 1 of 31 "
                 "readouts are in no frame"),

@@ -36,8 +36,8 @@ class Pipelines : public ProgramTest {
   int run_in_pipeline(const std::string& command) {
     std::filesystem::create_directories(path("work/scans"));
     EXPECT_EQ(run("simulate -o work/scans/s --matrix 24 --coils 2"), 0) << text("err");
-    return run_command("PATH=\"" + std::filesystem::path(program()).parent_path().string() + ":$PATH\"\ncd work\n" +
-                       command);
+    return run_command("PATH=\"" + std::filesystem::path(program()).parent_path().string() +
+                       ":$PATH\"\ncd work\n" + command);
   }
 };
 

@@ -1,5 +1,7 @@
 """Operators against the sums themselves, written out in numpy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,15 @@ def test_density_weights_make_the_adjoint_an_image(relative_error):
     image = a.H @ (a.density_weights() * (a @ x))
     # A radial scan of all angles lacks the corners of k-space: Gibbs ringing of the square, about a tenth.
     assert relative_error(image, x) <= 0.25
+
+
+def test_operators_can_be_pickled():
+    shape = (5, 6)
+    a = fhd.NDFT(trajectory_of(shape, 20), shape)
+    x = complex_normal(*shape)
+    kinds = [a, fhd.NUFFT(a.trajectory, shape, 1e-7), fhd.Sense(a, complex_normal(2, *shape)), fhd.Toeplitz(a, weights=np.ones(20))]
+    for operator in kinds:
+        assert np.array_equal(pickle.loads(pickle.dumps(operator)) @ x, operator @ x)
 
 
 def test_scipy_solves_with_it(relative_error):

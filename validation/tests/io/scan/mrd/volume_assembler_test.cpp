@@ -212,7 +212,8 @@ TEST(RepetitionTime, is_claimed_only_where_it_is_known) {
     EXPECT_EQ(tr_of(unusable), 0) << unusable;
 }
 
-TEST(VolumeAssembler, a_readout_that_became_longer_since_it_was_seen_is_an_error_and_not_written_behind_an_array) {
+TEST(VolumeAssembler,
+     a_readout_that_became_longer_since_it_was_seen_is_an_error_and_not_written_behind_an_array) {
   Stream stream;
   for (int i = 0; i < 8; ++i) stream.deliver(line_readout(i, i - 4));
   stream.assembler.finish(stream.source(), stream.source());
