@@ -49,36 +49,36 @@ struct BenchCommand {
 };
 
 void print_environment(const std::vector<std::pair<std::string, std::string>>& environment) {
-  fmt::print("fhd {}\n", program_version);
-  for (const auto& [name, value] : environment) fmt::print("{}: {}\n", name, value);
+  print_out("fhd {}\n", program_version);
+  for (const auto& [name, value] : environment) print_out("{}: {}\n", name, value);
 }
 
 int BenchCommand::bench_cpu() const {
   print_environment(host_environment());
-  fmt::print("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
-             measured_fma_rate());
+  print_out("measured ceiling: {:.2e} fused multiply-adds/s per thread, single precision\n\n",
+            measured_fma_rate());
   std::vector<BenchRow> rows;
   {
     ProgressLine progress(false);
     rows = run_cpu_bench(quick, progress.callback());
   }
-  fmt::print(
+  print_out(
       "| operation | instructions | threads | ms | pairs/s | share of floor | error "
       "|\n|---|---|---|---|---|---|---|\n");
   for (const auto& row : rows)
-    fmt::print("| {} | {} | {} | {:.2f} | {} | {} | {} |\n", row.what, row.instruction_set, row.threads,
-               row.seconds * 1e3, row.rate > 0 ? fmt::format("{:.2e}", row.rate) : "",
-               row.share_of_floor > 0
-                   ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTs")
-                   : "",
-               row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
+    print_out("| {} | {} | {} | {:.2f} | {} | {} | {} |\n", row.what, row.instruction_set, row.threads,
+              row.seconds * 1e3, row.rate > 0 ? fmt::format("{:.2e}", row.rate) : "",
+              row.share_of_floor > 0
+                  ? fmt::format("{:.0f} %{}", row.share_of_floor * 100, row.rate > 0 ? "" : " in FFTs")
+                  : "",
+              row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
   return 0;
 }
 
 /// The ladder of kernels beside the ceilings of the device.
 void print_ladder(bool quick) {
   const Ceilings ceilings = measure_ceilings();
-  fmt::print(
+  print_out(
       "\nmeasured ceilings: {:.2e} special functions/s ({:.2e} pairs/s at one sin and one cos a pair), "
       "{:.2e} "
       "multiply-adds/s, {:.2e} B/s copied (read + written)\n\n",
@@ -90,16 +90,16 @@ void print_ladder(bool quick) {
     settings.sample_count = 16384;
     settings.sweep = false;
   }
-  fmt::print(
+  print_out(
       "| rung ({} x {} x {}, {} samples) | coils | block | tile | ms | ms per coil | pairs/s | share of "
       "ceiling | "
       "registers | error |\n|---|---|---|---|---|---|---|---|---|---|\n",
       settings.matrix_size[0], settings.matrix_size[1], settings.matrix_size[2], settings.sample_count);
   for (const auto& rung : run_kernel_ladder(settings, ceilings))
-    fmt::print("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.2e} | {:.2f} | {} | {:.1e} |\n", rung.name,
-               rung.coils, rung.block_size, rung.tile_points, rung.ms, rung.ms / rung.coils, rung.pairs_per_s,
-               rung.share_of_ceiling, rung.registers, rung.error);
-  fmt::print(
+    print_out("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.2e} | {:.2f} | {} | {:.1e} |\n", rung.name,
+              rung.coils, rung.block_size, rung.tile_points, rung.ms, rung.ms / rung.coils, rung.pairs_per_s,
+              rung.share_of_ceiling, rung.registers, rung.error);
+  print_out(
       "\npairs/s counts voxels x samples x coils; a share above 1 means that sin and cos are shared: by "
       "coils, or by "
       "the voxels of a run\n");
@@ -111,10 +111,10 @@ void print_exact_sums(bool quick) {
     ProgressLine progress(false);
     rows = run_exact_bench(quick, progress.callback());
   }
-  fmt::print("\n| direct sums | way | ms | pairs/s | error |\n|---|---|---|---|---|\n");
+  print_out("\n| direct sums | way | ms | pairs/s | error |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
-    fmt::print("| {} | {} | {:.3f} | {:.2e} | {} |\n", row.what, row.way, row.ms, row.pairs_per_s,
-               row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
+    print_out("| {} | {} | {:.3f} | {:.2e} | {} |\n", row.what, row.way, row.ms, row.pairs_per_s,
+              row.error >= 0 ? fmt::format("{:.1e}", row.error) : "");
 }
 
 ChosenDevice BenchCommand::gpu() const {
@@ -133,15 +133,15 @@ int BenchCommand::bench_gridding() const {
     ProgressLine progress(false);
     rows = run_gridding_bench(quick, progress.callback());
   }
-  fmt::print(
+  print_out(
       "\n| trajectory | coils | accuracy | kernel | F^H ms (per coil) | F ms (per coil) | error F^H, F | "
       "plan s "
       "|\n|---|---|---|---|---|---|---|---|\n");
   for (const auto& row : rows) {
     const auto coils = static_cast<double>(row.coils);
-    fmt::print("| {} | {} | {:.0e} | {} | {:.3f} ({:.4f}) | {:.3f} ({:.4f}) | {:.1e}, {:.1e} | {:.3f} |\n",
-               row.what, row.coils, row.accuracy, row.gridding, row.adjoint_ms, row.adjoint_ms / coils,
-               row.forward_ms, row.forward_ms / coils, row.adjoint_error, row.forward_error, row.plan_s);
+    print_out("| {} | {} | {:.0e} | {} | {:.3f} ({:.4f}) | {:.3f} ({:.4f}) | {:.1e}, {:.1e} | {:.3f} |\n",
+              row.what, row.coils, row.accuracy, row.gridding, row.adjoint_ms, row.adjoint_ms / coils,
+              row.forward_ms, row.forward_ms / coils, row.adjoint_error, row.forward_error, row.plan_s);
   }
   return 0;
 }
@@ -154,12 +154,12 @@ int BenchCommand::bench_kernels() const {
     ProgressLine progress(false);
     rows = run_gpu_bench(quick, progress.callback());
   }
-  fmt::print("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
+  print_out("\n| operation | ms | pairs/s | bytes/s | in cuFFT |\n|---|---|---|---|---|\n");
   for (const auto& row : rows)
-    fmt::print("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,
-               row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
-               row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
-               row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
+    print_out("| {} | {:.3f} | {} | {} | {} |\n", row.what, row.ms,
+              row.pairs_per_s > 0 ? fmt::format("{:.2e}", row.pairs_per_s) : "",
+              row.bytes_per_s > 0 ? fmt::format("{:.2e}", row.bytes_per_s) : "",
+              row.cufft_share > 0 ? fmt::format("{:.0f} %", row.cufft_share * 100) : "");
   print_exact_sums(quick);
   return 0;
 }
@@ -200,10 +200,10 @@ void print_chain_row(const ChainCase& what, const ChainRow& row, double floor_s)
   const auto of_device = row.devices == 0 ? std::string(" | ")
                                           : fmt::format("{:.3g} | {:.0f} %", row.device_s,
                                                         100 * std::max(0.0, 1 - row.device_s / row.wall_s));
-  fmt::print("| {} | {:.3g} | {:.3g} | {:.3g} | {} | {} | {:.3g} {}/s | {} + {} | {:.2g} |\n", what.name,
-             row.wall_s, row.stages_s, row.outside_s, of_device, largest, row.images_per_s,
-             what.scans > 1 ? "scans" : "frames", memory_text(row.bytes_read), memory_text(row.bytes_written),
-             floor_s);
+  print_out("| {} | {:.3g} | {:.3g} | {:.3g} | {} | {} | {:.3g} {}/s | {} + {} | {:.2g} |\n", what.name,
+            row.wall_s, row.stages_s, row.outside_s, of_device, largest, row.images_per_s,
+            what.scans > 1 ? "scans" : "frames", memory_text(row.bytes_read), memory_text(row.bytes_written),
+            floor_s);
   std::fflush(stdout);
 }
 
@@ -219,11 +219,11 @@ int BenchCommand::bench_chain() const {
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
   const FileRates rates = measure_file_rates(scratch.path());
   print_environment(device.environment());
-  fmt::print(
+  print_out(
       "date: {}\ncommand: {}\nfiles: {:.2g} GB/s read, {:.2g} GB/s written, in the cache of the system\n",
       utc_now(), command_line(), rates.read * 1e-9, rates.write * 1e-9);
-  if (start_s > 0) fmt::print("start of CUDA: {:.2f} s\n", start_s);
-  fmt::print(
+  if (start_s > 0) print_out("start of CUDA: {:.2f} s\n", start_s);
+  print_out(
       "\nSecond runs, in s. Stages: of all threads together, and the time in which none was in one. Device: "
       "with work "
       "given to it. Floor: files at the rates above{}.\n\n"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/console.hpp"
 #include "app/option_names.hpp"
 #include "app/options.hpp"
 #include "app/recipe.hpp"
@@ -91,17 +92,17 @@ nlohmann::ordered_json as_json(const std::string& path, const std::vector<Findin
 }
 
 void print_text(const std::string& path, const std::vector<Finding>& findings) {
-  fmt::print("{}\n", path);
+  print_out("{}\n", path);
   for (const auto& finding : findings) {
-    fmt::print("  {:<8} {}\n", name_of(finding.severity), finding.what);
-    if (!finding.remedy.empty()) fmt::print("  {:<8}   -> {}\n", "", finding.remedy);
+    print_out("  {:<8} {}\n", name_of(finding.severity), finding.what);
+    if (!finding.remedy.empty()) print_out("  {:<8}   -> {}\n", "", finding.remedy);
   }
   auto counts = count(findings);
   const auto plural = [&](Severity severity) {
     return fmt::format("{} {}{}", counts[severity], name_of(severity), counts[severity] == 1 ? "" : "s");
   };
-  fmt::print("  {}: {}, {}, {}\n", counts[Severity::problem] > 0 ? "not usable" : "usable",
-             plural(Severity::problem), plural(Severity::warning), plural(Severity::note));
+  print_out("  {}: {}, {}, {}\n", counts[Severity::problem] > 0 ? "not usable" : "usable",
+            plural(Severity::problem), plural(Severity::warning), plural(Severity::note));
 }
 
 int run(const Options& options) {
@@ -129,8 +130,7 @@ int run(const Options& options) {
     else
       print_text(path, findings);
   }
-  if (options.json)
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  if (options.json) print_json(json);
   return usable ? 0 : 1;
 }
 

@@ -13,7 +13,7 @@
 #include "app/corrected_scan.hpp"
 #include "app/options.hpp"
 #include "app/recipe.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
@@ -35,7 +35,8 @@ struct CompareCommand {
   DeviceOption device_option;
 
   int run();
-  void write(const Comparison& comparison, const io::ScanSummary& summary, const ChosenDevice& device) const;
+  void write(const Comparison& comparison, const io::ScanSummary& summary, const ChosenDevice& device,
+             const io::OutputLock& lock) const;
 };
 
 /// "path/scan.h5" -> "path/scan"
@@ -62,16 +63,16 @@ void print_table(const Comparison& comparison, const char* quantity,
   double reference_seconds = 0;
   for (const auto& result : comparison.cases)
     if (result.way.name == comparison.reference) reference_seconds = (result.*measurement).seconds;
-  fmt::print("\n{:<14}{:>13}{:>13}{:>10}{:>11}{:>10}{:>10}\n", quantity, "relative l2", "max. error", "SSIM",
-             "NRMSE", "time/s", "speed-up");
+  print_out("\n{:<14}{:>13}{:>13}{:>10}{:>11}{:>10}{:>10}\n", quantity, "relative l2", "max. error", "SSIM",
+            "NRMSE", "time/s", "speed-up");
   for (const auto& result : comparison.cases) {
     const Measurement& m = result.*measurement;
-    fmt::print("{:<14}{:>13.2e}{:>13.2e}{:>10.4f}{:>9.3g} %{:>10.3f}{:>10.2f}\n", result.way.name,
-               m.relative_l2, m.relative_maximum_error, m.ssim, 100 * m.nrmse, m.seconds,
-               reference_seconds / m.seconds);
+    print_out("{:<14}{:>13.2e}{:>13.2e}{:>10.4f}{:>9.3g} %{:>10.3f}{:>10.2f}\n", result.way.name,
+              m.relative_l2, m.relative_maximum_error, m.ssim, 100 * m.nrmse, m.seconds,
+              reference_seconds / m.seconds);
   }
-  fmt::print("  relative l2 and maximum error against {}; SSIM and NRMSE (best complex scale) against {}\n",
-             comparison.reference, errors_against);
+  print_out("  relative l2 and maximum error against {}; SSIM and NRMSE (best complex scale) against {}\n",
+            comparison.reference, errors_against);
 }
 
 /// On the device, or where it fails and the user left the choice, on the CPU.
@@ -124,6 +125,7 @@ int CompareCommand::run() {
   const Settings settings = of_options([&] { return recon_options.settings(); });
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
   io::check_writable(output, {scan});
+  const io::OutputLock lock(output);
 
   read_options.precision = Precision::double_precision;
   const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
@@ -138,21 +140,21 @@ int CompareCommand::run() {
   }
   std::optional<Image> true_image;
   if (!truth.empty()) true_image = read_truth(truth, slice, repetition);
-  fmt::print("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
+  print_out("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
 
   const ChosenDevice device = device_option.choose();
-  fmt::print("device    {}\n", device.text);
+  print_out("device    {}\n", device.text);
   const auto comparison = compared(file->read(slice, repetition), settings, device, true_image);
   print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);
   print_table(comparison, "Q", &CaseResult::q, comparison.reference);
   print_table(comparison, "image", &CaseResult::image, true_image ? "the true image" : comparison.reference);
-  write(comparison, summary, device);
-  fmt::print("\nwrote     {0}.png {0}.json\n", output);
+  write(comparison, summary, device, lock);
+  print_out("\nwrote     {0}.png {0}.json\n", output);
   return 0;
 }
 
 void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& summary,
-                           const ChosenDevice& device) const {
+                           const ChosenDevice& device, const io::OutputLock& lock) const {
   nlohmann::json environment;
   for (const auto& [name, value] : device.environment()) environment[name] = value;
   const nlohmann::json report{{"program_version", program_version},
@@ -169,11 +171,11 @@ void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& 
                               {"sample_count", summary.samples_per_scan},
                               {"cases", json_of(comparison)}};
   const std::string text = report.dump(2) + "\n";
-  std::vector<io::AtomicFile> files;  // both or none
-  for (const char* ending : {".png", ".json"}) files.emplace_back(output + ending);
+  io::FileSet files(lock);
+  for (const char* ending : {".png", ".json"}) files.add(output + ending);
   io::write_png(files[0].temporary(), picture_of(comparison, comparison.matrix_size[2] / 2), files[0].path());
   io::write_bytes(files[1].temporary(), text.data(), text.size(), files[1].path());
-  io::commit_all(files);
+  files.commit();
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -28,6 +27,7 @@ void StatusLine::clear() {
 
 void StatusLine::show(std::string line) {
   if (!visible_) return;
+  line = io::shown(line);
   winsize size{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
   if (known && line.size() >= size.ws_col) line.resize(size.ws_col - 1);
@@ -105,16 +105,28 @@ void print_scan(const io::ScanSummary& s) {
   if (s.slice_count > 1) line += fmt::format(", {} slices", s.slice_count);
   if (s.repetition_count > 1) line += fmt::format(", {} repetitions", s.repetition_count);
   if (s.has_sensitivity_maps) line += ", sensitivity maps";
-  fmt::print("scan      {}\n", line);
-  for (const auto& [what, path] : s.outside_pieces) fmt::print("piece     {} from {}\n", what, path);
-  for (const auto& sentence : s.inferred) fmt::print("inferred  {}\n", sentence);
-  for (const auto& sentence : s.missing) fmt::print("missing   {}\n", sentence);
+  print_out("scan      {}\n", line);
+  for (const auto& [what, path] : s.outside_pieces) print_out("piece     {} from {}\n", what, path);
+  for (const auto& sentence : s.inferred) print_out("inferred  {}\n", sentence);
+  for (const auto& sentence : s.missing) print_out("missing   {}\n", sentence);
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
-  return text;
+void print_lines(std::string_view lines) {
+  while (!lines.empty()) {
+    const auto end = std::min(lines.find('\n'), lines.size());
+    print_out("{}\n", lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n",
+             json.dump(2, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+std::string told_line(std::string_view line) {
+  // Words are looked for in a line that is not too long for it.
+  return io::shown(in_words_of_options(io::shown(line)), io::longest_line);
 }
 
 void print_failure(const std::string& line) {
@@ -126,11 +138,11 @@ void print_failure(const std::string& line) {
     std::signal(SIGPIPE, before);
     funlockfile(stdout);
   }
-  std::fprintf(stderr, "fhd: %s\n", one_line(in_words_of_options(line)).c_str());
+  std::fprintf(stderr, "fhd: %s\n", told_line(line).c_str());
 }
 
 void print_error(const std::string& line) {
-  tell_event("warning", {{"text", one_line(in_words_of_options(line))}});
+  tell_event("warning", {{"text", told_line(line)}});
   print_failure(line);
 }
 

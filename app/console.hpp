@@ -1,10 +1,16 @@
 #pragma once
 // What a person sees while a command works.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "io/scan/scan_file.hpp"
+#include "io/shown_text.hpp"
 #include "recon/domain/report.hpp"
 
 namespace fhd::app {
@@ -55,9 +61,34 @@ std::string text(const std::array<int, 3>& matrix_size);
 /// What the scan is, what was inferred and what is missing, one line each.
 void print_scan(const io::ScanSummary& summary);
 
-/// With "?" for control characters: one line whatever a file is called.
-std::string one_line(std::string text);
-/// "fhd: ..." on standard error, in one line and in the words of the command line.
+/// A text of an argument of print_out() as it is printed; another argument as it is.
+template <class T>
+decltype(auto) as_printed(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    return io::shown(value);
+  else
+    return (value);
+}
+template <class T>
+using Printed = std::remove_cvref_t<decltype(as_printed(std::declval<const T&>()))>;
+
+/// Prints on standard output as fmt::print does. Every text among the values is shown (io/shown_text.hpp), whatever file,
+/// name or option it came from: only here, in print_failure() and in tell_event() do such texts reach a terminal.
+template <class... T>
+void print_out(fmt::format_string<const Printed<T>&...> format, const T&... values) {
+  const auto formatted = [&](const auto&... printed) {
+    return fmt::vformat(format, fmt::make_format_args(printed...));
+  };
+  fmt::print("{}", formatted(as_printed(values)...));
+}
+/// The same of a text of several lines, each of which is shown.
+void print_lines(std::string_view lines);
+/// JSON for a person and for programs: ASCII alone, what is beyond it as JSON has it.
+void print_json(const nlohmann::ordered_json& json);
+
+/// An error, warning or note as a person is told of it: in the words of the command line, shown, not too long.
+std::string told_line(std::string_view line);
+/// "fhd: ..." on standard error: told_line().
 void print_failure(const std::string& line);
 /// The same; with --json-lines also the event "warning": of what does not end the command.
 void print_error(const std::string& line);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/console.hpp"
 #include "app/nearest_word.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
@@ -66,14 +67,13 @@ int convert(const ConvertOptions& options) {
   }
   const auto lost = io::convert_scan(*file, options.input, read_options, options.output, format);
   const auto& summary = file->summary();
-  for (const auto& sentence : summary.inferred) fmt::print("{}\n", sentence);
-  for (const auto& [what, path] : summary.outside_pieces)
-    fmt::print("{} from {}\n", what, path);
-  for (const auto& sentence : lost) fmt::print("{}\n", sentence);
+  for (const auto& sentence : summary.inferred) print_out("{}\n", sentence);
+  for (const auto& [what, path] : summary.outside_pieces) print_out("{} from {}\n", what, path);
+  for (const auto& sentence : lost) print_out("{}\n", sentence);
   std::string name;
   for (const auto& [key, value] : formats)
     if (value == format) name = key;
-  fmt::print("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name);
+  print_out("{} ({}) -> {} ({})\n", options.input, summary.format, options.output, name);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <future>
 #include <string_view>
+#include <system_error>
 
 #include "app/options.hpp"
 #include "recon/error.hpp"
@@ -15,6 +16,8 @@ namespace fhd::app {
 namespace {
 
 constexpr std::string_view gpus_by_number = "cuda:";
+/// On a thread of its own; where the system starts none, by who waits for it.
+constexpr auto aside = std::launch::async | std::launch::deferred;
 
 /// "GPU 0, 1: 2 x what", or each by itself where they differ.
 template <class What>
@@ -64,7 +67,7 @@ std::vector<ChosenDevice> DeviceOption::choose_all(int preferred) const {
   if (numbers.empty()) return {one.choose()};
   for (const int number : numbers) {
     one.device_ = std::string(gpus_by_number) + std::to_string(number);
-    starting.push_back(std::async(std::launch::async, [one] { return one.choose(); }));
+    starting.push_back(std::async(aside, [one] { return one.choose(); }));
   }
   std::vector<ChosenDevice> devices;
   for (auto& device : starting) devices.push_back(device.get());
@@ -113,7 +116,7 @@ DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferr
     : chosen_(promise_.get_future().share()) {
   // For DeviceTeam, while no other thread reads the environment; what the user set stays.
   if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
-  done_ = std::async(std::launch::async, [this, &option, preferred] {
+  const auto work = [this, &option, preferred] {
     std::vector<ChosenDevice> devices;
     try {
       devices = option.choose_all(preferred);
@@ -123,8 +126,13 @@ DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferr
     }
     std::vector<std::future<void>> warming;  // their end waits
     for (const auto& chosen : devices)
-      warming.push_back(std::async(std::launch::async, [&chosen] { device::warm_up(chosen.device); }));
-  });
+      warming.push_back(std::async(aside, [&chosen] { device::warm_up(chosen.device); }));
+  };
+  try {
+    done_ = std::async(std::launch::async, work);
+  } catch (const std::system_error&) {  // no thread: not in the background
+    work();
+  }
 }
 
 }  // namespace fhd::app

@@ -86,7 +86,7 @@ void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, 
   for (std::size_t e = 0; e < echoes.size(); ++e) {
     const Report& report = echoes[e].report;
     if (((slice == 0 && e == 0) || !report.converged) && !tells_events())
-      fmt::print("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
+      print_out("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
     for (const auto& suspicion : report.suspicions)
       if (said.insert(suspicion).second)
         print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, e, suspicion));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -43,7 +44,8 @@ void write_event(const char* event, const nlohmann::ordered_json& fields) {
   const double seconds = std::chrono::duration<double>(EventClock::now() - events_began).count();
   nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
   line.update(fields);
-  const auto text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const auto text =
+      line.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
   int none = 0;
   event_error.compare_exchange_strong(none, errno);
@@ -94,21 +96,41 @@ void say(const char* what, const std::string& text) {
   if (tells_events())
     tell_event(what, {{"text", text}});
   else
-    fmt::print("{:<9} {}\n", what, text);
+    print_out("{:<9} {}\n", what, text);
+}
+
+namespace {
+
+constexpr const char* events_option = "--json-lines";
+
+/// From now on, if they are asked for.
+void begin_events(bool asked, const std::string& command) {
+  events_are_told = asked;
+  untold_start = {{"program", "fhd"},
+                  {"version", program_version},
+                  {"command", command},
+                  {"command_line", command_line()},
+                  {"started_at", utc_now()}};
+}
+
+}  // namespace
+
+void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error) {
+  const auto parsed = app.get_subcommands();
+  const bool asks = !parsed.empty() && parsed.front()->get_option_no_throw(events_option) != nullptr &&
+                    std::find(words.begin(), words.end(), events_option) != words.end() &&
+                    Ranks::of_environment().first();
+  begin_events(asks, asks ? parsed.front()->get_name() : "");
+  tell_end(2, error);
 }
 
 Run with_event_lines(CLI::App& app, Run run) {
   const auto asked = std::make_shared<bool>(false);
-  app.add_flag("--json-lines", *asked,
+  app.add_flag(events_option, *asked,
                "print a JSON object for each event, a line each, in the place of text (for other programs)")
       ->excludes("--quiet");
   return [asked, run, command = app.get_name()] {
-    events_are_told = *asked;
-    untold_start = {{"program", "fhd"},
-                    {"version", program_version},
-                    {"command", command},
-                    {"command_line", command_line()},
-                    {"started_at", utc_now()}};
+    begin_events(*asked, command);
     // Of several processes, those that will be silenced have not said anything then.
     if (events_are_told && Ranks::of_environment().count() == 1) {
       const std::lock_guard lock(event_mutex);

@@ -4,6 +4,7 @@
 // "end", unless the process was killed. app/packaging/pipelines.md lists them.
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "app/commands.hpp"
 
@@ -23,6 +24,9 @@ void tell_event(const char* event, const nlohmann::ordered_json& fields);
 int error_of_events();
 /// "end", once: the exit status and, unless empty, the error that led to it.
 void tell_end(int status, const std::string& error);
+/// The events of a command line that was refused: "start" and "end", with exit status 2, where its words ask for events of
+/// a command that tells some. `error`: why.
+void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error);
 /// The same of a process that a signal ends. Not told where nobody reads what came before: the end does not wait for it.
 void tell_end_by_signal(int number);
 

@@ -17,8 +17,8 @@
 #include "app/options.hpp"
 #include "app/outputs.hpp"
 #include "app/recon_engine.hpp"
-#include "io/result/atomic_file.hpp"
 #include "io/result/field_map_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -56,9 +56,9 @@ void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
     times_ms.push_back(echo.time_s * 1e3);
   }
   const auto [lowest, highest] = range_hz(found);
-  fmt::print("echoes    {} at {:g} ms; without wraps between voxels +-{:.3g} Hz{}\n", echoes.size(),
-             fmt::join(times_ms, ", "), 0.5 / shortest, openness(echoes));
-  fmt::print("field     {:.3g} ... {:.3g} Hz\n", lowest, highest);
+  print_out("echoes    {} at {} ms; without wraps between voxels +-{:.3g} Hz{}\n", echoes.size(),
+            fmt::format("{:g}", fmt::join(times_ms, ", ")), 0.5 / shortest, openness(echoes));
+  print_out("field     {:.3g} ... {:.3g} Hz\n", lowest, highest);
 }
 
 int FieldMapCommand::run() {
@@ -73,6 +73,7 @@ int FieldMapCommand::run() {
   auto inputs = inputs_of(scans, read_options);
   if (!correction.girf.empty()) inputs.push_back(correction.girf);
   require_new_file(output, inputs, force);
+  const io::OutputLock lock(output);
   read_options.precision = settings.precision;
   std::vector<std::unique_ptr<io::ScanFile>> files;
   for (const auto& scan : scans) {
@@ -84,18 +85,18 @@ int FieldMapCommand::run() {
   for (const auto& file : files) opened.push_back(file.get());
   const auto echoes = find_echoes(opened, given);
   const ChosenDevice device = device_option.choose();
-  fmt::print("device    {}\n", device.text);
+  print_out("device    {}\n", device.text);
   ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), false, false);
   const CurrentDevice current(device.device);
   const auto found = field_maps_of(echoes, smoothing, settings, engine,
                                    correction.kind == TrajectoryCorrection::Kind::automatic, false);
   std::vector<const Array<float>*> slices;
   for (const auto& map : found.maps) slices.push_back(&map);
-  std::vector<io::AtomicFile> written;
+  io::FileSet written(lock);
   io::write_field_map(written, output, slices, found.geometries);
-  io::commit_all(written);
+  written.commit();
   print_found(echoes, found);
-  fmt::print("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);
+  print_out("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);
   return 0;
 }
 

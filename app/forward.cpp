@@ -63,7 +63,7 @@ void note_geometry(const Image& image, const Scan& scan) {
     const double found = image.geometry.fov_mm[axis],
                  expected = scan.geometry.fov_mm[axis] * n[axis] / of_scan[axis];
     if (n[axis] > 1 && found > 0 && expected > 0 && !(std::abs(found - expected) <= 1e-3 * expected))
-      fmt::print(
+      print_out(
           "note      along {} the image has a FOV of {:g} mm and the scan one of {:g} mm: voxels are taken "
           "to be those of the scan\n",
           "xyz"[axis], found, expected);
@@ -81,6 +81,7 @@ void ForwardCommand::evaluate(const Image& of, Scan& volume, Device device) cons
 int ForwardCommand::run() {
   if (!output.ends_with(".h5")) output += ".h5";
   require_new_file(output, inputs_of({image, scan}, read_options), force);
+  const io::OutputLock lock(output);
   const bool in_double = precision == "double";
   read_options.precision = in_double ? Precision::double_precision : Precision::single_precision;
   const auto file = io::open_scan(scan, read_options);
@@ -101,7 +102,7 @@ int ForwardCommand::run() {
         fmt::format("{} and {}", images.repetition_count, images.slice_count),
         "choose those of the image with --slices and --repetitions");
   const ChosenDevice device = device_option.choose();
-  fmt::print("device    {}\n", device.text);
+  print_out("device    {}\n", device.text);
   for (const auto repetition : repetitions)
     for (const auto slice : slices) {
       Scan volume = file->read(slice, repetition);
@@ -118,14 +119,16 @@ int ForwardCommand::run() {
     }
   const Scan& first = series.scans.front();
   if (!first.sensitivity_maps && summary.coil_count > 1)
-    fmt::print("note      without sensitivity maps there is one coil, of sensitivity 1\n");
+    print_out("note      without sensitivity maps there is one coil, of sensitivity 1\n");
   if (first.field_map && !first.sample_time_s)
-    fmt::print("note      the field map is not used: the scan does not say when its samples were taken\n");
+    print_out("note      the field map is not used: the scan does not say when its samples were taken\n");
   else if (first.field_map)
-    fmt::print("note      the sums with the field map are taken on the CPU\n");
-  io::write_scan(output, io::ScanFormat::fhd, series);
-  fmt::print("wrote     {}: {} coils, {} samples, {} precision\n", output, first.kspace.coil_count(),
-             first.kspace.sample_count(), precision);
+    print_out("note      the sums with the field map are taken on the CPU\n");
+  io::FileSet files(lock);
+  io::write_scan(files, output, io::ScanFormat::fhd, series);
+  files.commit();
+  print_out("wrote     {}: {} coils, {} samples, {} precision\n", output, first.kspace.coil_count(),
+            first.kspace.sample_count(), precision);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/console.hpp"
 #include "app/options.hpp"
 #include "io/scan/scan_file.hpp"
 
@@ -18,7 +19,7 @@ struct InfoOptions {
   io::ReadOptions read_options;
 };
 
-void print_json(const io::ScanSummary& summary) {
+void print_as_json(const io::ScanSummary& summary) {
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   for (const auto& [name, value] : summary.facts) facts[name] = value;
   auto counters = nlohmann::ordered_json::array();
@@ -54,7 +55,7 @@ void print_json(const io::ScanSummary& summary) {
                                     {"facts", facts},
                                     {"inferred", summary.inferred},
                                     {"missing", summary.missing}};
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_json(json);
 }
 
 constexpr std::size_t most_names = 24;
@@ -67,9 +68,9 @@ void print_names(const io::ScanSummary& summary) {
     const auto name = io::name_of_repetition(counters, i);
     if (name.empty() || ++named > most_names) continue;
     ++shown;
-    fmt::print("    {:<16} {}\n", fmt::format("repetition {}", i), name);
+    print_out("    {:<16} {}\n", fmt::format("repetition {}", i), name);
   }
-  if (named > shown) fmt::print("    and {} more: see --json\n", named - shown);
+  if (named > shown) print_out("    and {} more: see --json\n", named - shown);
   std::string slices;
   bool told = false;
   for (std::size_t i = 0; i < summary.slice_counters.size(); ++i) {
@@ -77,17 +78,17 @@ void print_names(const io::ScanSummary& summary) {
     if (i < most_names) slices += fmt::format("{}{}", i > 0 ? ", " : "", summary.slice_counters[i]);
   }
   if (summary.slice_counters.size() > most_names) slices += ", ...";
-  if (told) fmt::print("    {:<16} {} of the file\n", "slices", slices);
+  if (told) print_out("    {:<16} {} of the file\n", "slices", slices);
 }
 
 void print_text(const io::ScanSummary& summary) {
   const auto line = [](std::string_view name, const std::string& value) {
-    fmt::print("  {:<18} {}\n", name, value);
+    print_out("  {:<18} {}\n", name, value);
   };
   const auto length = [](double mm) { return mm > 0 ? fmt::format("{:g}", mm) : std::string("unknown"); };
   const auto& geometry = summary.geometry;
   const auto& n = geometry.matrix_size;
-  fmt::print("{}\n", summary.path);
+  print_out("{}\n", summary.path);
   line("format", summary.format);
   line("matrix", fmt::format("{} x {} x {}", n[0], n[1], n[2]));
   line("FOV", fmt::format("{} x {} x {} mm", length(geometry.fov_mm[0]), length(geometry.fov_mm[1]),
@@ -115,8 +116,8 @@ void print_text(const io::ScanSummary& summary) {
   for (const auto& [name, value] : summary.facts) line(name, value);
   const auto list = [](const char* title, const std::vector<std::string>& sentences) {
     if (sentences.empty()) return;
-    fmt::print("{}\n", title);
-    for (const auto& sentence : sentences) fmt::print("  - {}\n", sentence);
+    print_out("{}\n", title);
+    for (const auto& sentence : sentences) print_out("  - {}\n", sentence);
   };
   list("inferred", summary.inferred);
   list("missing", summary.missing);
@@ -133,7 +134,7 @@ Run add_info(CLI::App& app) {
   return [options] {
     const auto file = io::open_scan(options->input, options->read_options);
     if (options->json)
-      print_json(file->summary());
+      print_as_json(file->summary());
     else
       print_text(file->summary());
     return 0;

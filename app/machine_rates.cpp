@@ -3,7 +3,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/options.hpp"
@@ -36,8 +35,9 @@ std::string as_file_name(const std::string& text) {
 
 /// False when the file is absent or anything in it is not a rate.
 bool read_rates(const std::string& path, MachineRates& rates) {
-  std::ifstream file(path);
-  const Json json = Json::parse(file, nullptr, false);
+  constexpr std::size_t longest = std::size_t{1} << 16;
+  const auto text = io::text_of_file(path, longest);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   if (!json.is_object()) return false;
   for (const auto& [name, value] : rates.fields()) {
     const auto found = json.find(name);

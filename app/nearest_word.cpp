@@ -97,10 +97,12 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
 std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed,
                         const std::string& reason) {
   std::vector<std::string> commands;
-  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  bool is_known = typed.empty() || typed.front().starts_with('-');
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    is_known = is_known || command->get_name() == typed.front();  // hidden ones too
     if (!command->get_group().empty()) commands.push_back(command->get_name());
-  if (!typed.empty() && !typed.front().starts_with('-') &&
-      std::find(commands.begin(), commands.end(), typed.front()) == commands.end()) {
+  }
+  if (!is_known) {
     const auto hint = did_you_mean(typed.front(), commands);
     return "unknown command '" + typed.front() + (hint.empty() ? "'; " + help_of("fhd") : "': " + hint);
   }

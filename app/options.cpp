@@ -94,6 +94,7 @@ void ReconOptions::add_to(CLI::App& app) {
   number("--regularizer", regularizer_, regularizer_help)->type_name("TERM[:STRENGTH],...");
   app.add_option("--prior", prior_,
                  "NIfTI image of the same anatomy: finite differences are penalised less across its edges")
+      ->type_name("FILE")
       ->group("Reconstruction");
   number("--prior-strength", prior_strength_, "larger: weaker edges of the prior count too");
   app.add_option("--lambda", lambda_,
@@ -472,8 +473,12 @@ std::array<int, 3> parse_matrix_size(const std::string& text) {
 }
 
 std::array<double, 3> parse_fov_mm(const std::string& text) {
-  return parse_axes(text, "--fov-mm", "one to three lengths in mm from 0 to 10000, e.g. 220 or 220,220,64", 0,
-                    [](double number) { return number >= 0 && number <= 10000; });
+  return parse_axes(
+      text, "--fov-mm",
+      "one to three lengths in mm from 0.001 to 100000, or 0 for those of the file, e.g. 220 or 220,220,64",
+      0, [](double number) {
+        return number == 0 || (number >= io::least_fov_mm && number <= io::largest_fov_mm);
+      });
 }
 
 bool parse_number(const std::string& text, double& number) {

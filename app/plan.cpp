@@ -146,27 +146,27 @@ std::string one_of_them(const EstimateSettings& how) {
 void print(const DevicePlan& plan, const EstimateSettings& how) {
   const std::int64_t images = how.images, frames = how.frames ? how.frames->frames : 1;
   const Estimate& made = plan.made;
-  fmt::print("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
-  fmt::print("transform {}: {}\n", plan.transform, plan.transform_reason);
+  print_out("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
+  print_out("transform {}: {}\n", plan.transform, plan.transform_reason);
   for (const Stage& stage : plan.prediction.stages)
-    fmt::print("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
-  fmt::print("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
+    print_out("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
+  print_out("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
   const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
-  fmt::print("  {:<22} {:>10}{}\n", "in all, of " + one_of_them(how), duration_text(seconds),
-             limit > 1.01 * seconds
-                 ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
-                 : "");
+  print_out("  {:<22} {:>10}{}\n", "in all, of " + one_of_them(how), duration_text(seconds),
+            limit > 1.01 * seconds
+                ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
+                : "");
   if (images > 1)
-    fmt::print("  {:<22} {:>10}   (what depends on the trajectory alone is made once)\n",
-               fmt::format("of all {} images", images * frames),
-               duration_text(plan.prediction.seconds_of_all()));
-  fmt::print("  {:<22} {:>10}   of {}: {}\n", "memory at most",
-             plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
-             memory_text(static_cast<double>(plan.available_bytes)),
-             plan.fits() ? "fits" : "does not fit: " + plan.refusal);
-  fmt::print("planned   {}\n", cost_text(images * frames, plan.prediction.seconds_of_all(),
-                                         static_cast<double>(plan.memory.peak_bytes())));
-  for (const auto& sentence : made.assumptions) fmt::print("note      {}\n", sentence);
+    print_out("  {:<22} {:>10}   (what depends on the trajectory alone is made once)\n",
+              fmt::format("of all {} images", images * frames),
+              duration_text(plan.prediction.seconds_of_all()));
+  print_out("  {:<22} {:>10}   of {}: {}\n", "memory at most",
+            plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
+            memory_text(static_cast<double>(plan.available_bytes)),
+            plan.fits() ? "fits" : "does not fit: " + plan.refusal);
+  print_out("planned   {}\n", cost_text(images * frames, plan.prediction.seconds_of_all(),
+                                        static_cast<double>(plan.memory.peak_bytes())));
+  for (const auto& sentence : made.assumptions) print_out("note      {}\n", sentence);
 }
 
 std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings& how,
@@ -225,15 +225,15 @@ int PlanCommand::run() {
                                      {"matrix_size", sizes.matrix_size},
                                      {"device", chosen.text},
                                      {"devices", devices}};
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json(all);
     return 0;
   }
   print_scan(summary);
   if (sizes.is_enlarged)
-    fmt::print(
+    print_out(
         "note      the object reaches beyond the field of view: {} voxels are reconstructed and cropped\n",
         app::text(sizes.matrix_size));
-  fmt::print("chosen    {}\n", chosen.text);
+  print_out("chosen    {}\n", chosen.text);
   for (const auto& plan : plans) print(plan, how);
   return 0;
 }

@@ -2,21 +2,28 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace fhd::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int always_allowed = 8;  ///< threads: to try on a small machine what a larger one does
 
 std::vector<std::string> words_of(const std::string& line, char separator) {
   std::vector<std::string> words;
@@ -121,18 +128,64 @@ std::optional<int> threads_of_environment() {
   return threads;
 }
 
-int default_threads() {
-  const auto asked = threads_of_environment();
-  return asked ? bounded_threads(*asked) : usable_processors();
+int most_threads() {
+  cpu_set_t usable;
+  const bool known = sched_getaffinity(0, sizeof usable, &usable) == 0;
+  return std::max(always_allowed, known ? CPU_COUNT(&usable) : omp_get_num_procs());
 }
 
-int bounded_threads(int asked) { return std::min(asked, 4 * std::max(1, omp_get_num_procs())); }
+namespace {
+
+/// Of `wanted` threads, of which the calling one is the first, those that the system lets live at once.
+int started_threads(int wanted) {
+  std::vector<std::thread> others;
+  std::mutex gate;
+  try {
+    const std::lock_guard closed(gate);
+    others.reserve(static_cast<std::size_t>(wanted));
+    while (static_cast<int>(others.size()) + 1 < wanted)
+      others.emplace_back([&gate] { const std::lock_guard waiting(gate); });
+  } catch (const std::exception&) {  // no more
+  }
+  for (auto& other : others) other.join();
+  return static_cast<int>(others.size()) + 1;
+}
+
+std::atomic<bool> system_limits = false;
+
+/// OpenMP ends the process where a team cannot be started. So its threads are started once by themselves, which takes
+/// 20 us each.
+int startable_threads(int wanted) {
+  static std::mutex mutex;
+  static int known = 1;
+  const std::lock_guard lock(mutex);
+  if (wanted > known && !system_limits) {
+    known = started_threads(wanted);
+    system_limits = known < wanted;
+  }
+  return std::min(wanted, known);
+}
+
+}  // namespace
+
+int default_threads() { return bounded_threads(threads_of_environment().value_or(usable_processors())); }
+
+bool is_limited_by_system() { return system_limits; }
+
+int bounded_threads(int asked) { return startable_threads(std::min(asked, most_threads())); }
 
 std::string note_of_bound(int asked, const std::string& who) {
-  const int threads = bounded_threads(asked), processors = threads / 4;
+  const int threads = bounded_threads(asked), most = most_threads();
   if (threads == asked) return {};
-  return fmt::format("note: {} {}: {} threads, four for each of {} processor{}", who, asked, threads,
-                     processors, processors == 1 ? "" : "s");
+  std::string note = fmt::format("note: {} {}: {} thread{}; ", who, asked, threads, threads == 1 ? "" : "s");
+  if (threads < std::min(asked, most)) return note + "the system starts no more (ulimit -u)";
+  const int processors = std::max(1, omp_get_num_procs());
+  return note + fmt::format("more are of no use on {} processor{}", processors, processors == 1 ? "" : "s");
+}
+
+std::string note_of_default_threads(int asked) {
+  return asked > 0 ? note_of_bound(asked, "OMP_NUM_THREADS")
+                   : note_of_bound(usable_processors(), "processors");
 }
 
 }  // namespace fhd::app

@@ -22,9 +22,15 @@ std::optional<int> threads_of_environment();
 /// The threads of a command without --threads: OMP_NUM_THREADS, else usable_processors().
 int default_threads();
 
-/// `asked` threads, at most four for each processor: more take seconds to start and never help.
+/// As many as the processors that this process may run on, or 8: more only wait for each other. Also before main().
+int most_threads();
+/// `asked` threads, at most that many, and as many as the system lets this process start.
 int bounded_threads(int asked);
+/// Whether it has started fewer than were wanted.
+bool is_limited_by_system();
 /// What to tell of that, empty where nothing is changed. `who`: "--threads" or "OMP_NUM_THREADS".
 std::string note_of_bound(int asked, const std::string& who);
+/// The same of default_threads(), where OMP_NUM_THREADS asked for so many; 0: for none.
+std::string note_of_default_threads(int asked);
 
 }  // namespace fhd::app

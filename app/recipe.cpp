@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
 #include <sstream>
 
 #include "app/batch/scans.hpp"
 #include "app/nearest_word.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -23,6 +24,14 @@ namespace {
 constexpr const char* value_kinds = "text, a number, true, false, or a list of them";
 
 std::string at_line(const std::string& path, std::size_t line) { return fmt::format("{}:{}", path, line); }
+
+/// An option as the command line has it, whatever key stands for it.
+RecipeEntry entry_of(const std::string& pattern, std::string key, const std::string& value,
+                     const std::string& where) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  if (value.find('\0') != std::string::npos) throw Error(where, "a value without a NUL character", "one");
+  return {pattern, "--" + key, value, where};
+}
 
 // --- TOML
 
@@ -53,7 +62,7 @@ std::vector<RecipeEntry> entries_of_toml(const std::string& text, const std::str
   const auto add = [&](const std::string& pattern, const toml::key& key, const toml::node& node) {
     const std::size_t line = key.source().begin.line;
     const auto where = at_line(path, line);
-    found.push_back({line, {pattern, "--" + std::string(key.str()), toml_value(node, where), where}});
+    found.push_back({line, entry_of(pattern, std::string(key.str()), toml_value(node, where), where)});
   };
   try {
     const toml::table recipe = toml::parse(text, path);
@@ -112,7 +121,7 @@ class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_array() override {
     in_list_ = false;
-    entries.push_back({pattern_, "--" + key_, list_, list_where_});
+    entries.push_back(entry_of(pattern_, key_, list_, list_where_));
     return true;
   }
   bool key(string_t& text) override {
@@ -133,7 +142,7 @@ class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
     if (in_list_)
       list_ += (list_.empty() ? "" : ",") + text;
     else
-      entries.push_back({pattern_, "--" + key_, text, where_});
+      entries.push_back(entry_of(pattern_, key_, text, where_));
     return true;
   }
 
@@ -144,16 +153,39 @@ class JsonRecipe : public nlohmann::json_sax<nlohmann::json> {
   std::string pattern_, key_, where_, list_, list_where_;
 };
 
+/// Goes through a text and counts its lines.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+  CountingIterator(const char* at, std::size_t& line) : at_(at), line_(&line) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    if (*at_++ == '\n') ++*line_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    const auto before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* line_;
+};
+
 }  // namespace
 
 std::vector<RecipeEntry> entries_of_json(const std::string& text, const std::string& path) {
   std::size_t line = 1;
   JsonRecipe recipe(path, line);
-  const auto counted = std::views::transform(text, [&line](char c) {
-    if (c == '\n') ++line;
-    return c;
-  });
-  nlohmann::json::sax_parse(counted.begin(), counted.end(), &recipe);
+  nlohmann::json::sax_parse(CountingIterator(text.data(), line),
+                            CountingIterator(text.data() + text.size(), line), &recipe);
   return std::move(recipe.entries);
 }
 
@@ -164,16 +196,17 @@ bool is_for_recipes(const std::string& option) {
   return option.starts_with("--") && option != "--help" && option != "--recipe" && option != "--json-lines";
 }
 
-/// Whether any command has the option, as its own or as one that is passed over here.
+/// Whether any command that takes recipes has the option, as its own or as one that is passed over here.
 bool is_known_elsewhere(const CLI::App& app, const std::string& option) {
   for (const auto* command : app.get_parent()->get_subcommands([](const CLI::App*) { return true; }))
-    if (command->get_option_no_throw(option) != nullptr) return true;
+    if (command->get_option_no_throw("--recipe") && command->get_option_no_throw(option)) return true;
   return false;
 }
 
 }  // namespace
 
 std::vector<RecipeEntry> read_recipe(const std::string& path) {
+  io::require_regular_file(path);
   std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   content << file.rdbuf();
@@ -181,9 +214,7 @@ std::vector<RecipeEntry> read_recipe(const std::string& path) {
   if (!file || std::filesystem::is_directory(path, status))
     throw Error("--recipe " + path, "a TOML or JSON file", "none that can be read");
   const auto text = content.str();
-  auto entries = path.ends_with(".json") ? entries_of_json(text, path) : entries_of_toml(text, path);
-  for (auto& entry : entries) std::replace(entry.option.begin(), entry.option.end(), '_', '-');
-  return entries;
+  return path.ends_with(".json") ? entries_of_json(text, path) : entries_of_toml(text, path);
 }
 
 bool fits_recipe(const std::string& pattern, const std::string& scan) {

@@ -28,12 +28,12 @@ struct RecipeEntry {
   std::string where;    ///< "recipe.toml:4"
 };
 
-/// In the order of the text; options as keys name them, patterns as tables do. `path`: what errors call the text. Throws
+/// In the order of the text; options as keys name them, '-' in the place of '_', patterns as tables do. `path`: what errors call the text. Throws
 /// Error with the line of what cannot be read.
 std::vector<RecipeEntry> entries_of_toml(const std::string& text, const std::string& path);
 std::vector<RecipeEntry> entries_of_json(const std::string& text, const std::string& path);
 
-/// Of a file, as its name tells which; '-' in the place of '_'. Throws Error with the line of what cannot be read.
+/// Of a file, as its name tells which. Throws Error with the line of what cannot be read.
 std::vector<RecipeEntry> read_recipe(const std::string& path);
 
 /// Whether a pattern with * ? [ ] fits a scan: its name with or without ending or, when there is a '/' in the

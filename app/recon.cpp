@@ -48,6 +48,7 @@ struct ReconCommand {
   std::string scan;
   VolumeSelection selection;
   std::optional<std::string> output;
+  std::optional<io::OutputLock> output_lock;
   bool quiet = false, verbose = false, no_gridded_image = false, force = false, phase = false, strict = false;
   FieldMapChoice field_map = FieldMapChoice::of_scan;
   std::vector<std::string> scan_warnings;  ///< of the scan as a whole
@@ -78,7 +79,9 @@ struct ReconCommand {
   std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, const Settings& settings,
                                                const DevicesInBackground& devices, bool tells);
   void finish(const io::ChecksumInBackground& checksum, ScanResults& results) const;
-  std::vector<std::string> written_files(const ScanResults& results) const;
+  /// With so many maps of the noise, where they are asked for.
+  std::vector<std::string> written_files(std::size_t noise_maps) const;
+  void require_room(const ScanResults& results, const io::ScanSummary& summary) const;
   void keep_in_folder(ScanResults& results, const io::ChecksumInBackground& checksum,
                       SeriesPrinter& printer) const;
   void print_image(const Report& report, std::size_t index, const ScanResults& results,
@@ -122,6 +125,7 @@ bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, st
 }
 
 int ReconCommand::run() {
+  const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { output_lock.reset(); });
   const auto joined = join_team();
   if (!joined) return reconstruct(nullptr);
   try {
@@ -219,6 +223,8 @@ void ReconCommand::require_names(const MpiTeam* team, const Settings& settings) 
   if (team && team->rank() > 0) return;
   io::check_writable(*output, inputs, phase, noise_map.given());
   series_formats.check(*output, inputs);
+  require_other_than_timeline(*app, written_files(io::noise_endings.size()));
+  output_lock.emplace(*output);
 }
 
 int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
@@ -244,6 +250,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
   ScanResults results(scan, summary, selection, command_line());
+  require_room(results, summary);
   noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
   SeriesPrinter printer(results.volumes().size());
   // The processes of a team would all have to know which volumes are left.
@@ -280,13 +287,17 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   return 0;
 }
 
-std::vector<std::string> ReconCommand::written_files(const ScanResults& results) const {
-  std::vector<std::string> files;
-  for (const char* ending : {".png", ".nii.gz", ".h5", ".json"}) files.push_back(*output + ending);
-  if (phase) files.push_back(*output + io::phase_ending);
-  for (std::size_t i = 0; i < results.noise_map_count(); ++i) files.push_back(*output + io::noise_endings[i]);
+std::vector<std::string> ReconCommand::written_files(std::size_t noise_maps) const {
+  auto files = io::files_of_results(*output, phase, noise_map.given());
+  if (noise_map.given()) files.resize(files.size() - io::noise_endings.size() + noise_maps);
   for (auto& name : series_formats.names()) files.push_back(std::move(name));
   return files;
+}
+
+/// Before the work.
+void ReconCommand::require_room(const ScanResults& results, const io::ScanSummary& summary) const {
+  results.require_room(summary.geometry.matrix_size);
+  series_formats.require_room(summary.geometry.matrix_size, results);
 }
 
 void ReconCommand::require_frames_can(const Settings& settings, const std::shared_ptr<MpiTeam>& team) const {
@@ -318,6 +329,7 @@ int ReconCommand::reconstruct_frames(io::ScanFile& file, const io::ChecksumInBac
     print_fallback(reason);
   };
   events.on_layout = [&](const FrameLayout& layout, double frame_time_s, ScanResults& results) {
+    require_room(results, file.summary());
     results.set_devices({device});
     printer.emplace(results.volumes().size());
     if (!quiet) say("frames", frames_line(layout, frame_time_s));
@@ -343,11 +355,11 @@ void ReconCommand::finish(const io::ChecksumInBackground& checksum, ScanResults&
   results.set_checksum(checksum.get());
   series_formats.add_to(results);
   if (const auto note = results.note_of_patient(); !note.empty() && !quiet) say("note", note);
-  results.write(*output, phase, compression);
+  results.write(*output_lock, *output, phase, compression);
   if (tells_events())
-    tell_event("written", {{"files", written_files(results)}});
+    tell_event("written", {{"files", written_files(results.noise_map_count())}});
   else if (!quiet)
-    fmt::print("wrote     {}\n", fmt::join(written_files(results), " "));
+    print_out("wrote     {}\n", fmt::format("{}", fmt::join(written_files(results.noise_map_count()), " ")));
   const auto note_older = [&](const std::string& older, const char* remedy) {
     std::error_code status;
     const bool is_own = !std::filesystem::exists(io::without_result_ending(older) + ".json", status);
@@ -486,7 +498,7 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
   const auto name = results.name_of(index);
   if (first && verbose && !report.device_memory.empty()) {
     const auto print_memory = [](std::size_t bytes, const std::string& what) {
-      fmt::print("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
+      print_out("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
     };
     for (const auto& [what, bytes] : report.device_memory) print_memory(bytes, what);
     print_memory(report.device_peak_bytes, "measured");
@@ -495,12 +507,12 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
     for (const auto& note : report.notes) say("note", note);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";
   const auto which = total > 1 ? fmt::format("{} of {}{}: ", number, total, in_brackets) : "";
-  fmt::print("image     {}{}\n", which, solution_line(report));
-  if (certificate && (first || verbose)) fmt::print("accuracy  {}\n", certificate_line(*certificate));
+  print_out("image     {}{}\n", which, solution_line(report));
+  if (certificate && (first || verbose)) print_out("accuracy  {}\n", certificate_line(*certificate));
   using Judgement = Verdict::Judgement;
   if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&
                                       (first || verbose || v->judgement != Judgement::explained))
-    fmt::print("verdict   {}\n", v->sentence);
+    print_out("verdict   {}\n", v->sentence);
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 #include "app/console.hpp"
 #include "app/machine_rates.hpp"
 #include "app/option_names.hpp"
+#include "io/blocks.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/report_json.hpp"
+#include "io/result/run.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/pipeline/surroundings.hpp"
@@ -110,7 +112,8 @@ void ReconEngine::make_companion(Device device) {
 template <class Work>
 auto ReconEngine::beside(Work work) const {
   const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
-  return std::async(execution_.device.is_cuda() ? std::launch::async : std::launch::deferred,
+  constexpr auto aside = std::launch::async | std::launch::deferred;  // where the system starts no thread
+  return std::async(execution_.device.is_cuda() ? aside : std::launch::deferred,
                     [threads, work = std::move(work)] {
                       const ThreadLimit limit(threads);
                       return work();
@@ -550,7 +553,8 @@ std::string with_notes(std::string report, std::size_t number, const std::vector
 
 }  // namespace
 
-void ScanResults::write(const std::string& prefix, bool with_phase, std::optional<int> compression_level) {
+void ScanResults::write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
+                        std::optional<int> compression_level) {
   companions_.with_phase = with_phase;
   companions_.compression.level = compression_level.value_or(companions_.compression.level);
   if (folder_) {
@@ -563,7 +567,9 @@ void ScanResults::write(const std::string& prefix, bool with_phase, std::optiona
     };
   }
   if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
-  io::write_results(prefix, series_, provenance_, companions_);
+  provenance_.run =
+      io::run_identifier(series_, provenance_, io::threads_or_all(companions_.compression.threads));
+  io::write_results(lock, prefix, series_, provenance_, companions_);
   const trace::Span span("remove what was partial", "write");
   if (folder_) folder_->remove();
 }

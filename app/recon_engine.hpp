@@ -169,13 +169,19 @@ class ScanResults {
   std::string note_positions();
   /// With `strict`, throws Error where a report holds a suspicion or a warning.
   void require_trust(bool strict) const;
+  /// Throws Error where a format in which they are written has no room for them. Before the work; `matrix_size`: of the
+  /// scan.
+  void require_room(const std::array<int, 3>& matrix_size) const {
+    io::require_room(matrix_size, series_.slice_count, series_.repetition_count, path());
+  }
   /// To be written with the others.
   void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
   void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
   /// What stands for a patient that the scan does not name, where a DICOM series is written; else empty.
   std::string note_of_patient() const;
-  /// OUT.h5, ...: see io::write_results.
-  void write(const std::string& prefix, bool with_phase, std::optional<int> compression_level);
+  /// OUT.h5, ..., for the holder of the lock of `prefix`: see io::write_results.
+  void write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
+             std::optional<int> compression_level);
   /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
   std::string name_of(std::size_t number) const;
   const io::Provenance& provenance() const { return provenance_; }

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "app/commands.hpp"
-#include "io/result/atomic_file.hpp"
+#include "app/console.hpp"
 #include "io/page/report_page.hpp"
+#include "io/result/atomic_file.hpp"
 
 namespace fhd::app {
 namespace {
@@ -28,8 +29,10 @@ int ReportCommand::run() const {
     if (!output.empty())
       throw UsageError(Error("-o with the folder of a batch", "", "the index is always FOLDER/index.html",
                              "leave out -o"));
-    fmt::print("wrote     {}\n", io::write_batch_pages(results.front()));
-    return 0;
+    const auto pages = io::write_batch_pages(results.front());
+    print_out("wrote     {}\n", pages.index);
+    for (const auto& failure : pages.failures) print_error(failure);
+    return pages.failures.empty() ? 0 : 1;
   }
   const std::string path =
       output.empty() ? std::filesystem::path(results.front()).replace_extension(".html").string() : output;
@@ -39,7 +42,7 @@ int ReportCommand::run() const {
                              "choose another -o, such as report.html"));
   io::require_writable_folder(path);
   io::write_report_page(results, path);
-  fmt::print("wrote     {} ({:.1f} MB)\n", path, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+  print_out("wrote     {} ({:.1f} MB)\n", path, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
   return 0;
 }
 

@@ -44,6 +44,14 @@ std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& 
       parse_selection(selection.repetitions, summary.repetition_count, "--repetitions").size());
 }
 
+PlannedBytes planned_bytes(const Estimate& made) {
+  constexpr double margin = 1.15;
+  const auto planned = [](const MemoryLedger& memory) {
+    return static_cast<std::uint64_t>(std::min(margin * static_cast<double>(memory.peak_bytes()), 9e18));
+  };
+  return {planned(made.host), planned(made.device)};
+}
+
 std::string memory_text(double bytes) {
   constexpr double mebibyte = 1 << 20, gibibyte = 1 << 30;
   return bytes < gibibyte ? fmt::format("{:.1f} MiB", bytes / mebibyte)

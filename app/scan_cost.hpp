@@ -22,6 +22,12 @@ std::optional<Settings> companion_settings(const Settings& settings);
 /// Of the images selected. Throws Error when the selection is not of this scan.
 std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection);
 
+/// Of an estimate, with room: it is right within 15 %.
+struct PlannedBytes {
+  std::uint64_t host = 0, device = 0;
+};
+PlannedBytes planned_bytes(const Estimate& made);
+
 /// "120.4 MiB", "1.53 GiB"
 std::string memory_text(double bytes);
 /// "0.532 s", "3.1 min", "2.4 h", "1.2 days"

@@ -1,6 +1,7 @@
 #include "app/series_formats.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "io/result/atomic_file.hpp"
 #include "io/result/dicom.hpp"
@@ -8,6 +9,13 @@
 #include "recon/error.hpp"
 
 namespace fhd::app {
+
+SeriesFormats SeriesFormats::beside(const std::string& prefix, bool dicom, bool ismrmrd_images) {
+  SeriesFormats formats;
+  if (dicom) formats.dicom_ = prefix + "_dicom";
+  if (ismrmrd_images) formats.ismrmrd_images_ = prefix + "_images.h5";
+  return formats;
+}
 
 void SeriesFormats::add_to(CLI::App& app) {
   const auto is_named = [](const std::string& name) {
@@ -43,6 +51,14 @@ void SeriesFormats::require_can(const io::ScanSummary& summary, const io::Checks
     io::require_replaceable_dicom(dicom_, checksum, force);
   }
   if (!ismrmrd_images_.empty() && !force) io::require_replaceable_images(ismrmrd_images_, checksum);
+}
+
+void SeriesFormats::require_room(const std::array<int, 3>& matrix_size, const ScanResults& results) const {
+  if (ismrmrd_images_.empty()) return;
+  std::int64_t largest = 0;
+  for (const auto& [repetition, slice] : results.volumes()) largest = std::max({largest, repetition, slice});
+  io::require_ismrmrd_images_room(matrix_size, static_cast<std::int64_t>(results.volumes().size()), largest,
+                                  results.path());
 }
 
 void SeriesFormats::add_to(ScanResults& results) const {

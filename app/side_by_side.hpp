@@ -1,9 +1,10 @@
 #pragma once
 // Threads that do the same work side by side until one fails or all are done.
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,9 +26,10 @@ void run_side_by_side(int count, const Work& work) {
     }
   };
   std::vector<std::thread> others;
+  others.reserve(static_cast<std::size_t>(std::max(count, 1)));
   try {
     for (int i = 1; i < count; ++i) others.emplace_back(guarded);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no more threads, or no memory for one
   }
   guarded();
   for (auto& other : others) other.join();

@@ -15,14 +15,15 @@
 #include <string>
 
 #include "app/commands.hpp"
+#include "app/console.hpp"
 #include "app/nearest_word.hpp"
 #include "app/number_option.hpp"
 #include "app/options.hpp"
 #include "app/outputs.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5_facts.hpp"
 #include "io/made_by.hpp"
-#include "io/result/atomic_file.hpp"
 #include "io/result/field_map_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
@@ -168,9 +169,7 @@ data::SimulationSettings resolved(const Options& options) {
 void print_summary(const Options& options, const data::SimulationSettings& settings,
                    const data::Simulation& simulation) {
   const auto& geometry = simulation.scan.geometry;
-  const auto row = [](const char* name, const std::string& value) {
-    fmt::print("  {:<14}{}\n", name, value);
-  };
+  const auto row = [](const char* name, const std::string& value) { print_out("  {:<14}{}\n", name, value); };
   row("phantom",
       fmt::format(
           "{}, {}D{}", options.dynamic > 0 || options.breaths > 0 ? "moving chest" : options.phantom,
@@ -240,13 +239,8 @@ constexpr auto maker = "fhd simulate";
 
 /// Whether a file says so itself.
 bool is_simulated(const std::string& path) {
-  try {
-    const auto file = io::hdf5::File::open(path);
-    return file.has_attribute("/", io::made_by_attribute) &&
-           file.text_attribute("/", io::made_by_attribute) == maker;
-  } catch (const Error&) {
-    return false;
-  }
+  const auto facts = io::facts_of_hdf5(path, {{}, {{"/", io::made_by_attribute}}});
+  return facts && facts->texts[0] == maker;
 }
 
 /// Throws Error where the files cannot be written, or one is there that this command has not made. Pictures do not
@@ -307,8 +301,11 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
   const auto design = data::design_trajectory(settings.trajectory);
   const auto& n = settings.trajectory.matrix_size;
   const double samples = static_cast<double>(design.trajectory.sample_count()), coils = settings.coil_count,
-               voxels = settings.with_maps ? 1.0 * n[0] * n[1] * n[2] : 0;
-  const double bytes = 16 * coils * (samples + voxels) + 32 * samples;
+               voxels = 1.0 * n[0] * n[1] * n[2], map_voxels = settings.with_maps ? voxels : 0;
+  // Of every slice once: the ideal and the band-limited image, and the field map.
+  const double truths = (16 + (options.field_hz > 0 ? 4 : 0)) * voxels;
+  const double bytes =
+      16 * coils * (samples + map_voxels) + 32 * samples + truths / static_cast<double>(options.repetitions);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   const auto most = std::max<std::int64_t>(static_cast<std::int64_t>(memory / 2 / bytes), 1);
@@ -330,8 +327,7 @@ void write_depths(const std::string& temporary, const std::string& path, const s
 }
 
 /// The true images, moved out of `slices`.
-void write_truth(std::vector<io::AtomicFile>& files, const std::string& name,
-                 std::vector<data::Simulation>& slices) {
+void write_truth(io::FileSet& files, const std::string& name, std::vector<data::Simulation>& slices) {
   std::vector<Image> ideal_images, band_limited_images;
   for (auto& slice : slices) {
     ideal_images.push_back(std::move(slice.ideal));
@@ -344,20 +340,26 @@ void write_truth(std::vector<io::AtomicFile>& files, const std::string& name,
                                             : of_slices(std::move(band_limited_images));
   io::write_image_file(files, name + ".truth.h5", {{"/image", &band_limited}, {"/image_ideal", &ideal}},
                        maker);
-  files.emplace_back(name + ".truth.png");
+  files.add(name + ".truth.png");
   io::write_png(files.back().temporary(), io::montage(band_limited.images), files.back().path());
 }
 
 int run(const Options& options) {
   const auto settings = of_options([&] { return resolved(options); });
   require_replaceable(options);
-  of_options([&] { require_memory(options, settings); });
+  const io::OutputLock lock(options.output);
+  of_options([&] {
+    if (options.prior)  // a plane for each slice
+      io::require_nifti_room({1, 1, 1}, std::max<std::int64_t>(options.slices, 1), 1,
+                             "--slices with --prior-image");
+    require_memory(options, settings);
+  });
   auto slices = of_options([&] { return data::simulate_slices(settings); });
   io::ScanSeries series = series_of(slices, settings.echo_times_s);
   std::vector<Geometry> geometries;
   for (std::size_t i = 0; i < slices.size(); ++i) geometries.push_back(series.scans[i].geometry);
 
-  std::vector<io::AtomicFile> files;  // all or none
+  io::FileSet files(lock);
   io::write_scan(files, options.output + ".h5", io::ScanFormat::ismrmrd, series);
   write_truth(files, options.output, slices);
   if (options.field_hz > 0) {
@@ -369,15 +371,15 @@ int run(const Options& options) {
     const auto path = options.output + ".prior.nii.gz";
     std::vector<Image> images;
     for (const auto& geometry : geometries) images.push_back(prior_of(settings, geometry));
-    files.emplace_back(path);
+    files.add(path);
     io::write_nifti(files.back().temporary(), of_slices(std::move(images)), path);
   }
   if (options.breaths > 0) {
     const auto path = options.output + ".motion.txt";
-    files.emplace_back(path);
+    files.add(path);
     write_depths(files.back().temporary(), path, slices.front().depths);
   }
-  io::commit_all(files);
+  files.commit();
 
   slices.front().scan = std::move(series.scans.front());
   print_summary(options, settings, slices.front());

@@ -9,6 +9,7 @@
 #include "app/console.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
+#include "io/guard/guard.hpp"
 #include "io/libraries.hpp"
 #include "recon/array/libraries.hpp"
 #include "version.hpp"
@@ -24,6 +25,7 @@ std::string verbose_version() {
   }
   if (inventory.devices.empty()) lines.emplace_back("GPU", "none, because " + inventory.reason);
   for (const auto& library : library_versions()) lines.push_back(library);
+  lines.emplace_back("reading files", io::guard::text_of_state());
   lines.emplace_back("MPI", mpi_version());
   for (const auto& library : io::library_versions()) lines.push_back(library);
   lines.emplace_back(
@@ -36,7 +38,7 @@ std::string verbose_version() {
   lines.emplace_back("compiler", __VERSION__);
 #endif
   std::string text = program_version;
-  for (const auto& [name, value] : lines) text += fmt::format("\n{:<16} {}", name, one_line(value));
+  for (const auto& [name, value] : lines) text += fmt::format("\n{:<16} {}", name, io::shown(value));
   return text;
 }
 

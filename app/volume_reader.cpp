@@ -90,8 +90,8 @@ VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes
       reader_count_(reader_count(file_, volumes_.size())) {
   for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
   thread_ = std::thread([this] {
-    trace::name_thread("reader");
     try {
+      trace::name_thread("reader");
       read_all();
     } catch (...) {
       const std::lock_guard lock(mutex_);

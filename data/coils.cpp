@@ -5,6 +5,8 @@
 #include <numbers>
 #include <string>
 
+#include "recon/array/parallel_failure.hpp"
+
 namespace fhd::data {
 namespace {
 
@@ -218,14 +220,19 @@ SensitivityMaps CoilArray::maps(std::array<int, 3> matrix_size) const {
   maps.values = Array<Complex<float>>({coil_count_, nz, ny, nx});
   const std::int64_t voxel_count = maps.values.size() / coil_count_;
   const MapRows rows(*this, matrix_size);
+  const auto length = static_cast<std::size_t>(matrix_size[0]);
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    const auto length = static_cast<std::size_t>(matrix_size[0]);
-    std::vector<double> real(coil_count_ * length), imaginary(coil_count_ * length);
+    auto own = failure.made_by([&] {
+      return std::array{std::vector<double>(coil_count_ * length), std::vector<double>(coil_count_ * length)};
+    });
 #pragma omp for collapse(2) schedule(static)
     for (int z = 0; z < matrix_size[2]; ++z)
       for (int y = 0; y < matrix_size[1]; ++y) {
-        rows.fill(y, z, real, imaginary);
+        if (!own) continue;
+        const auto& [real, imaginary] = *own;
+        failure.guard([&] { rows.fill(y, z, own->front(), own->back()); });
         for (std::size_t coil = 0; coil < static_cast<std::size_t>(coil_count_); ++coil) {
           auto* row = maps.values.data() + static_cast<std::int64_t>(coil) * voxel_count +
                       (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
@@ -234,6 +241,7 @@ SensitivityMaps CoilArray::maps(std::array<int, 3> matrix_size) const {
         }
       }
   }
+  failure.rethrow();
   return maps;
 }
 

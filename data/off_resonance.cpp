@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/parallel_failure.hpp"
+
 namespace fhd::data {
 namespace {
 
@@ -72,13 +74,24 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
   for (const double t : time_s) longest = std::max(longest, std::abs(t));
   const int orders = order_count(omega * longest);
   Array<Complex<float>> result({coil_count, samples});
+  /// Of one thread.
+  struct Scratch {
+    std::vector<double> bessel, weights;
+    std::array<std::vector<double>, 3> k;
+    std::vector<Complex<double>> shifted, sum;
+  };
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<double> bessel(static_cast<std::size_t>(orders + 1)), weights(block * bessel.size());
-    std::array<std::vector<double>, 3> k;
-    std::vector<Complex<double>> shifted(coil_count * block), sum(coil_count * block);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < samples; first += block) {
+    auto own = failure.made_by([&] {
+      const auto count = static_cast<std::size_t>(orders + 1),
+                 values = static_cast<std::size_t>(coil_count * block);
+      Scratch scratch{std::vector<double>(count), std::vector<double>(block * count), {}, {}, {}};
+      scratch.shifted.resize(values), scratch.sum.resize(values);
+      return scratch;
+    });
+    const auto add_block = [&](std::int64_t first) {
+      auto& [bessel, weights, k, shifted, sum] = *own;
       const auto count = std::min(block, samples - first);
       std::fill(sum.begin(), sum.end(), Complex<double>());
       for (std::int64_t m = 0; m < count; ++m)
@@ -103,8 +116,12 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
       for (std::int64_t coil = 0; coil < coil_count; ++coil)
         for (std::int64_t m = 0; m < count; ++m)
           result.data()[coil * samples + first + m] = Complex<float>(factor * sum[coil * count + m]);
-    }
+    };
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < samples; first += block)
+      if (own) failure.guard([&] { add_block(first); });
   }
+  failure.rethrow();
   return result;
 }
 

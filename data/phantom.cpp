@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/parallel_failure.hpp"
 
 namespace fhd::data {
 namespace {
@@ -484,17 +486,20 @@ Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size
   Array<double> image({nz, ny, nx});
   std::vector<PartOnLine> lines;
   for (const auto& part : phantom.parts()) lines.emplace_back(part, phantom.dimensions(), nx);
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<int> changes(static_cast<std::size_t>(matrix_size[0]) + 2);
+    auto changes = failure.made_by([&] { return std::vector<int>(static_cast<std::size_t>(nx) + 2); });
 #pragma omp for collapse(2) schedule(dynamic, 8)
     for (int z = 0; z < matrix_size[2]; ++z)
       for (int y = 0; y < matrix_size[1]; ++y) {
+        if (!changes) continue;
         double* row = image.data() + (std::int64_t{z} * matrix_size[1] + y) * matrix_size[0];
         for (std::size_t i = 0; i < lines.size(); ++i)
-          add_part_to_row(phantom.parts()[i], lines[i], matrix_size, three, y, z, changes, row);
+          add_part_to_row(phantom.parts()[i], lines[i], matrix_size, three, y, z, *changes, row);
       }
   }
+  failure.rethrow();
   return image;
 }
 
@@ -509,21 +514,35 @@ Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int
     return (std::int64_t{wrapped(z, matrix_size[2])} * matrix_size[1] + wrapped(y, matrix_size[1])) *
            matrix_size[0];
   };
+  const std::size_t length = nx;
+  /// Of one thread.
+  struct Row {
+    std::vector<double> kx, ky, kz;
+    std::vector<Complex<double>> values;
+  };
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<double> kx(matrix_size[0]), ky(matrix_size[0]), kz(matrix_size[0]);
-    std::vector<Complex<double>> values(matrix_size[0]);
-    for (int x = 0; x < matrix_size[0]; ++x) kx[x] = x - matrix_size[0] / 2;
+    auto own = failure.made_by([&] {
+      Row row{std::vector<double>(length), std::vector<double>(length), std::vector<double>(length),
+              std::vector<Complex<double>>(length)};
+      std::iota(row.kx.begin(), row.kx.end(), -static_cast<double>(length / 2));
+      return row;
+    });
+    const auto fill_row = [&](int y, int z) {
+      auto& [kx, ky, kz, values] = *own;
+      std::fill(ky.begin(), ky.end(), y - matrix_size[1] / 2);
+      std::fill(kz.begin(), kz.end(), z - matrix_size[2] / 2);
+      phantom.fourier_integrals({kx, ky, kz}, values);
+      for (int x = 0; x < matrix_size[0]; ++x)
+        spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])] = values[x];
+    };
 #pragma omp for collapse(2) schedule(dynamic, 8)
     for (int z = 0; z < matrix_size[2]; ++z)
-      for (int y = 0; y < matrix_size[1]; ++y) {
-        std::fill(ky.begin(), ky.end(), y - matrix_size[1] / 2);
-        std::fill(kz.begin(), kz.end(), z - matrix_size[2] / 2);
-        phantom.fourier_integrals({kx, ky, kz}, values);
-        for (int x = 0; x < matrix_size[0]; ++x)
-          spectrum.data()[row_of(y, z) + wrapped(x, matrix_size[0])] = values[x];
-      }
+      for (int y = 0; y < matrix_size[1]; ++y)
+        if (own) failure.guard([&] { fill_row(y, z); });
   }
+  failure.rethrow();
   fft_3d(spectrum, +1);
 #pragma omp parallel for collapse(2) schedule(static)
   for (int z = 0; z < matrix_size[2]; ++z)

@@ -10,6 +10,7 @@
 
 #include "data/moving_phantom.hpp"
 #include "recon/array/execution.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/random_numbers.hpp"
 #include "recon/domain/text.hpp"
 
@@ -54,11 +55,17 @@ SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) 
   std::vector<double> sums(static_cast<std::size_t>(rows));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(rows));
   const MapRows map_rows(coils, n);
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<double> real(coil_count * nx), imaginary(coil_count * nx);
+    auto own = failure.made_by([&] {
+      const auto count = static_cast<std::size_t>(coil_count * nx);
+      return std::array{std::vector<double>(count), std::vector<double>(count)};
+    });
 #pragma omp for schedule(dynamic, 16)
     for (std::int64_t row = 0; row < rows; ++row) {
+      if (!own) continue;
+      const auto& [real, imaginary] = *own;
       const auto* values = ideal.values.data() + row * nx;
       const auto in_object = [&](std::int64_t x) {
         return norm(Complex<double>(values[x])) > 1e-4 * largest;
@@ -66,7 +73,9 @@ SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) 
       std::int64_t first = 0;
       while (first < nx && !in_object(first)) ++first;
       if (first == nx) continue;
-      map_rows.fill(static_cast<int>(row % n[1]), static_cast<int>(row / n[1]), real, imaginary);
+      failure.guard([&] {
+        map_rows.fill(static_cast<int>(row % n[1]), static_cast<int>(row / n[1]), own->front(), own->back());
+      });
       for (std::int64_t x = first; x < nx; ++x) {
         if (!in_object(x)) continue;
         double square = 0;
@@ -77,6 +86,7 @@ SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) 
       }
     }
   }
+  failure.rethrow();
   return {std::accumulate(sums.begin(), sums.end(), 0.0),
           std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
 }
@@ -119,11 +129,13 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
   const std::int64_t sample_count = trajectory.sample_count();
   const double* k = trajectory.k.data();
   Array<Complex<float>> samples({coil_count, sample_count});
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<Complex<double>> values(coil_count * block);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t first = 0; first < sample_count; first += block) {
+    auto own = failure.made_by(
+        [&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coil_count * block)); });
+    const auto sample = [&](std::int64_t first) {
+      auto& values = *own;
       const auto count = std::min(block, sample_count - first);
       const auto axis = [&](int i) {
         return std::span(k + i * sample_count + first, static_cast<std::size_t>(count));
@@ -132,8 +144,12 @@ Array<Complex<float>> sampled(const CoilKSpace& kspace, const Trajectory& trajec
       for (std::int64_t coil = 0; coil < coil_count; ++coil)
         for (std::int64_t m = 0; m < count; ++m)
           samples.data()[coil * sample_count + first + m] = Complex<float>(factor * values[coil * count + m]);
-    }
+    };
+#pragma omp for schedule(dynamic)
+    for (std::int64_t first = 0; first < sample_count; first += block)
+      if (own) failure.guard([&] { sample(first); });
   }
+  failure.rethrow();
   return samples;
 }
 
@@ -223,8 +239,7 @@ Array<Complex<float>> sampled_in_time(const SimulationSettings& settings, const 
                      coil_count = subject.coils.coil_count();
   const int dimensions = subject.phantom.dimensions();
   Array<Complex<float>> samples({coil_count, all});
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t readout = 0; readout < design.readout_count; ++readout) {
+  const auto sample = [&](std::int64_t readout) {
     const CoilKSpace kspace(phantom_at(settings, dimensions, time_of(readout, design.readout_count)),
                             subject.coils);
     std::vector<std::int64_t> of_readout(static_cast<std::size_t>(count));
@@ -233,7 +248,12 @@ Array<Complex<float>> sampled_in_time(const SimulationSettings& settings, const 
                                 columns_of(time_s, of_readout), shift_s, coil_count, factor);
     for (std::int64_t coil = 0; coil < coil_count; ++coil)
       std::copy_n(values.data() + coil * count, count, samples.data() + coil * all + readout * count);
-  }
+  };
+  ParallelFailure failure;
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t readout = 0; readout < design.readout_count; ++readout)
+    failure.guard([&] { sample(readout); });
+  failure.rethrow();
   return samples;
 }
 

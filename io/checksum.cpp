@@ -1,20 +1,13 @@
 #include "io/checksum.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <utility>
 #include <vector>
 
 #include "io/blocks.hpp"
+#include "io/input_file.hpp"
 #include "io/scan/scan_file.hpp"
 #include "io/sha256.hpp"
-#include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
@@ -23,50 +16,13 @@ constexpr std::int64_t block_bytes = 4 << 20;
 constexpr std::int64_t read_bytes = 256
                                     << 10;  ///< at once: what was read stays in the cache until it is added
 
-/// A file that is read at any place by several threads.
-class InputFile {
- public:
-  explicit InputFile(std::string path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw Error(path_, expected, errno == ENOENT ? "none" : std::strerror(errno));
-    struct stat found {};
-    if (::fstat(descriptor_, &found) != 0) fail();
-    size_ = found.st_size;
-  }
-  InputFile(InputFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        descriptor_(std::exchange(other.descriptor_, -1)),
-        size_(other.size_) {}
-  ~InputFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  std::int64_t size() const { return size_; }
-  void read(std::int64_t offset, char* to, std::int64_t count) const {
-    while (count > 0) {
-      const auto found = ::pread(descriptor_, to, static_cast<std::size_t>(count), offset);
-      if (found < 0 && errno == EINTR) continue;
-      if (found < 0) fail();
-      if (found == 0)
-        throw Error(path_, expected, "a file that changes while it is read", "wait until it is written");
-      offset += found;
-      to += found;
-      count -= found;
-    }
-  }
-
- private:
-  static constexpr auto expected = "a readable file";
-  [[noreturn]] void fail() const { throw Error(path_, expected, std::strerror(errno)); }
-  std::string path_;
-  int descriptor_;
-  std::int64_t size_ = 0;
-};
+std::int64_t size_of(const InputFile& file) { return static_cast<std::int64_t>(file.size()); }
 
 /// The bytes of several files, one after the other.
 class Content {
  public:
   explicit Content(const std::vector<std::string>& paths) {
-    for (const auto& path : paths) size_ += files_.emplace_back(path).size();
+    for (const auto& path : paths) size_ += size_of(files_.emplace_back(path));
   }
   std::int64_t size() const { return size_; }
   /// Adds bytes [first, end) to `digest`; ends early once `abandoned`.
@@ -74,13 +30,14 @@ class Content {
               const std::atomic<bool>& abandoned) const {
     std::vector<char> bytes(static_cast<std::size_t>(std::min(read_bytes, end - first)));
     for (const auto& file : files_) {
-      for (auto at = first; at < std::min(end, file.size()) && !abandoned; at += read_bytes) {
-        const auto count = std::min({read_bytes, end - at, file.size() - at});
-        file.read(at, bytes.data(), count);
+      const auto file_size = size_of(file);
+      for (auto at = first; at < std::min(end, file_size) && !abandoned; at += read_bytes) {
+        const auto count = std::min({read_bytes, end - at, file_size - at});
+        file.read(static_cast<std::uint64_t>(at), bytes.data(), static_cast<std::size_t>(count));
         digest.add(bytes.data(), static_cast<std::size_t>(count));
       }
-      first = std::max<std::int64_t>(0, first - file.size());  // counted from the next file on
-      end -= file.size();
+      first = std::max<std::int64_t>(0, first - file_size);  // counted from the next file on
+      end -= file_size;
     }
   }
 
@@ -130,5 +87,11 @@ bool is_checksum_of(const std::string& recorded, const std::string& path, const 
 ChecksumInBackground::ChecksumInBackground(const std::string& path, int threads)
     : result_(std::async(
           [this, path, threads = threads_or_all(threads)] { return checksum(path, threads, abandoned_); })) {}
+
+ChecksumInBackground::ChecksumInBackground(Known known) {
+  std::promise<std::string> promise;
+  promise.set_value(std::move(known.checksum));
+  result_ = promise.get_future();
+}
 
 }  // namespace fhd::io

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 #include <string>
+#include <utility>
 
 namespace fhd::io {
 
@@ -25,6 +26,10 @@ bool is_checksum_of(const std::string& recorded, const std::string& path, const 
 class ChecksumInBackground {
  public:
   explicit ChecksumInBackground(const std::string& path, int threads = 0);
+  /// One that is known.
+  static ChecksumInBackground of(std::string checksum) {
+    return ChecksumInBackground(Known{std::move(checksum)});
+  }
   /// Ends early what nobody waited for.
   ~ChecksumInBackground() { abandoned_ = true; }
   ChecksumInBackground(const ChecksumInBackground&) = delete;
@@ -33,6 +38,10 @@ class ChecksumInBackground {
   const std::string& get() const { return result_.get(); }
 
  private:
+  struct Known {
+    std::string checksum;
+  };
+  explicit ChecksumInBackground(Known known);
   std::atomic<bool> abandoned_ = false;
   std::shared_future<std::string> result_;
 };

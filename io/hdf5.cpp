@@ -13,26 +13,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "io/hdf5_library.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/superblock.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
-
-Turn::Turn() {
-  static std::recursive_mutex mutex;
-  lock_ = std::unique_lock(mutex);
-}
-
-void be_silent() {
-  thread_local bool is_silent = false;
-  if (!is_silent) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  is_silent = true;
-}
-
-bool allows_threads() {
-  hbool_t allowed = false;
-  return H5is_library_threadsafe(&allowed) >= 0 && allowed;
-}
 
 namespace {
 
@@ -102,6 +88,7 @@ std::string subject_of(const File& file, const std::string& object, const std::s
 }
 
 Handle open_attribute(const File& file, const std::string& object, const std::string& name) {
+  require_own_links(file.id(), object, subject_of(file, object, name));
   return {H5Aopen_by_name(file.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
           subject_of(file, object, name), "an attribute"};
 }
@@ -248,7 +235,7 @@ void Handle::close(const std::string& subject) {
 }
 
 Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : subject_(std::move(subject)) {
-  dataset_ = {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, subject_, "a dataset"};
+  dataset_ = open_own_dataset(file, name, subject_);
   type_ = {H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type"};
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   extents_ = extents_of(space.get(), subject_);
@@ -349,10 +336,12 @@ File File::create(const std::string& path, const std::string& reported_path, std
   const bool on_disk = expected_bytes > increment;
   constexpr hbool_t write_on_close = 0;
   if (!on_disk) check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path, expected);
-  // Attributes of more than 64 KiB, of many repetitions, need the format of HDF5 1.8.
-  if (on_disk)
-    check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), reported_path, expected);
-  File file(reported_path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose,
+  // Attributes of more than 64 KiB, of 2,731 slices and more, need the format of HDF5 1.8.
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), reported_path, expected);
+  // Of the root: without the time of day, as all that is in the file.
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, reported_path, expected);
+  check(H5Pset_obj_track_times(creation.get(), false), reported_path, expected);
+  File file(reported_path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose,
                             reported_path, expected});
   file.destination_ = path;
   if (on_disk) {
@@ -364,6 +353,7 @@ File File::create(const std::string& path, const std::string& reported_path, std
 }
 
 bool File::has(const std::string& name) const {
+  require_own_links(id(), name, subject(name));
   for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
     const auto part = name.substr(0, end);
     if (H5Lexists(id(), part.c_str(), H5P_DEFAULT) <= 0) {
@@ -392,12 +382,15 @@ std::vector<std::string> File::groups() const {
 }
 
 void File::create_group(const std::string& name) {
-  const Handle group(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-                     subject(name), "a group that can be created");
+  constexpr auto expected = "a group that can be created";
+  const Handle timeless(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, subject(name), expected);
+  check(H5Pset_obj_track_times(timeless.get(), false), subject(name), expected);
+  const Handle group(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, timeless.get(), H5P_DEFAULT), H5Gclose,
+                     subject(name), expected);
 }
 
 Handle File::open_dataset(const std::string& name) const {
-  return {H5Dopen2(id(), name.c_str(), H5P_DEFAULT), H5Dclose, subject(name), "a dataset"};
+  return open_own_dataset(id(), name, subject(name));
 }
 
 Handle File::create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties) {
@@ -438,8 +431,11 @@ void File::write_text_of(const std::string& name, const std::string& text_path) 
   const auto bytes = std::filesystem::file_size(text_path, status);
   if (status) throw Error(text_path, "a file", status.message());
   if (reserved_bytes_ == 0) {
+    std::string content(bytes, '\0');
     std::ifstream text(text_path, std::ios::binary);
-    return write(name, std::string(std::istreambuf_iterator<char>(text), {}));
+    if (!text.read(content.data(), static_cast<std::streamsize>(bytes)))
+      throw Error(where, "a text that can be read again", std::strerror(errno));
+    return write(name, content);
   }
   const auto type = text_type(std::max<std::size_t>(bytes, 1), H5T_CSET_UTF8, where);
   check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
@@ -478,6 +474,7 @@ std::string File::read_text(const std::string& name) const {
 }
 
 bool File::has_attribute(const std::string& object, const std::string& name) const {
+  require_own_links(id(), object, subject(object));
   return H5Aexists_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
@@ -496,8 +493,12 @@ std::vector<double> File::number_attribute(const std::string& object, const std:
   if (number_class != H5T_FLOAT && number_class != H5T_INTEGER) throw Error(where, "numbers", "another type");
   const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
   const auto count = H5Sget_simple_extent_npoints(space.get());
-  constexpr hssize_t most = 1024;
-  if (count < 0 || count > most) throw Error(where, "at most 1024 numbers", std::to_string(count));
+  // Positions of slices and counters of repetitions are as many as these: bounded by what the file can hold.
+  hsize_t most = 0;
+  check(H5Fget_filesize(id(), &most), path_, "a readable file");
+  if (count < 0 || static_cast<hsize_t>(count) > most / H5Tget_size(type.get()))
+    throw Error(where, "numbers that the file holds", fmt::format("{} of them", count),
+                "the file is damaged");
   std::vector<double> numbers(static_cast<std::size_t>(count));
   check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, numbers.data()), where, "readable numbers");
   return numbers;
@@ -566,6 +567,7 @@ void File::close() {
   std::vector<char> image(static_cast<std::size_t>(size));
   if (H5Fget_file_image(id(), image.data(), image.size()) != size)
     check(-1, path_, "a file that can be completed");
+  renew_checksum_of_superblock(image);
   file_.close(path_);
   write_bytes(destination_, image.data(), image.size(), path_);
 }

@@ -145,7 +145,7 @@ class File {
 
   bool has_attribute(const std::string& object, const std::string& name) const;
   std::string text_attribute(const std::string& object, const std::string& name) const;
-  /// At most 1024 numbers.
+  /// As many as there are, and the file has room for. Throws Error.
   std::vector<double> number_attribute(const std::string& object, const std::string& name) const;
   void write_attribute(const std::string& object, const std::string& name, std::string_view text);
   void write_attribute(const std::string& object, const std::string& name,

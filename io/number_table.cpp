@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
@@ -79,10 +80,17 @@ Array<double> read_hdf5_table(const std::string& path, const std::string& name) 
 
 }  // namespace
 
-Array<double> read_number_table(const std::string& path, const std::string& dataset) {
+Array<double> read_number_table_here(const std::string& path, const std::string& dataset) {
   require_regular_file(path);  // what never ends, or waits, is none
   hdf5::be_silent();
   return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5_table(path, dataset) : read_text_table(path);
+}
+
+Array<double> read_number_table(const std::string& path, const std::string& dataset) {
+  auto table = guard::apart<&read_number_table_here>({{path}}, path, dataset);
+  if (table.shape().rank() != 2 || table.empty())
+    throw Error(path, "a table of numbers", table.shape().text(), "the file is damaged");
+  return table;
 }
 
 }  // namespace fhd::io

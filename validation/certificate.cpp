@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "recon/array/parallel_failure.hpp"
 #include "validation/phase_sums.hpp"
 #include "validation/verdict/verdict.hpp"
 
@@ -66,12 +67,15 @@ template <class Add>
 std::vector<Value> sums_of_parts(std::int64_t count, std::int64_t sum_count, Add add) {
   const int threads = omp_get_max_threads();
   std::vector<std::vector<Value>> parts(static_cast<std::size_t>(threads));
+  ParallelFailure failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (int part = 0; part < threads; ++part) {
-    auto& own = parts[static_cast<std::size_t>(part)];
-    own.resize(static_cast<std::size_t>(sum_count));
-    add(count * part / threads, count * (part + 1) / threads, own.data());
-  }
+  for (int part = 0; part < threads; ++part)
+    failure.guard([&] {
+      auto& own = parts[static_cast<std::size_t>(part)];
+      own.resize(static_cast<std::size_t>(sum_count));
+      add(count * part / threads, count * (part + 1) / threads, own.data());
+    });
+  failure.rethrow();
   for (std::size_t part = 1; part < parts.size(); ++part)  // in their order: the same digits in every run
     for (std::size_t i = 0; i < parts[0].size(); ++i) parts[0][i] += parts[part][i];
   return std::move(parts[0]);

@@ -211,7 +211,7 @@ io::GrayImage picture_of(const Comparison& comparison, int slice) {
                    [&](const CaseResult& result) { return result.way.name == comparison.reference; });
   const auto& target = comparison.truth ? *comparison.truth : reference->values;
   const auto target_magnitudes = magnitudes_of(target, slice);
-  const float white = io::quantile(target_magnitudes, 0.995);
+  const float white = io::quantile(target_magnitudes, io::white_quantile);
   const int factor = std::max(1, 288 / std::max(nx, ny));
   const auto panel = [&, nx = nx, ny = ny](const std::vector<float>& magnitudes, const std::string& caption) {
     return io::captioned(io::enlarged(io::gray_of(magnitudes.data(), nx, ny, white), factor), caption);

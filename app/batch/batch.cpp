@@ -1,5 +1,6 @@
 // fhd batch: many scans, one command, nothing lost.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -26,6 +27,8 @@
 #include "app/timeline.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/manifest.hpp"
+#include "io/result/results.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -43,9 +46,9 @@ struct BatchCommand {
   int run();
   BatchList listed() const;
   BatchLimits limits(const Ranks& ranks, const BatchWork& work) const;
-  void tell_summary(const std::vector<Outcome>& outcomes) const;
-  bool summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
-                 double seconds) const;
+  void require_no_timeline_among(const std::vector<BatchScan>& scans) const;
+  std::vector<std::string> summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
+                                     double seconds) const;
 };
 
 /// Bytes that may be used: `limit_mib`, else four fifths of what is free now, shared with the ranks of this
@@ -55,11 +58,13 @@ std::uint64_t memory_budget(std::uint64_t limit_mib, int ranks_here) {
   std::ifstream file("/proc/meminfo");
   std::string name;
   std::uint64_t kib = 0;
-  while (file >> name >> kib) {
-    if (name == "MemAvailable:") break;
-    file.ignore(1 << 10, '\n');
-  }
-  return kib * 1024 / 5 * 4 / static_cast<std::uint64_t>(ranks_here);
+  while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
+  // Where that cannot be read: without what the system keeps of files, and would give back.
+  const std::uint64_t bytes = name == "MemAvailable:"
+                                  ? kib * 1024
+                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
+                                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes / 5 * 4 / static_cast<std::uint64_t>(ranks_here);
 }
 
 /// Of the results, with those that it lies in.
@@ -68,6 +73,18 @@ void make_folder(const std::string& output) {
   std::filesystem::create_directories(output, status);
   if (status) throw Error("-o " + output, "a folder, or a place where one can be made", status.message());
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
+}
+
+void tell_summary(const std::vector<Outcome>& outcomes, const std::vector<std::string>& written) {
+  const auto t = totals(outcomes);
+  tell_event("summary", {{"finished", t.finished},
+                         {"unchanged", t.unchanged},
+                         {"failed", t.failed},
+                         {"suspicious", t.suspicious},
+                         {"no_scans", t.images},
+                         {"not_run", t.open},
+                         {"earlier", t.earlier}});
+  tell_event("written", {{"files", written}});
 }
 
 int BatchCommand::run() {
@@ -79,6 +96,7 @@ int BatchCommand::run() {
   BatchList list = of_options([&] { return listed(); });
   BatchWork work = of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
   work.accepts_version = accept_version;
+  require_no_timeline_among(work.scans);
   make_folder(output);
   remove_strays(output);
 
@@ -102,10 +120,11 @@ int BatchCommand::run() {
   auto all_scans = work.scans;
   auto all_outcomes = ledger.outcomes();
   add_earlier(output, all_scans, all_outcomes);
-  const bool summarised = summarise(all_scans, all_outcomes, elapsed());
+  const auto written = summarise(all_scans, all_outcomes, elapsed());
+  const bool summarised = !written.empty();
   if (ranks.first()) {
     log.text(summary_table(all_scans, all_outcomes, elapsed()));
-    if (summarised) tell_summary(all_outcomes);
+    if (summarised) tell_summary(all_outcomes, written);
   }
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   stop_requests.reset();
@@ -143,25 +162,25 @@ BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) cons
   return limits;
 }
 
-void BatchCommand::tell_summary(const std::vector<Outcome>& outcomes) const {
-  const auto t = totals(outcomes);
-  tell_event("summary", {{"finished", t.finished},
-                         {"unchanged", t.unchanged},
-                         {"failed", t.failed},
-                         {"suspicious", t.suspicious},
-                         {"no_scans", t.images},
-                         {"not_run", t.open},
-                         {"earlier", t.earlier}});
-  const std::filesystem::path folder(output);
-  tell_event("written", {{"files",
-                          {(folder / "summary.json").string(), (folder / "summary.csv").string(),
-                           (folder / "index.html").string()}}});
+/// Beside the results of these scans, which are there before it.
+void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
+  if (app->get_option("--trace")->count() == 0) return;
+  std::vector<std::string> results;
+  for (const auto& scan : all) {
+    const auto prefix = (std::filesystem::path(output) / scan.name).string();
+    for (const auto& files : {io::files_of_results(prefix, options.phase, options.noise_map.given()),
+                              options.series_formats(prefix).names()})
+      results.insert(results.end(), files.begin(), files.end());
+    results.push_back(io::manifest_path(output, scan.name));
+  }
+  require_other_than_timeline(*app, results);
 }
 
-/// Writes the summaries and the index page; whether that could be done.
-bool BatchCommand::summarise(const std::vector<BatchScan>& all, const std::vector<Outcome>& outcomes,
-                             double seconds) const {
+/// Writes the summaries and the index page: their names; none where one of them could not be written.
+std::vector<std::string> BatchCommand::summarise(const std::vector<BatchScan>& all,
+                                                 const std::vector<Outcome>& outcomes, double seconds) const {
   bool complete = true;
+  std::vector<std::string> written;
   const auto attempt = [&](const auto& step) {
     try {
       step();
@@ -170,15 +189,15 @@ bool BatchCommand::summarise(const std::vector<BatchScan>& all, const std::vecto
       complete = false;
     }
   };
-  attempt([&] { write_summary(output, all, outcomes, seconds, command_line()); });
+  attempt([&] { written = write_summary(output, all, outcomes, seconds, command_line()); });
   attempt([&] {
     if (!complete) return;
     const Claim claim =
         Claim::wait(output, "index");  // without it another process takes the half-written page for a stray
-    io::write_batch_index(output);
+    written.push_back(io::write_batch_index(output));
   });
   attempt([&] { remove_strays(output); });  // also where a full disk has no room for a summary
-  return complete;
+  return complete ? written : std::vector<std::string>{};
 }
 
 }  // namespace

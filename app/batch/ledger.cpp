@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -21,60 +21,74 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path claims_folder(const std::string& directory) { return fs::path(directory) / ".claims"; }
+fs::path claims_path(const std::string& directory) { return fs::path(directory) / ".claims"; }
+
+/// DIRECTORY/.claims, made where it is not. Throws Error: it is a link, or no folder.
+std::shared_ptr<const io::Folder> claims_folder(const std::string& directory) {
+  const auto path = claims_path(directory).string();
+  while (true) {
+    if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+      throw Error(path, "a folder that can be created", std::strerror(errno));
+    if (auto folder = io::Folder::within(path)) return folder;  // null: another process has just removed it
+  }
+}
+
+/// Empty, as every claim is: whatever else lies there is somebody's, and stays.
+bool is_claim(const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_size == 0 && file.st_nlink <= 1;
+}
 
 /// The NAME of a result file NAME.h5, NAME.manifest.json, ...
 std::string name_of(const std::string& file) {
+  if (auto name = io::OutputLock::name_in(file); !name.empty()) return name;
   for (const char* ending :
-       {".manifest.json", io::phase_ending, ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
+       {".manifest.json", io::phase_ending, io::noise_endings[0], io::noise_endings[1], io::noise_endings[2],
+        "_images.h5", "_dicom", ".nii.gz", ".h5", ".png", ".json", ".csv", ".html"})
     if (file.ends_with(ending)) return file.substr(0, file.size() - std::strlen(ending));
   return file;
 }
 
 struct Temporary {
-  std::string path, name;
+  std::string file, name;
 };
 
-std::vector<Temporary> temporaries(const std::string& directory) {
+std::vector<Temporary> temporaries(const io::Folder& folder) {
   std::vector<Temporary> found;
-  std::error_code status;
-  for (fs::directory_iterator entry(directory, status), end; !status && entry != end; entry.increment(status))
-    if (const auto final_name = io::final_name_of_temporary(entry->path().filename().string()))
-      found.push_back({entry->path().string(), name_of(*final_name)});
+  for (const auto& file : folder.names())
+    if (const auto final_name = io::final_name_of_temporary(file))
+      found.push_back({file, name_of(*final_name)});
   return found;
+}
+
+std::shared_ptr<const io::Folder> folder_of_results(const std::string& directory) {
+  return io::Folder::of((fs::path(directory) / "batch.log").string());
 }
 
 }  // namespace
 
 std::optional<Claim> Claim::lock(const std::string& directory, const std::string& name, int operation) {
-  const auto path = (claims_folder(directory) / name).string();
   while (true) {
-    std::error_code status;
-    fs::create_directory(claims_folder(directory), status);
-    if (status)
-      throw Error(claims_folder(directory).string(), "a folder that can be created", status.message());
+    const auto folder = claims_folder(directory);
+    const auto path = folder->path_of(name);
     // Whoever ends a claim removes its file before it lets go of the lock.
-    int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    const bool is_new = descriptor >= 0;
-    if (!is_new && errno == EEXIST) descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor < 0) {
-      if (errno == ENOENT) continue;  // another process has just removed it, or the empty folder
-      throw Error(path, "a file that can be created", std::strerror(errno));
-    }
-    while (::flock(descriptor, operation) != 0) {
+    auto file = folder->open(name, O_RDWR | O_CREAT | O_EXCL, 0666);
+    const bool is_new = static_cast<bool>(file);
+    if (!is_new && errno == EEXIST) file = folder->open(name, O_RDWR);
+    if (!file && errno == ENOENT) continue;  // another process has just removed it, or the empty folder
+    struct stat ours {};
+    if (file ? ::fstat(file.get(), &ours) != 0 || !is_claim(ours)
+             : errno == ELOOP || errno == ENXIO || errno == EISDIR)
+      throw Error(path, "nothing, or the claim of a batch", "something else", "remove it");
+    if (!file) throw Error(path, "a file that can be created", std::strerror(errno));
+    while (::flock(file.get(), operation) != 0) {
       if (errno == EINTR) continue;
-      const int error = errno;
-      ::close(descriptor);
-      if (error == EWOULDBLOCK) return {};
-      throw Error(path, "a file system with locks (flock)", std::strerror(error));
+      if (errno == EWOULDBLOCK) return {};
+      throw Error(path, "a file system with locks (flock)", std::strerror(errno));
     }
     // The holder before us removed the file on leaving: a lock on a file without a name excludes nobody.
-    struct stat ours {
-    }, named{};
-    if (::fstat(descriptor, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_ino == named.st_ino &&
-        ours.st_dev == named.st_dev)
-      return Claim(descriptor, path, !is_new);
-    ::close(descriptor);
+    const auto named = folder->find(name);
+    if (named && ours.st_ino == named->st_ino && ours.st_dev == named->st_dev)
+      return Claim(folder, std::move(file), name, !is_new);
   }
 }
 
@@ -86,37 +100,39 @@ Claim Claim::wait(const std::string& directory, const std::string& name) {
   return std::move(*lock(directory, name, LOCK_EX));
 }
 
-Claim::Claim(Claim&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      path_(std::move(other.path_)),
-      was_left_(other.was_left_) {}
-
 Claim::~Claim() {
-  if (descriptor_ < 0) return;
-  ::unlink(path_.c_str());
-  ::flock(descriptor_, LOCK_UN);  // a child process may hold a copy of the descriptor
-  ::close(descriptor_);
+  if (!file_) return;
+  folder_->remove(name_);
+  ::flock(file_.get(), LOCK_UN);  // a child process may hold a copy of the descriptor
 }
 
 void remove_temporaries(const std::string& directory, const std::string& name) {
-  std::error_code ignored;
-  for (const auto& temporary : temporaries(directory))
-    if (temporary.name == name) fs::remove_all(temporary.path, ignored);
+  try {
+    // Completes or removes what a run of this name has left, with its lock.
+    const io::OutputLock lock((fs::path(directory) / name).string());
+    const auto folder = folder_of_results(directory);
+    for (const auto& temporary : temporaries(*folder))
+      if (temporary.name == name) folder->remove_tree(temporary.file);
+  } catch (const Error&) {
+    // Another run than one of a batch is at work on it, or it cannot be completed: whoever writes it next is told.
+  }
 }
 
 void remove_strays(const std::string& directory) {
+  const auto folder = folder_of_results(directory);
   std::set<std::string> names;
-  for (const auto& temporary : temporaries(directory)) names.insert(temporary.name);
+  for (const auto& temporary : temporaries(*folder)) names.insert(temporary.name);
+  for (const auto& file : folder->names())
+    if (auto name = io::OutputLock::name_in(file); !name.empty()) names.insert(std::move(name));
   for (const auto& name : names)
     if (const auto claim = Claim::take(directory, name)) remove_temporaries(directory, name);
   // Claims of processes that were killed.
-  std::error_code status;
-  std::vector<std::string> claims;
-  for (fs::directory_iterator entry(claims_folder(directory), status), end; !status && entry != end;
-       entry.increment(status))
-    claims.push_back(entry->path().filename().string());
-  for (const auto& claim : claims) Claim::take(directory, claim);
-  fs::remove(claims_folder(directory), status);
+  const auto path = claims_path(directory).string();
+  const auto claims = io::Folder::within(path);
+  if (!claims) return;
+  for (const auto& name : claims->names())
+    if (const auto file = claims->find(name); file && is_claim(*file)) Claim::take(directory, name);
+  ::rmdir(path.c_str());  // not empty where others are at work
 }
 
 // --- Outcomes

@@ -4,6 +4,7 @@
 // kernel releases when its process dies; nothing has to be cleaned up after a crash for others to go on.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,18 +12,19 @@
 #include "app/batch/log.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
+#include "io/result/folder.hpp"
 #include "io/result/manifest.hpp"
 
 namespace fhd::app {
 
-/// The exclusive right to make DIRECTORY/NAME.*, while the object lives.
+/// The exclusive right to make DIRECTORY/NAME.*, while the object lives: the lock of an empty file in DIRECTORY/.claims.
 class Claim {
  public:
   /// Empty when another process (or this one) holds it. Throws Error when locks cannot be had there.
   static std::optional<Claim> take(const std::string& directory, const std::string& name);
   /// The same, waiting for its turn.
   static Claim wait(const std::string& directory, const std::string& name);
-  Claim(Claim&& other) noexcept;
+  Claim(Claim&& other) noexcept = default;
   Claim& operator=(Claim&& other) = delete;
   Claim(const Claim&) = delete;
   ~Claim();
@@ -30,11 +32,12 @@ class Claim {
   bool was_left() const { return was_left_; }
 
  private:
-  Claim(int descriptor, std::string path, bool was_left)
-      : descriptor_(descriptor), path_(std::move(path)), was_left_(was_left) {}
+  Claim(std::shared_ptr<const io::Folder> folder, io::Descriptor file, std::string name, bool was_left)
+      : folder_(std::move(folder)), file_(std::move(file)), name_(std::move(name)), was_left_(was_left) {}
   static std::optional<Claim> lock(const std::string& directory, const std::string& name, int operation);
-  int descriptor_;
-  std::string path_;
+  std::shared_ptr<const io::Folder> folder_;
+  io::Descriptor file_;
+  std::string name_;
   bool was_left_;
 };
 

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
+#include "app/console.hpp"
 #include "app/event_lines.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
@@ -24,39 +28,46 @@ std::string origin_of_lines() {
   return fmt::format("{}, process {}", host, getpid());
 }
 
+/// None where it cannot be written, which is no reason to stop. Throws Error: another file would be written to.
+io::Descriptor opened_log(const std::string& path) {
+  auto file = io::Folder::of(path)->open(io::file_name_of(path), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  struct stat found {};
+  const bool is_other =
+      file ? ::fstat(file.get(), &found) == 0 && (!S_ISREG(found.st_mode) || found.st_nlink > 1)
+           : errno == ELOOP || errno == ENXIO || errno == EISDIR;
+  if (is_other)
+    throw Error(path, "the log of a batch", "a link, or something else that is no file", "remove it");
+  return file;
+}
+
 }  // namespace
 
 BatchLog::BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count)
-    : descriptor_(::open((std::filesystem::path(directory) / "batch.log").c_str(),
-                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)),
+    : file_(opened_log((std::filesystem::path(directory) / "batch.log").string())),
       quiet_(quiet),
-      origin_(one_line(origin_of_lines())),
+      origin_(io::shown(origin_of_lines())),
       prefix_(ranks.count() > 1 ? fmt::format("rank {}: ", ranks.rank()) : ""),
       scan_count_(scan_count),
       status_(quiet || !ranks.first()) {}
 
-BatchLog::~BatchLog() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 void BatchLog::log(const std::string& text) {
   const auto entry = fmt::format("{} [{}] {}{}\n", utc_now(), origin_, prefix_, text);
   // A log that cannot be written (a full disk) is no reason to stop.
-  static_cast<void>(!::write(descriptor_, entry.data(), entry.size()));
+  static_cast<void>(!::write(file_.get(), entry.data(), entry.size()));
 }
 
 void BatchLog::line(const std::string& text) {
-  const auto shown = one_line(text);
+  const auto shown = io::shown(text);
   log(shown);
   if (tells_events()) return tell_event("note", {{"text", shown}});
   if (quiet_) return;
   status_.clear();
-  fmt::print("{}{}\n", prefix_, shown);
+  print_out("{}{}\n", prefix_, shown);
   std::fflush(stdout);
 }
 
 void BatchLog::failure(const std::string& text) {
-  const auto shown = one_line(text);
+  const auto shown = told_line(text);
   log(shown);
   status_.clear();
   print_error(prefix_ + shown);
@@ -65,10 +76,10 @@ void BatchLog::failure(const std::string& text) {
 void BatchLog::text(const std::string& lines) {
   std::size_t begin = 0;
   for (std::size_t end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
-    log(lines.substr(begin, end - begin));
+    log(io::shown(lines.substr(begin, end - begin)));
   if (quiet_ || tells_events()) return;
   status_.clear();
-  fmt::print("{}", lines);
+  print_lines(lines);
   std::fflush(stdout);
 }
 
@@ -107,14 +118,14 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
   if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
     text += "  (" + outcome.reason + ")";
   if (outcome.status == Outcome::Status::failed) {
-    const auto shown = one_line(text + "  " + outcome.error);
+    const auto shown = told_line(text + "  " + outcome.error);
     log(shown);
     status_.clear();
     return print_failure(prefix_ + shown);
   }
   if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
   if (status_.visible() || tells_events())
-    log(one_line(text));
+    log(io::shown(text));
   else
     line(text);
 }
@@ -129,7 +140,7 @@ void BatchLog::set_progress(const std::string& name, const std::string& stage, s
   current_ = name + ": " + stage;
   if (total > 1) current_ += fmt::format(" {}/{}", done, total);
   if (residual >= 0) current_ += fmt::format(", residual {:.1e}", residual);
-  current_ = one_line(current_);
+  current_ = io::shown(current_);
 }
 
 void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {

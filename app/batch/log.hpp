@@ -8,14 +8,15 @@
 #include "app/batch/summary.hpp"
 #include "app/console.hpp"
 #include "app/processes.hpp"
+#include "io/result/folder.hpp"
 
 namespace fhd::app {
 
 class BatchLog {
  public:
-  /// Continues DIRECTORY/batch.log. Several processes may: every line is one write.
+  /// Continues DIRECTORY/batch.log. Several processes may: every line is one write. Throws Error: it is a link, or a
+  /// pipe.
   BatchLog(const std::string& directory, bool quiet, const Ranks& ranks, std::size_t scan_count);
-  ~BatchLog();
   BatchLog(const BatchLog&) = delete;
   BatchLog& operator=(const BatchLog&) = delete;
 
@@ -38,7 +39,7 @@ class BatchLog {
   void log(const std::string& text);
   void tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const;
   using Clock = std::chrono::steady_clock;
-  int descriptor_ = -1;
+  io::Descriptor file_;
   bool quiet_;
   std::string origin_, prefix_, current_;
   std::size_t scan_count_;

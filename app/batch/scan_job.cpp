@@ -7,12 +7,11 @@
 #include "app/corrected_scan.hpp"
 #include "app/frames_of_scan.hpp"
 #include "app/scan_cost.hpp"
+#include "io/result/dicom.hpp"
 #include "io/result/results.hpp"
 
 namespace fhd::app {
 namespace {
-
-constexpr double plan_margin = 1.15;  // the plan is right within 15 %
 
 std::vector<std::string> on_device(std::vector<std::string> arguments, const std::string& device) {
   arguments.push_back("--device=" + device);
@@ -37,11 +36,22 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
     : settings(std::move(of)),
       device(without_fallback(on)),
       engine(settings->settings, {}, device, settings->options.recon.trajectory_cache(),
-             !settings->options.no_gridded_image, false) {}
+             !settings->options.no_gridded_image, false) {
+  engine.map_noise(settings->options.noise_map.request());
+}
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
-    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {}
+    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {
+  is_to_be_written_ = true;
+  if (!settings->options.frames.asks()) require_room(results_);
+}
+
+void ScanJob::require_room(const ScanResults& results) const {
+  const auto& matrix_size = file_->summary().geometry.matrix_size;
+  results.require_room(matrix_size);
+  settings->options.series_formats(results.path()).require_room(matrix_size, results);
+}
 
 ScanJob::ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path,
                  std::shared_ptr<const JobSettings> of, const std::string& command_line,
@@ -52,6 +62,11 @@ ScanJob::ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path,
           settings->options.frames.asks() ? BeyondMatrix::columns : BeyondMatrix::samples)),
       results_(path, file_->summary(), settings->options.selection, command_line) {
   results_.set_checksum(input_checksum);
+  settings->options.noise_map.require_alone(results_.volumes().size(), 1);
+  if (settings->options.dicom) {
+    io::require_dicom();
+    io::require_dicom_geometry(file_->summary().geometry, file_->summary().slice_count, path);
+  }
   if (settings->options.frames.asks()) repetition_of_frames(file_->summary(), settings->options.selection);
   if (settings->field_map == FieldMapChoice::off) file_ = with_field_map(std::move(file_), {});
 }
@@ -69,6 +84,7 @@ EstimateSettings ScanJob::estimate_settings() const {
   EstimateSettings how{settings->settings};
   how.images = static_cast<std::int64_t>(results_.volumes().size());
   how.images_wait_in_memory = true;
+  if (const auto request = settings->options.noise_map.request()) how.noise_replicas = request->replicas;
   if (const auto& frames = settings->options.frames; frames.asks())
     how.frames = frames.sizes(file_->summary().samples_per_scan, file_->summary().readout_length);
   return how;
@@ -78,8 +94,7 @@ std::uint64_t ScanJob::planned_bytes() const {
   EstimateSettings how = estimate_settings();
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
-  return static_cast<std::uint64_t>(
-      std::min(plan_margin * static_cast<double>(estimate(sizes(), how).host.peak_bytes()), 9e18));
+  return app::planned_bytes(estimate(sizes(), how)).host;
 }
 
 std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) const {
@@ -89,9 +104,11 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
   const auto companion = companion_settings(how.settings);
   if (companion && !settings->options.no_gridded_image) how.companion = &*companion;
   const bool may_be_together = how.images > 1 && !how.frames;
-  const double together = may_be_together ? bytes_of_volumes_together(static_cast<double>(available)) : 0;
-  return static_cast<std::uint64_t>(std::min(
-      plan_margin * (static_cast<double>(estimate(sizes(), how).device.peak_bytes()) + together), 9e18));
+  auto made = estimate(sizes(), how);
+  if (may_be_together)
+    made.device.hold_beside_peak("volumes together",
+                                 bytes_of_volumes_together(static_cast<double>(available)));
+  return app::planned_bytes(made).device;
 }
 
 void ScanJob::find_field_map(const JobEngine& engine) {
@@ -109,7 +126,7 @@ void ScanJob::load() {
     if (const auto found = diagnose_echoes(*file_)) scan_warnings_ = {in_one_line(*found)};
   if (settings->options.frames.asks()) return;
   reader_ = std::make_unique<VolumeReader>(*file_, results_.volumes(), [this](const Scan& scan) {
-    return takes_series(settings->settings, {}, scan);
+    return takes_series(settings->settings, {}, scan) && !settings->options.noise_map.given();
   });
   reader_->wait_for_first();
 }
@@ -134,6 +151,7 @@ void ScanJob::compute_frames(JobEngine& engine, const ProgressCallback& progress
   events.progress = progress;
   events.on_fallback = [](const std::string&) {};
   events.on_layout = [&](const FrameLayout&, double, ScanResults& results) {
+    if (is_to_be_written_) require_room(results);
     results.set_checksum(told.input_checksum);
     results.set_devices({engine.device});
   };
@@ -160,11 +178,36 @@ void ScanJob::compute_volumes(JobEngine& engine, const ProgressCallback& progres
   reader_.reset();
 }
 
+void ScanJob::require_writable(const std::string& prefix, const std::vector<std::string>& inputs) const {
+  const JobOptions& options = settings->options;
+  io::check_writable(prefix, inputs, options.phase, options.noise_map.given());
+  options.series_formats(prefix).check(prefix, inputs);
+}
+
+void ScanJob::require_replaceable(const std::string& prefix) const {
+  const JobOptions& options = settings->options;
+  const std::string& checksum = results_.provenance().input_checksum;
+  io::require_replaceable(prefix, results_.path(), checksum, options.phase, options.noise_map.given());
+  options.series_formats(prefix).require_can(file_->summary(), io::ChecksumInBackground::of(checksum), false);
+}
+
+std::vector<std::string> ScanJob::result_names(const std::string& prefix) const {
+  const JobOptions& options = settings->options;
+  auto names = io::files_of_results(prefix, options.phase);
+  for (std::size_t i = 0; i < results_.noise_map_count(); ++i) names.push_back(prefix + io::noise_endings[i]);
+  for (auto& name : options.series_formats(prefix).names()) names.push_back(std::move(name));
+  return names;
+}
+
+void ScanJob::write(const std::string& prefix) {
+  settings->options.series_formats(prefix).add_to(results_);
+  results_.write(io::OutputLock(prefix), prefix, settings->options.phase, settings->options.compression);
+}
+
 void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
-  const bool phase = settings->options.phase;
   results_.require_trust(settings->options.strict);
-  io::check_writable(prefix, results_.inputs(), phase);
-  results_.write(prefix, phase, settings->options.compression);
+  require_writable(prefix, results_.inputs());
+  write(prefix);
   manifest.images = static_cast<std::int64_t>(results_.volumes().size());
   for (const auto& report : results_.reports()) {
     manifest.cache_hits += report.trajectory_hits;

@@ -35,7 +35,7 @@ struct JobEngine {
 /// What `fhd recon` does, in pieces that can overlap with those of other scans.
 class ScanJob {
  public:
-  /// Opens the scan: reads and checks its headers. Throws Error.
+  /// Opens the scan: reads and checks its headers, and whether its images can be written. Throws Error.
   ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of, const std::string& command_line,
           const std::string& input_checksum);
   /// Of a file that is open, from `path`, or of arrays.
@@ -50,7 +50,15 @@ class ScanJob {
   void load();
   /// `note`: for the report of the first volume, unless empty.
   void compute(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
-  /// Writes PREFIX.* and what the manifest tells of the result.
+  /// Throws Error where the results `prefix` cannot be written, or overwrite one of `inputs`.
+  void require_writable(const std::string& prefix, const std::vector<std::string>& inputs) const;
+  /// Throws Error where what is there belongs to another scan.
+  void require_replaceable(const std::string& prefix) const;
+  /// PREFIX.* and the formats beside it: with a '/' at the end those that are folders.
+  std::vector<std::string> result_names(const std::string& prefix) const;
+  /// Writes them.
+  void write(const std::string& prefix);
+  /// The same, and what the manifest tells of the result.
   void write(const std::string& prefix, io::Manifest& manifest);
 
   ScanResults& results() { return results_; }
@@ -60,6 +68,8 @@ class ScanJob {
  private:
   EstimateSettings estimate_settings() const;
   ScanSizes sizes() const;
+  /// Throws Error where a format in which they are written has no room for them.
+  void require_room(const ScanResults& results) const;
   void find_field_map(const JobEngine& engine);
   void compute_volumes(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
   void compute_frames(JobEngine& engine, const ProgressCallback& progress, const std::string& note);
@@ -71,7 +81,7 @@ class ScanJob {
   std::unique_ptr<io::ScanFile> file_;
   ScanResults results_;
   std::unique_ptr<VolumeReader> reader_;  ///< not of frames, whose slices are read as they are taken
-  bool has_made_map_ = false;
+  bool has_made_map_ = false, is_to_be_written_ = false;
   std::vector<std::string> scan_warnings_;
 };
 

@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "io/result/atomic_file.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -89,12 +91,16 @@ class Lister {
   }
 
   void add_list(const std::string& path) {
+    io::require_regular_file(path);
     std::ifstream file(path);
     std::error_code status;
     if (!file || fs::is_directory(path, status))
       throw Error("@" + path, "a text file with the name of a scan on every line", "none that can be read");
     std::string line;
-    while (std::getline(file, line)) {
+    for (int number = 1; std::getline(file, line); ++number) {
+      if (line.find('\0') != std::string::npos)
+        throw Error(fmt::format("@{}:{}", path, number), "the name of a scan",
+                    "a NUL character, which none has", "give a text file with a name on every line");
       const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
       if (first == std::string::npos || line[first] == '#') continue;
       add_one(line.substr(first, last - first + 1));
@@ -122,8 +128,10 @@ std::string checksum(const std::string& path) {
 
 /// Names that other files of the directory have.
 bool is_reserved(const std::string& name) {
+  constexpr std::array beside_others{".manifest", "_phase", "_noise", "_snr", "_gfactor", "_images"};
   return name.empty() || name == "summary" || name == "index" || name == "batch" || name.starts_with(".") ||
-         name.ends_with(".manifest") || name.ends_with("_phase");  // NAME_phase.nii.gz
+         std::any_of(beside_others.begin(), beside_others.end(),
+                     [&](const char* ending) { return name.ends_with(ending); });
 }
 
 /// Whether the results of that name are those of another scan that still exists.

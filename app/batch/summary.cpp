@@ -9,7 +9,7 @@
 #include <set>
 
 #include "app/batch/ledger.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -152,8 +152,9 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   return table + "\n";
 }
 
-void write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
-                   const std::vector<Outcome>& outcomes, double seconds, const std::string& command_line) {
+std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
+                                       const std::vector<Outcome>& outcomes, double seconds,
+                                       const std::string& command_line) {
   std::string lines =
       "name,scan,status,seconds,images,iterations,residual,data_residual,converged,cache_hits,warnings,why\n";
   Json rows = Json::array();
@@ -182,29 +183,23 @@ void write_summary(const std::string& directory, const std::vector<BatchScan>& s
     rows.push_back(std::move(row));
   }
   const auto t = totals(outcomes);
-  const Json json{{"program", "fhd"},
-                  {"version", program_version},
-                  {"command_line", command_line},
-                  {"seconds", seconds},
-                  {"finished", t.finished},
-                  {"unchanged", t.unchanged},
-                  {"failed", t.failed},
-                  {"suspicious", t.suspicious},
-                  {"no_scans", t.images},
-                  {"not_run", t.open},
-                  {"earlier", t.earlier},
-                  {"scans", rows}};
+  const Json json{{"program", "fhd"},   {"version", program_version}, {"command_line", command_line},
+                  {"seconds", seconds}, {"finished", t.finished},     {"unchanged", t.unchanged},
+                  {"failed", t.failed}, {"suspicious", t.suspicious}, {"no_scans", t.images},
+                  {"not_run", t.open},  {"earlier", t.earlier},       {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
-  std::vector<io::AtomicFile> files;
+  const io::OutputLock lock((std::filesystem::path(directory) / "summary").string());
+  io::FileSet files(lock);
   const auto add = [&](const char* name, const std::string& content) {
-    files.emplace_back((std::filesystem::path(directory) / name).string());
+    files.add((std::filesystem::path(directory) / name).string());
     io::write_bytes(files.back().temporary(), content.data(), content.size(), files.back().path());
   };
-  add("summary.csv", lines);
   add("summary.json", json_text);
-  io::commit_all(files);
+  add("summary.csv", lines);
+  files.commit();
+  return {files[0].path(), files[1].path()};
 }
 
 }  // namespace fhd::app

@@ -34,7 +34,7 @@ std::string text(const Outcome& outcome);
 
 struct BatchTotals {
   int finished = 0, unchanged = 0, images = 0, failed = 0, open = 0;
-  int earlier = 0;  ///< finished or failed, of other runs
+  int earlier = 0;     ///< finished or failed, of other runs
   int suspicious = 0;  ///< of those finished or unchanged
   /// Whether every scan of this run has its results now, and there is at least one.
   bool complete() const { return failed == 0 && open == 0 && finished + unchanged > 0; }
@@ -47,8 +47,9 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, st
 /// A table of failures and totals; of all scans when there are few.
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
                           double seconds);
-/// Both files, together or not at all. Throws Error.
-void write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
-                   const std::vector<Outcome>& outcomes, double seconds, const std::string& command_line);
+/// Writes both files, together or not at all: their names. Throws Error.
+std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
+                                       const std::vector<Outcome>& outcomes, double seconds,
+                                       const std::string& command_line);
 
 }  // namespace fhd::app

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/command_parser.hpp"
 #include "app/commands.hpp"
 #include "app/nearest_word.hpp"
 #include "app/recipe.hpp"
@@ -71,9 +72,8 @@ std::map<std::string, std::vector<std::string>> given(const CLI::App& app,
 JobOptions::JobOptions(const std::vector<std::string>& arguments)
     : parser_(std::make_shared<CLI::App>("options of fhd recon")) {
   add_to(*parser_);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
-    parser_->parse(reversed);
+    parse_words(*parser_, arguments);
   } catch (const CLI::ParseError& error) {
     throw UsageError(Error(error.what(), "", "", "see 'fhd batch --help'"));
   }
@@ -83,8 +83,16 @@ Settings JobOptions::settings() const {
   Settings settings = recon.settings();
   frames.take_part_in(settings);
   validate(settings);
-  if (frames.asks()) validate_for_frames(settings);
+  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
+  if (frames.asks()) {
+    validate_for_frames(settings);
+    noise_map.require_no_frames();
+  }
   return settings;
+}
+
+SeriesFormats JobOptions::series_formats(const std::string& prefix) const {
+  return SeriesFormats::beside(prefix, dicom, ismrmrd_images);
 }
 
 void JobOptions::add_to(CLI::App& app) {
@@ -93,11 +101,15 @@ void JobOptions::add_to(CLI::App& app) {
   app.add_flag("--no-gridded-image", no_gridded_image,
                "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
   app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");
+  app.add_flag("--dicom", dicom, "also write NAME_dicom/, the magnitudes as a DICOM series");
+  app.add_flag("--ismrmrd-images", ismrmrd_images,
+               "also write NAME_images.h5, the magnitudes as ISMRMRD images");
   add_compression_option(app, compression);
   recon.set_default_cache("auto");
   device.add_to(app);
   frames.add_to(app);
   recon.add_to(app);
+  noise_map.add_to(app);
   add_read_options(app, read_options, /*finds_field_maps=*/true);
 }
 

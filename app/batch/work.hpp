@@ -8,8 +8,10 @@
 
 #include "app/batch/scans.hpp"
 #include "app/frame_options.hpp"
+#include "app/noise_map_option.hpp"
 #include "app/options.hpp"
 #include "app/processes.hpp"
+#include "app/series_formats.hpp"
 
 namespace CLI {
 class App;
@@ -20,13 +22,16 @@ namespace fhd::app {
 /// The options of `fhd recon` that say what becomes of a scan.
 struct JobOptions {
   VolumeSelection selection;
-  bool no_gridded_image = false, phase = false, strict = false;
+  bool no_gridded_image = false, phase = false, strict = false, dicom = false, ismrmrd_images = false;
   std::optional<int> compression;
   io::ReadOptions read_options;
   ReconOptions recon;
   FrameOptions frames;
+  NoiseMapOption noise_map;
   DeviceOption device;
 
+  /// Those that are asked for, beside the results `prefix`.
+  SeriesFormats series_formats(const std::string& prefix) const;
   /// Of all of them. Throws Error where they contradict each other.
   Settings settings() const;
   /// The object must outlive the parse.

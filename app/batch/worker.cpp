@@ -23,10 +23,12 @@
 #include "app/batch/engines.hpp"
 #include "app/batch/scan_job.hpp"
 #include "app/batch/summary.hpp"
+#include "app/console.hpp"
+#include "app/ending.hpp"
 #include "app/event_lines.hpp"
-#include "app/option_names.hpp"
 #include "app/timeline.hpp"
-#include "io/hdf5.hpp"
+#include "io/guard/guard.hpp"
+#include "io/hdf5_facts.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -58,12 +60,8 @@ void require_readable_kind(const std::string& path) {
 
 /// Whether a file holds images and no scan: results of fhd, which lie beside scans now and then.
 bool holds_only_images(const std::string& path) {
-  try {
-    const auto file = io::hdf5::File::open(path);
-    return file.has("/image") && !file.has("/kspace") && !file.has("/trajectory") && !file.has("/dataset");
-  } catch (const Error&) {
-    return false;
-  }
+  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
+  return facts && facts->has == std::vector{1, 0, 0, 0};
 }
 
 /// From one thread to the next. The process that hands out the scans bounds how many are under way.
@@ -136,7 +134,8 @@ class WorkerProcess {
   WorkerProcess(const BatchWork& work, const Crew& crew, int socket)
       : work_(work), crew_(crew), socket_(socket), engines_(crew) {}
 
-  void run() {
+  /// Does not return: its threads use what it holds.
+  void run() try {
     trace::take();  // of the process that this one was forked from
     start("reading", crew_.readers, [this](std::size_t) { read_all(); });
     start("computing", crew_.engines, [this](std::size_t engine) { compute_all(engine); });
@@ -150,6 +149,8 @@ class WorkerProcess {
       unread.append(block, static_cast<std::size_t>(n));
       for (auto& command : take_messages(unread)) commands_.push(std::move(command));
     }
+  } catch (...) {
+    end_at_once(failure_of_exception().c_str());
   }
 
  private:
@@ -193,7 +194,7 @@ class WorkerProcess {
     } catch (const std::bad_alloc&) {
       line = work_.scans[job.scan].path + ": out of memory";
     } catch (const std::exception& error) {
-      line = in_words_of_options(error.what());
+      line = told_line(error.what());
     }
     job.seconds += seconds_since(start);
     if (line.empty()) return true;
@@ -201,15 +202,9 @@ class WorkerProcess {
     return false;
   }
 
-  static std::string in_one_line(std::string line) {
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
-    return line;
-  }
-
   void fail(Job& job, std::string line) {
     const BatchScan& scan = work_.scans[job.scan];
-    line = in_one_line(std::move(line));
+    line = told_line(line);
     job.work.reset();
     if (scan.found && holds_only_images(scan.path))
       return tell_end(job.scan, Outcome::Status::images, scan.path + ": holds images, no scan");
@@ -321,7 +316,7 @@ class WorkerProcess {
         try {
           compute(job, number);
         } catch (const DeviceError& error) {
-          refusal = {in_one_line(in_words_of_options(error.what())), !engines_.are_of_use()};
+          refusal = {told_line(error.what()), !engines_.are_of_use()};
         }
       });
       if (!computed) continue;
@@ -369,8 +364,7 @@ class WorkerProcess {
             const auto writing = span("write", job.scan);
             const auto prefix = (fs::path(work_.directory) / scan.name).string();
             job.work->write(prefix, job.manifest);
-            const auto names = io::files_of_results(scan.name, job.work->settings->options.phase);
-            job.manifest.products = io::products_of(work_.directory, names);
+            job.manifest.products = io::products_of(work_.directory, job.work->result_names(scan.name));
           }))
         continue;
       job.manifest.status = io::Manifest::Status::finished;
@@ -418,7 +412,9 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
-    silence_events();  // the parent tells
+    silence_events();         // the parent tells
+    leave_files_to_others();  // what the parent has begun is not this process's to remove
+    io::guard::begin_host();
     WorkerProcess(work, crew, ends[1]).run();
   }
   ::close(ends[1]);

@@ -24,14 +24,18 @@ void write_in(const std::filesystem::path& folder, const char* place, const std:
               const std::string& content) {
   std::error_code status;
   std::filesystem::create_directories(folder / place, status);
-  std::vector<io::AtomicFile> files;
-  files.emplace_back((folder / place / name).string());
-  io::write_bytes(files[0].temporary(), content.data(), content.size(), files[0].path());
-  io::commit_all(files);
+  if (status)
+    throw Error("--folder " + folder.string(), "a folder, or a place where one can be made",
+                status.message());
+  io::write_atomically((folder / place / name).string(), content.data(), content.size());
 }
 
 int DocumentationCommand::run() const {
   const auto all = documented_commands(*program);
+  if (!command.empty() && (!folder.empty() || format != "man"))
+    throw UsageError(Error("COMMAND with " + std::string(folder.empty() ? "--format " + format : "--folder"),
+                           "", "one command has a manual page alone: the others are of all",
+                           "leave out " + command));
   if (!folder.empty()) {
     for (const auto& each : all)
       write_in(folder, "man/man1", (each.name.empty() ? "fhd" : "fhd-" + each.name) + ".1",

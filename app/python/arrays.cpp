@@ -1,5 +1,9 @@
 #include "app/python/arrays.hpp"
 
+#include <vector>
+
+#include "app/python/array_layout.hpp"
+
 namespace fhd::python {
 namespace {
 
@@ -46,12 +50,12 @@ Device device_of(const AnyArray& array) {
 }
 
 bool is_contiguous(const AnyArray& array) {
-  std::int64_t step = 1;
-  for (std::size_t axis = array.ndim(); axis-- > 0;) {
-    if (array.shape(axis) != 1 && array.stride(axis) != step) return array.size() == 0;
-    step *= static_cast<std::int64_t>(array.shape(axis));
+  std::vector<std::int64_t> extents, strides;
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
+    extents.push_back(static_cast<std::int64_t>(array.shape(axis)));
+    strides.push_back(array.stride(axis));
   }
-  return true;
+  return lies_in_order(extents, strides);
 }
 
 bool is_double(const AnyArray& array, const char* name) {

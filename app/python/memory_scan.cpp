@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "io/sha256.hpp"
+
 namespace fhd::python {
 namespace {
 
@@ -38,6 +40,20 @@ MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count,
 
 Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) {
   return volumes_.at(static_cast<std::size_t>(repetition * summary_.slice_count + slice));
+}
+
+std::string MemoryScan::checksum() const {
+  io::Sha256 sum(subject);
+  const auto add = [&](const auto& array) {
+    sum.add(array.data(), static_cast<std::size_t>(array.size()) * sizeof *array.data());
+  };
+  add(volumes_.front().trajectory.k);  // all have one
+  for (const auto& volume : volumes_)
+    if (volume.kspace.in_double.empty())
+      add(volume.kspace.values);
+    else
+      add(volume.kspace.in_double);
+  return "sha256-arrays:" + sum.hex();
 }
 
 }  // namespace fhd::python

@@ -1,6 +1,7 @@
 #pragma once
 // Arrays in the place of a scan file: what reads files can then be told the same.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
@@ -16,6 +17,8 @@ class MemoryScan final : public io::ScanFile {
   const io::ScanSummary& summary() const override { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) override;
   bool reads_side_by_side() const override { return true; }
+  /// "sha256-arrays:" and 64 hex digits, of all positions and values.
+  std::string checksum() const;
 
  private:
   std::vector<Scan> volumes_;

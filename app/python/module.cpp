@@ -1,10 +1,12 @@
 // The extension module fhd._native. What Python's users see is made of it in fhd/*.py.
+#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
 #include "app/commands.hpp"
-#include "app/option_names.hpp"
+#include "app/console.hpp"
 #include "app/python/arrays.hpp"
+#include "io/guard/guard.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -21,10 +23,18 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const DeviceError& error) {
-    PyErr_SetString(device_error_class->ptr(), app::in_words_of_options(error.what()).c_str());
+    PyErr_SetString(device_error_class->ptr(), app::told_line(error.what()).c_str());
   } catch (const Error& error) {
-    PyErr_SetString(error_class->ptr(), app::in_words_of_options(error.what()).c_str());
+    PyErr_SetString(error_class->ptr(), app::told_line(error.what()).c_str());
   }
+}
+
+/// Of a file in the folder of this module.
+std::string path_beside_module(const char* name) {
+  Dl_info where{};
+  dladdr(reinterpret_cast<const void*>(&translate), &where);
+  const std::string module(where.dli_fname != nullptr ? where.dli_fname : "");
+  return module.substr(0, module.rfind('/') + 1) + name;
 }
 
 }  // namespace
@@ -32,6 +42,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 // NOLINTNEXTLINE: the macro of nanobind
 NB_MODULE(_native, module) {
   module.attr("version") = program_version;
+  io::guard::use_host_program(path_beside_module("fhd-reader"));
   module.attr("built_with_cuda") = built_with_cuda;
   error_class = new nb::object(nb::steal(
       PyErr_NewExceptionWithDoc("fhd.Error", "What is wrong, where, what was expected, and how to mend it.",

@@ -5,7 +5,6 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <array>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "app/python/arrays.hpp"
 #include "recon/array/device.hpp"
+#include "recon/domain/positions.hpp"
 #include "recon/encoding/sense.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"
@@ -80,7 +80,7 @@ class Transform {
     for (const int n : matrix_size)
       if (n < 1) throw Error("shape", "sizes >= 1", std::to_string(n));
     require_trajectory(trajectory_);
-    for (int axis = 0; axis < 3; ++axis) require_positions(axis);
+    require_positions(trajectory_, matrix_size, "");
   }
 
   template <class T>
@@ -109,22 +109,6 @@ class Transform {
   std::mutex mutex;  ///< one call at a time: transforms share their scratch
 
  private:
-  void require_positions(int axis) const {
-    const auto count = trajectory_.sample_count();
-    const double limit = edge_rounding * matrix_size_[static_cast<std::size_t>(axis)] / 2.0;
-    for (std::int64_t m = 0; m < count; ++m) {
-      const double k = trajectory_.k[axis * count + m];
-      if (!(std::abs(k) <= limit))
-        throw Error(
-            "trajectory",
-            "finite cycles/FOV of at most half the matrix, " + std::to_string(limit) + ", on axis " +
-                "xyz"[axis],
-            std::to_string(k) + " at sample " + std::to_string(m),
-            "multiply by the field of view where it is in cycles per length, by N / (2 pi) where it is in "
-            "radians per voxel");
-    }
-  }
-
   Trajectory trajectory_;
   std::array<int, 3> matrix_size_;
   std::optional<double> accuracy_;

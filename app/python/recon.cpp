@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,14 +21,15 @@
 #include <utility>
 
 #include "app/batch/scan_job.hpp"
+#include "app/input_limits.hpp"
 #include "app/processors.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
-#include "io/checksum.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
+#include "io/result/run.hpp"
 
 namespace fhd::python {
 namespace {
@@ -143,8 +145,9 @@ nb::object to_python(const Array<Element>& array) {
 /// What came of it; the arrays of Python are copies.
 class ResultHandle {
  public:
-  ResultHandle(std::unique_ptr<app::ScanJob> job, std::string checksum)
-      : job_(std::move(job)), checksum_(std::move(checksum)) {}
+  /// `is_of_file`: not of arrays.
+  ResultHandle(std::unique_ptr<app::ScanJob> job, bool is_of_file)
+      : job_(std::move(job)), is_of_file_(is_of_file) {}
 
   nb::object image() const { return to_python(results().series()); }
   nb::object gridded() const { return to_python(results().gridded()); }
@@ -179,17 +182,15 @@ class ResultHandle {
   }
   void save(const std::string& prefix, bool force) {
     const std::string name = io::without_result_ending(prefix);
-    const bool phase = job_->settings->options.phase, noise = results().companions().noise.has_value();
-    const auto inputs = checksum_.empty() ? std::vector<std::string>{} : results().inputs();
-    io::check_writable(name, inputs, phase, noise);
-    if (!force) io::require_replaceable(name, results().path(), checksum_, phase, noise);
-    job_->results().write(name, phase, job_->settings->options.compression);
+    job_->require_writable(name, is_of_file_ ? results().inputs() : std::vector<std::string>{});
+    if (!force) job_->require_replaceable(name);
+    job_->write(name);
   }
 
  private:
   const app::ScanResults& results() const { return job_->results(); }
   std::unique_ptr<app::ScanJob> job_;
-  std::string checksum_;
+  bool is_of_file_;
 };
 
 std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
@@ -201,17 +202,17 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
   watched.run([&] {
     const std::lock_guard lock(scan->mutex);
     const auto settings = std::make_shared<const app::JobSettings>(std::move(arguments), device);
-    const bool is_file = scan->path != "arrays";
-    std::string checksum = is_file ? io::checksum_of(scan->path) : "";
-    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->path,
-                                              settings, call, checksum);
+    auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
+    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->name,
+                                              settings, call, "");
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);
     app::JobEngine engine(settings, chosen);
     job->load();
     job->compute(engine, progress, "");
+    job->results().set_checksum(checksum.get());
     job->results().require_trust(settings->options.strict);
-    result = std::make_shared<ResultHandle>(std::move(job), std::move(checksum));
+    result = std::make_shared<ResultHandle>(std::move(job), scan->arrays == nullptr);
   });
   return result;
 }
@@ -222,10 +223,12 @@ nb::dict load(const std::string& path) {
   std::string report;
   {
     const nb::gil_scoped_release released;
-    const auto file = io::hdf5::File::open(path);
-    report = file.read_text("/report/json");
+    const io::RunsBeside beside(path);
+    report = io::text_in_hdf5(path, "/report/json");
     images = io::read_image(path);
-    if (file.has("/gridded")) gridded = io::read_image(path, "/gridded");
+    const auto facts = io::facts_of_hdf5(path, {{"/gridded"}, {{"/report", io::run_attribute}}});
+    if (facts && facts->texts[0]) beside.require(*facts->texts[0]);
+    if (facts && facts->has[0] != 0) gridded = io::read_image(path, "/gridded");
   }
   nb::dict told;
   told["image"] = to_python(images);
@@ -235,11 +238,18 @@ nb::dict load(const std::string& path) {
   return told;
 }
 
-/// Of the options that a reconstruction takes: name, text, whether it is a flag, default.
-std::vector<std::tuple<std::string, std::string, bool, std::string>> options() {
+/// Of the options that a reconstruction takes, or `of_files` those that reading a file takes: name, text, whether it is
+/// a flag, default.
+std::vector<std::tuple<std::string, std::string, bool, std::string>> options(bool of_files) {
   CLI::App parser("options");
   app::JobOptions job;
-  job.add_to(parser);
+  io::ReadOptions read;
+  if (of_files) {
+    app::add_read_options(parser, read);
+    app::add_input_limits(parser);
+  } else {
+    job.add_to(parser);
+  }
   std::vector<std::tuple<std::string, std::string, bool, std::string>> told;
   for (const auto* option : parser.get_options()) {
     const auto name = option->get_name();
@@ -275,7 +285,7 @@ void bind_recon(nb::module_& module) {
         return to_python(series);
       },
       nb::arg("path"), nb::arg("dataset"));
-  module.def("options", &options);
+  module.def("options", &options, nb::arg("of_files"));
 }
 
 }  // namespace fhd::python

@@ -5,16 +5,26 @@
 #include <string>
 #include <utility>
 
+#include "app/python/memory_scan.hpp"
+#include "io/checksum.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::python {
 
 struct ScanHandle {
-  ScanHandle(std::shared_ptr<io::ScanFile> of, std::string from)
-      : file(std::move(of)), path(std::move(from)) {}
+  /// Of the file `path`, open.
+  ScanHandle(std::shared_ptr<io::ScanFile> of, std::string path)
+      : file(std::move(of)), name(std::move(path)) {}
+  /// Of arrays.
+  explicit ScanHandle(std::shared_ptr<MemoryScan> of) : file(of), arrays(std::move(of)), name("arrays") {}
+
+  /// By which results tell their scans apart. Throws Error.
+  std::string checksum() const { return arrays ? arrays->checksum() : io::checksum_of(name); }
+
   std::shared_ptr<io::ScanFile> file;
-  std::string path;  ///< as given; "arrays"
-  std::mutex mutex;  ///< one reads at a time
+  std::shared_ptr<const MemoryScan> arrays;  ///< null: it is a file
+  std::string name;                          ///< the path of the file
+  std::mutex mutex;                          ///< one reads at a time
 };
 
 }  // namespace fhd::python

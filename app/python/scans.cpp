@@ -14,11 +14,15 @@
 #include <optional>
 #include <utility>
 
+#include "app/command_parser.hpp"
 #include "app/commands.hpp"
+#include "app/input_limits.hpp"
 #include "app/options.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
+#include "io/guard/limits.hpp"
+#include "io/input_memory.hpp"
 
 namespace fhd::python {
 namespace {
@@ -27,16 +31,38 @@ io::ReadOptions read_options_of(const std::vector<std::string>& arguments) {
   io::ReadOptions options;
   CLI::App parser("options of a scan");
   app::add_read_options(parser, options);
+  app::add_input_limits(parser);
   try {
-    parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app::parse_words(parser, arguments);
   } catch (const CLI::ParseError& error) {
     throw app::UsageError(Error(error.what(), "", ""));
   }
   return options;
 }
 
+/// Limits that arguments set are those of one file, which keeps them.
+class LimitsOfOneFile {
+ public:
+  LimitsOfOneFile() : lock_(mutex()), kept_(io::guard::limits()) {}
+  ~LimitsOfOneFile() {
+    io::guard::limits() = kept_;
+    io::set_input_memory(0);
+  }
+  LimitsOfOneFile(const LimitsOfOneFile&) = delete;
+  LimitsOfOneFile& operator=(const LimitsOfOneFile&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex of_all;
+    return of_all;
+  }
+  const std::lock_guard<std::mutex> lock_;
+  const io::guard::Limits kept_;
+};
+
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::vector<std::string>& arguments) {
   const nb::gil_scoped_release released;
+  const LimitsOfOneFile limits;
   const auto options = read_options_of(arguments);
   return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
 }
@@ -85,7 +111,7 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
   if (kspace.ndim() != 4) throw Error("kspace", "[repetition][slice][coil][sample]", text_of(kspace));
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(kspace.shape(axis)); };
   const std::int64_t repetitions = extent(0), slices = extent(1), coils = extent(2), samples = extent(3);
-  if (repetitions * slices * coils * samples < 1) throw Error("kspace", "values", text_of(kspace));
+  if (Shape{repetitions, slices, coils, samples}.size() < 1) throw Error("kspace", "values", text_of(kspace));
   const auto& n = shared.matrix_size;
   const Shape image{n[2], n[1], n[0]};
   const auto values = values_of_array<KSpace>(kspace, {repetitions * slices, coils, samples}, "kspace");
@@ -108,7 +134,7 @@ std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArra
                              part(values.in_double, {coils, samples}, i)};
   }
   return std::make_shared<ScanHandle>(
-      std::make_shared<MemoryScan>(std::move(volumes), repetitions, slices, readout_length), "arrays");
+      std::make_shared<MemoryScan>(std::move(volumes), repetitions, slices, readout_length));
 }
 
 template <class Held>
@@ -163,7 +189,7 @@ nb::dict summary_of(const ScanHandle& handle) {
   const auto& summary = handle.file->summary();
   const auto& n = summary.geometry.matrix_size;
   nb::dict told;
-  told["path"] = nb::cast(handle.path);
+  told["path"] = nb::cast(handle.name);
   told["format"] = nb::cast(summary.format);
   told["coils"] = nb::cast(summary.coil_count);
   told["samples"] = nb::cast(summary.samples_per_scan);

@@ -1,6 +1,7 @@
 #include "app/server/configuration.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/command_parser.hpp"
 #include "app/number_option.hpp"
 #include "app/recipe.hpp"
 #include "recon/error.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 constexpr auto configuration_subject = "configuration";
 constexpr const char* of_server[] = {"--threads", "--cache"};
-constexpr const char* of_files[] = {"--prior", "--maps", "--trajectory", "--noise", "--field-map", "--girf"};
+constexpr const char* names_without_options[] = {"default", "fhd", "default.xml"};
 constexpr std::size_t longest_file = 1 << 16;
 
 /// As a shell parts them: at blanks that are not quoted.
@@ -53,9 +55,7 @@ std::vector<std::string> arguments_of(const std::vector<RecipeEntry>& entries) {
   for (const auto& entry : entries) {
     if (!entry.pattern.empty())
       throw Error(entry.where, "options of one scan", "a table '" + entry.pattern + "'");
-    auto option = entry.option;
-    std::replace(option.begin(), option.end(), '_', '-');
-    arguments.push_back(option + "=" + entry.value);
+    arguments.push_back(entry.option + "=" + entry.value);
   }
   return arguments;
 }
@@ -72,6 +72,12 @@ std::string content_of(const std::filesystem::path& path) {
   return text;
 }
 
+/// As the option says of its value: "FILE", "auto|FILE".
+bool names_file(const CLI::Option& named) {
+  const auto type = "|" + named.get_type_name() + "|";
+  return type.find("|FILE|") != std::string::npos;
+}
+
 /// No way out of the folder.
 bool is_plain_file_name(const std::string& name) {
   return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -81,14 +87,26 @@ bool is_plain_file_name(const std::string& name) {
 
 }  // namespace
 
-void SessionOptions::add_to(CLI::App& app) {
-  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values) {
-    app.add_option(flag, value)->check(CLI::IsMember(std::move(values)));
+void SessionOptions::add_own_to(CLI::App& app) {
+  const auto choice = [&](const char* flag, std::string& value, std::vector<std::string> values,
+                          const char* help) {
+    app.add_option(flag, value, help)
+        ->type_name(fmt::format("{}", fmt::join(values, "|")))
+        ->check(CLI::IsMember(values).description(""))
+        ->capture_default_str();
   };
-  choice("--image", image_, {"magnitude", "complex"});
-  choice("--send", send_, {"auto", "at-close"});
-  choice("--maps-of", maps_of_, {"first", "each"});
-  app.add_option("--spokes-per-frame", spokes_per_frame_)->check(whole_number(1));
+  app.add_option("--spokes-per-frame", spokes_per_frame_, "every N readouts of a slice are an image")
+      ->type_name("N")
+      ->check(whole_number(1));
+  choice("--image", image_, {"magnitude", "complex"}, "");
+  choice("--maps-of", maps_of_, {"first", "each"},
+         "sensitivity maps: of the first image of a slice, or found in each");
+  choice("--send", send_, {"auto", "at-close"},
+         "images as soon as they are whole, or all at the end, as of a file");
+}
+
+void SessionOptions::add_to(CLI::App& app) {
+  add_own_to(app);
   recon_.add_to(app);
   add_read_options(app, read_options_);
 }
@@ -97,9 +115,8 @@ SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool m
     : parser_(std::make_shared<CLI::App>(configuration_subject)) {
   add_to(*parser_);
   parser_->set_help_flag();
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
   try {
-    parser_->parse(reversed);
+    parse_words(*parser_, arguments);
   } catch (const CLI::ParseError& error) {
     throw Error(configuration_subject, "", error.what(),
                 "options are those of 'fhd recon' and 'fhd serve --help'");
@@ -108,9 +125,9 @@ SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool m
   for (const char* option : of_server)
     if (is_given(option))
       throw Error(configuration_subject, "options of one scan", option, "it is an option of the server");
-  for (const char* option : of_files)
-    if (is_given(option) && !may_name_files)
-      throw Error(configuration_subject, "options that name no file of the server", option,
+  for (const auto* option : parser_->get_options())
+    if (option->count() > 0 && names_file(*option) && !may_name_files)
+      throw Error(configuration_subject, "options that name no file of the server", option->get_name(),
                   "put it into a configuration in the folder of --configs, and send its name");
   if (spokes_per_frame_ > 0 && waits_for_close())
     throw Error(configuration_subject, "", "--spokes-per-frame and --send at-close contradict each other",
@@ -132,9 +149,11 @@ SessionOptions options_of_text(const std::string& text) {
 }
 
 SessionOptions options_of_name(const std::string& name, const std::string& folder) {
-  for (const char* plain : {"", "default", "default.xml", "fhd"})
-    if (name == plain) return SessionOptions({}, false);
-  const std::string known = "default, fhd" + (folder.empty() ? "" : ", or the name of a file in " + folder);
+  if (name.empty() || std::find(std::begin(names_without_options), std::end(names_without_options), name) !=
+                          std::end(names_without_options))
+    return SessionOptions({}, false);
+  const std::string known = fmt::format("{}{}", fmt::join(names_without_options, ", "),
+                                        folder.empty() ? "" : ", or the name of a file in " + folder);
   if (!is_plain_file_name(name)) throw Error("configuration name", known, "'" + name + "'");
   std::error_code unknown;
   for (const char* ending : {"", ".toml", ".json"}) {
@@ -151,15 +170,21 @@ SessionOptions options_of_name(const std::string& name, const std::string& folde
 }
 
 std::string session_options_help() {
-  return "A session's configuration (text, or NAME.toml, NAME.json in --configs DIR) has the options of 'fhd "
-         "recon' that say how "
-         "to reconstruct and how to read (--lambda 1e-3, --matrix 128, ...; files only in DIR), and\n"
-         "  --spokes-per-frame N        every N readouts of a slice are an image\n"
-         "  --image magnitude|complex   [magnitude]\n"
-         "  --maps-of first|each        sensitivity maps: of the first image of a slice, or found in each "
-         "[first]\n"
-         "  --send auto|at-close        images as soon as they are whole, or all at the end, as of a file "
-         "[auto]";
+  CLI::App own;
+  own.set_help_flag();
+  SessionOptions options;
+  options.add_own_to(own);
+  std::string help =
+      "A session's configuration (text, or NAME.toml, NAME.json in --configs DIR) has the options of 'fhd "
+      "recon' that "
+      "say how to reconstruct and how to read (--lambda 1e-3, --matrix 128, ...; files only in DIR), and";
+  for (const auto* option : own.get_options()) {
+    const auto standard = option->get_default_str();
+    const auto what = option->get_description() + (standard.empty() ? "" : " [" + standard + "]");
+    help += fmt::format("\n  {:<27} {}", option->get_name() + " " + option->get_type_name(),
+                        what.substr(what.find_first_not_of(' ')));
+  }
+  return help;
 }
 
 }  // namespace fhd::app

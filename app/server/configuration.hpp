@@ -13,6 +13,9 @@ class App;
 
 namespace fhd::app {
 
+/// What `fhd serve --help` tells of a session's own options.
+std::string session_options_help();
+
 /// Options of a session. In the words of a command line ("--lambda 1e-3 --image complex") or as TOML or JSON, keys as the
 /// options are called.
 class SessionOptions {
@@ -32,6 +35,10 @@ class SessionOptions {
   bool finds_maps_anew() const { return maps_of_ == "each"; }
 
  private:
+  friend std::string session_options_help();
+  SessionOptions() = default;
+  /// Those that 'fhd recon' has not.
+  void add_own_to(CLI::App& app);
   void add_to(CLI::App& app);
 
   std::shared_ptr<CLI::App> parser_;  ///< that recon_ asks
@@ -47,8 +54,5 @@ SessionOptions options_of_text(const std::string& text);
 /// Those of a name: "default", "default.xml" and "fhd" are without options; NAME is NAME.toml or NAME.json in `folder`,
 /// which may name files. Throws Error.
 SessionOptions options_of_name(const std::string& name, const std::string& folder);
-
-/// What `fhd serve --help` tells of a session's own options.
-std::string session_options_help();
 
 }  // namespace fhd::app

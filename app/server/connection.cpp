@@ -90,10 +90,11 @@ void Connection::read(std::span<std::byte> bytes, const char* what) {
 }
 
 void Connection::write(std::span<const std::byte> bytes) {
-  const auto until = Clock::now() + limits_.write;
+  auto until = Clock::now() + limits_.write;
   while (!bytes.empty()) {
     const auto count = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
+      until = Clock::now() + limits_.write;
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       continue;
     }

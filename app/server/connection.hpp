@@ -18,7 +18,7 @@ struct ConnectionLost : Error {
 /// How long a connection may stand still.
 struct ConnectionLimits {
   std::chrono::milliseconds idle{300000};  ///< for the next message, and from its first byte to its last
-  std::chrono::milliseconds write{30000};  ///< for a message that is sent
+  std::chrono::milliseconds write{30000};  ///< for the next bytes that the other side takes
 };
 
 /// One thread may read while another writes.

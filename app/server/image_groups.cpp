@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "io/scan/mrd/purpose.hpp"
 #include "recon/error.hpp"
@@ -13,9 +14,14 @@ namespace {
 using io::mrd::ReadoutHead;
 using io::mrd::Role;
 
+/// Counters of a readout have 16 bits.
 std::int64_t count_of(const std::optional<io::mrd::Limit>& limit) {
-  return limit ? std::max<std::int64_t>(std::int64_t{limit->maximum} - limit->minimum + 1, 1) : 1;
+  constexpr std::int64_t most = 1 << 16;
+  return limit ? std::clamp<std::int64_t>(std::int64_t{limit->maximum} - limit->minimum + 1, 1, most) : 1;
 }
+
+/// Of which a session remembers something.
+constexpr std::size_t most_images = 1 << 20;
 
 std::string words_of_key(const ImageKey& key) {
   const auto& c = key.counters;
@@ -46,9 +52,8 @@ ImageKey ImageGroups::key_of(const ReadoutHead& head) const {
 
 ImageReadouts ImageGroups::group_of(const ImageKey& key, Pending& pending) {
   ImageReadouts group{key, -1, static_cast<std::int64_t>(pending.image.size()), noise_};
-  auto& first = others_of_slice_[key.slice];
-  if (first.empty()) first = pending.others;
-  append_shared(group.readouts, pending.others.empty() ? first : pending.others);
+  keep_others_of_slice(key.slice, pending.others);
+  append_shared(group.readouts, pending.others.empty() ? others_of_slice_[key.slice] : pending.others);
   append_shared(group.readouts, pending.image);
   pending.image.clear();
   return group;
@@ -60,16 +65,27 @@ ImageReadouts ImageGroups::taken(const ImageKey& key) {
   return group_of(key, node.mapped());
 }
 
-/// Of earlier repetitions of the same slice, contrast, phase and set.
+/// Of earlier repetitions of the same slice, contrast, phase and set, which stand before it. References of a repetition
+/// without an image are those of its slice.
 void ImageGroups::take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than) {
-  std::vector<ImageKey> keys;
-  for (const auto& [key, pending] : pending_) {
-    ImageKey same = key;
-    same.counters.repetition = than.counters.repetition;
-    if (same == than && key.counters.repetition < than.counters.repetition && !pending.image.empty())
-      keys.push_back(key);
+  ImageKey first = than;
+  first.counters.repetition = std::numeric_limits<int>::min();
+  const auto end = pending_.lower_bound(than);
+  for (auto one = pending_.lower_bound(first); one != end;) {
+    const auto next = std::next(one);
+    if (one->second.image.empty()) {
+      keep_others_of_slice(one->first.slice, one->second.others);
+      pending_.erase(one);
+    } else {
+      whole.push_back(taken(ImageKey(one->first)));
+    }
+    one = next;
   }
-  for (const auto& key : keys) whole.push_back(taken(key));
+}
+
+void ImageGroups::keep_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others) {
+  auto& first = others_of_slice_[slice];
+  if (first.empty()) first = others;
 }
 
 /// Whether flags say that its image is whole.
@@ -81,6 +97,8 @@ bool ImageGroups::is_last(const ReadoutHead& head) const {
 }
 
 void ImageGroups::require_not_taken(const ImageKey& key) const {
+  if (taken_.size() + pending_.size() > most_images)
+    throw Error("a session", fmt::format("at most {} images", most_images), "more");
   if (taken_.count(key) > 0)
     throw Error("acquisitions of " + words_of_key(key),
                 "none after the last, as flags, counters or limits tell it", "a further one",
@@ -103,6 +121,7 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   if (role == Role::noise) noise_.push_back(std::move(readout));
   if (role == Role::noise || role == Role::other) return whole;
   const auto key = key_of(head);
+  require_not_taken(key);
   if (role != Role::image) {
     pending_[key].others.push_back(std::move(readout));
   } else if (readouts_per_frame_ > 0) {
@@ -112,7 +131,6 @@ std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
     whole.push_back(group_of(key, pending));
     whole.back().frame = pending.frames++;
   } else {
-    require_not_taken(key);
     take_earlier(whole, key);
     auto& pending = pending_[key];
     pending.image.push_back(std::move(readout));
@@ -137,6 +155,7 @@ std::vector<ImageReadouts> ImageGroups::take_rest() {
   std::vector<ImageKey> keys;
   for (const auto& [key, pending] : pending_)
     if (!pending.image.empty()) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
   for (const auto& key : keys) rest.push_back(taken(key));
   return rest;
 }

@@ -7,16 +7,17 @@
 //   - when the header's limits count more than one encoding step and every step and average is there,
 //   - when a readout of a later repetition of its slice, contrast, phase and set comes,
 //   - at the end.
-// What comes for an image that was whole already contradicts flags and limits, and is an error. With readouts_per_frame,
+// What comes for an image that was whole already, a reference too, contradicts flags and limits, and is an error. With readouts_per_frame,
 // every so many readouts of a slice, repetition, contrast, phase and set are an image instead.
 //
-// Noise readouts are of every image. References and navigators are of their own image; images without get those of the
-// first image of their slice that had some.
+// Noise readouts are of every image. References and navigators are of their own image; images without get the first of
+// their slice, whether there was an image with them or not.
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,16 @@ class ImageGroups {
   std::int64_t unfinished_readouts() const;
 
  private:
+  /// Repetitions of one slice, contrast, phase and set follow each other.
+  struct RepetitionsTogether {
+    bool operator()(const ImageKey& a, const ImageKey& b) const {
+      const auto parts = [](const ImageKey& key) {
+        const auto& c = key.counters;
+        return std::tie(key.slice, c.contrast, c.phase, c.set, c.repetition);
+      };
+      return parts(a) < parts(b);
+    }
+  };
   struct Pending {
     std::vector<io::mrd::SharedReadout> image, others;
     std::set<std::pair<int, std::pair<int, int>>> steps;  ///< average, encoding steps
@@ -60,6 +71,7 @@ class ImageGroups {
   ImageReadouts taken(const ImageKey& key);
   ImageReadouts group_of(const ImageKey& key, Pending& pending);
   void take_earlier(std::vector<ImageReadouts>& whole, const ImageKey& than);
+  void keep_others_of_slice(int slice, const std::vector<io::mrd::SharedReadout>& others);
   bool is_last(const io::mrd::ReadoutHead& head) const;
   void require_not_taken(const ImageKey& key) const;
   void count_step(const io::mrd::ReadoutHead& head, Pending& pending) const;
@@ -68,7 +80,7 @@ class ImageGroups {
   int last_average_ = 0;
   bool waits_, one_slice_;
   std::vector<io::mrd::SharedReadout> noise_, all_;
-  std::map<ImageKey, Pending> pending_;
+  std::map<ImageKey, Pending, RepetitionsTogether> pending_;
   std::map<int, std::vector<io::mrd::SharedReadout>> others_of_slice_;  ///< of its first image that had some
   std::set<ImageKey> taken_;
 };

@@ -110,8 +110,7 @@ io::mrd::OwnedReadout acquisition_from(Connection& connection, const MessageLimi
   return readout;
 }
 
-/// Read, and left alone.
-Ignored waveform_from(Connection& connection, const MessageLimits& limits) {
+void skip_waveform(Connection& connection, const MessageLimits& limits) {
   constexpr auto what = "a waveform";
   std::array<std::byte, 40> head;
   constexpr std::size_t place_of_samples = 28, place_of_channels = 30;
@@ -129,7 +128,6 @@ Ignored waveform_from(Connection& connection, const MessageLimits& limits) {
     connection.read(std::span(part).first(count), what);
     left -= count;
   }
-  return {what};
 }
 
 ConfigurationName configuration_name_from(Connection& connection) {
@@ -142,30 +140,33 @@ ConfigurationName configuration_name_from(Connection& connection) {
 
 std::optional<Message> read_message(Connection& connection, const MessageLimits& limits) {
   std::array<std::byte, 2> bytes;
-  if (!connection.begin_message(bytes)) return std::nullopt;
-  const auto id = std::bit_cast<std::uint16_t>(bytes);
-  switch (static_cast<MessageId>(id)) {
-    case MessageId::configuration_name:
-      return configuration_name_from(connection);
-    case MessageId::configuration_text:
-      return ConfigurationText{text_from(connection, limits.configuration, "a configuration")};
-    case MessageId::header:
-      return HeaderText{text_from(connection, limits.header, "the header")};
-    case MessageId::close:
-      return Close{};
-    case MessageId::text:
-      text_from(connection, limits.text, "a text");
-      return Ignored{"a text"};
-    case MessageId::acquisition:
-      return acquisition_from(connection, limits);
-    case MessageId::image:
-      throw Error("a message", "a configuration, a header, acquisitions, waveforms, texts or close",
-                  "an image", "images are not reconstructed again: send the acquisitions");
-    case MessageId::waveform:
-      return waveform_from(connection, limits);
+  while (connection.begin_message(bytes)) {
+    const auto id = std::bit_cast<std::uint16_t>(bytes);
+    switch (static_cast<MessageId>(id)) {
+      case MessageId::configuration_name:
+        return configuration_name_from(connection);
+      case MessageId::configuration_text:
+        return ConfigurationText{text_from(connection, limits.configuration, "a configuration")};
+      case MessageId::header:
+        return HeaderText{text_from(connection, limits.header, "the header")};
+      case MessageId::close:
+        return Close{};
+      case MessageId::text:
+        text_from(connection, limits.text, "a text");
+        continue;
+      case MessageId::acquisition:
+        return acquisition_from(connection, limits);
+      case MessageId::image:
+        throw Error("a message", "a configuration, a header, acquisitions, waveforms, texts or close",
+                    "an image", "images are not reconstructed again: send the acquisitions");
+      case MessageId::waveform:
+        skip_waveform(connection, limits);
+        continue;
+    }
+    throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(id),
+                "the stream is no MRD session, or has lost its place");
   }
-  throw Error("a message", "an id of the MRD session protocol (1 to 5, 1008, 1026)", std::to_string(id),
-              "the stream is no MRD session, or has lost its place");
+  return std::nullopt;
 }
 
 Bytes text_message(const std::string& text) {

@@ -33,13 +33,8 @@ struct ConfigurationText {
 struct HeaderText {
   std::string xml;
 };
-/// What is read and left alone: waveforms, texts.
-struct Ignored {
-  const char* what;
-};
 struct Close {};
-using Message =
-    std::variant<ConfigurationName, ConfigurationText, HeaderText, io::mrd::OwnedReadout, Ignored, Close>;
+using Message = std::variant<ConfigurationName, ConfigurationText, HeaderText, io::mrd::OwnedReadout, Close>;
 
 /// The longest that are taken.
 struct MessageLimits {
@@ -49,7 +44,8 @@ struct MessageLimits {
   int trajectory_dimensions = 4;      ///< three axes and a weight
 };
 
-/// The next message; empty where the other side has ended. Throws Error, naming message and part, and ConnectionLost.
+/// The next message; empty where the other side has ended. Waveforms and texts are read and left alone. Throws Error,
+/// naming message and part, and ConnectionLost.
 std::optional<Message> read_message(Connection& connection, const MessageLimits& limits = {});
 
 /// Bytes of messages.

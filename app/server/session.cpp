@@ -39,10 +39,19 @@ std::string failure_of(const Work& work) noexcept try {
 /// What a client may have had a part in, for a terminal and for its own: printable ASCII, not too much of it.
 std::string printable(const std::string& line) {
   constexpr std::size_t most = 2000;
-  std::string text = one_line(in_words_of_options(line.substr(0, most)));
+  std::string text = io::shown(in_words_of_options(line.substr(0, most)), most);
   for (char& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   return text;
+}
+
+/// What it holds beside itself.
+std::size_t bytes_of(const Message& message) {
+  if (const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message)) return readout->bytes();
+  if (const auto* header = std::get_if<HeaderText>(&message)) return header->xml.size();
+  if (const auto* text = std::get_if<ConfigurationText>(&message)) return text->text.size();
+  if (const auto* name = std::get_if<ConfigurationName>(&message)) return name->name.size();
+  return 0;
 }
 
 }  // namespace
@@ -69,18 +78,20 @@ void Session::run() noexcept {
     std::thread reader([this] { read_all(); });
     failure = failure_of([&] { work(); });
     if (stopped_) failure = stop_line;
+    if (reconstruction_) reconstruction_->abandon();
     {
       const std::lock_guard lock(mutex_);
       closed_ = true;
       changed_.notify_all();
     }
     end(failure);
+    reconstruction_.reset();
     done_ = true;
     connection_.stop_reading();
     reader.join();
     log_end(failure);
   } catch (const std::exception& error) {  // no thread, or no memory to say so
-    std::fprintf(stderr, "fhd: session %lld: %s\n", static_cast<long long>(number_), error.what());
+    print_failure(fmt::format("session {}: {}", number_, error.what()));
   }
 }
 
@@ -105,18 +116,32 @@ void Session::read_messages() {
     }
 }
 
-/// Waits until there is room. Throws Error where the session holds too much.
+/// The order of a session: what is out of turn is not kept to wait. Throws Error.
+void Session::require_turn(const Message& message) {
+  const bool is_header = std::holds_alternative<HeaderText>(message);
+  const bool configures = std::holds_alternative<ConfigurationName>(message) ||
+                          std::holds_alternative<ConfigurationText>(message);
+  if (has_header_ && is_header) throw Error("the session", "one header", "a second one");
+  if (has_header_ && configures) throw Error("a configuration", "none after the header", "one");
+  if (!has_header_ && std::holds_alternative<io::mrd::OwnedReadout>(message))
+    throw Error("an acquisition", "the header before it", "none");
+  has_header_ = has_header_ || is_header;
+}
+
+/// Throws Error where the session holds too much.
 Session::Item Session::taken_in(Message message) {
+  require_turn(message);
   const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message);
-  const std::size_t bytes = readout ? readout->bytes() : 0;
-  if ((*held_ += bytes) > limits_.bytes)
+  if (readout != nullptr && (*held_ += readout->bytes()) > limits_.bytes)
     throw Error("acquisitions",
                 "at most " + memory_text(static_cast<double>(limits_.bytes)) +
                     " that wait for an image to be whole (--max-memory)",
                 "more");
+  const std::size_t bytes = sizeof(Item) + bytes_of(message);
   return {std::move(message), {}, bytes};
 }
 
+/// Waits until there is room.
 bool Session::push(Item item) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return closed_ || stopped_ || queued_bytes_ <= limits_.read_ahead; });
@@ -127,10 +152,13 @@ bool Session::push(Item item) {
   return true;
 }
 
-Session::Item Session::pop() {
+/// Empty where an image is to be delivered first.
+std::optional<Session::Item> Session::pop() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
+  const auto has_image = [&] { return reconstruction_ && reconstruction_->has_image(); };
+  changed_.wait(lock, [&] { return stopped_ || !queue_.empty() || has_image(); });
   if (stopped_) throw GivenUp("the session", "", stop_line);
+  if (has_image()) return std::nullopt;
   Item item = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= item.bytes;
@@ -141,8 +169,11 @@ Session::Item Session::pop() {
 // --- The work
 
 void Session::work() {
-  while (answer(pop())) {
-  }
+  for (;;)
+    if (auto item = pop(); !item)
+      reconstruction_->deliver();
+    else if (!answer(std::move(*item)))
+      return;
 }
 
 /// False after the last.
@@ -159,7 +190,6 @@ bool Session::answer(Item item) {
       [&]<class T>(T&& message) {
         using M = std::decay_t<T>;
         if constexpr (std::is_same_v<M, ConfigurationName> || std::is_same_v<M, ConfigurationText>) {
-          if (reconstruction_) throw Error("a configuration", "none after the header", "one");
           if constexpr (std::is_same_v<M, ConfigurationName>)
             options_.emplace(options_of_name(message.name, services_.configurations));
           else
@@ -168,8 +198,6 @@ bool Session::answer(Item item) {
           begin(message);
         } else if constexpr (std::is_same_v<M, io::mrd::OwnedReadout>) {
           take(std::forward<T>(message));
-        } else if constexpr (std::is_same_v<M, Ignored>) {
-          ++ignored_;
         } else {
           if (!reconstruction_) return false;
           if (const auto left = reconstruction_->finish(); !left.empty()) tell("warning: " + left);
@@ -181,16 +209,19 @@ bool Session::answer(Item item) {
 }
 
 void Session::begin(const HeaderText& header) {
-  if (reconstruction_) throw Error("the session", "one header", "a second one");
   if (!options_) options_.emplace(options_of_name({}, {}));
   reconstruction_ = std::make_unique<StreamReconstruction>(
       *options_, header.xml, services_.device, services_.processors,
-      ImageLimits{limits_.bytes, limits_.image}, [this](const StreamedImage& image) { send(image); },
-      [this] { return is_given_up(); });
+      ImageLimits{limits_.bytes, limits_.image, limits_.images_at_once},
+      StreamEvents{[this](const StreamedImage& image) { send(image); },
+                   [this] {
+                     const std::lock_guard lock(mutex_);
+                     changed_.notify_all();
+                   },
+                   [this] { return is_given_up(); }});
 }
 
 void Session::take(io::mrd::OwnedReadout readout) {
-  if (!reconstruction_) throw Error("an acquisition", "the header before it", "none");
   ++acquisitions_;
   const auto bytes = readout.bytes();
   const auto held = held_;
@@ -206,6 +237,7 @@ void Session::take(io::mrd::OwnedReadout readout) {
 void Session::send(const StreamedImage& image) {
   for (const auto& news : image.news) tell(news);
   connection_.write(image_message(image, options_->sends_complex()));
+  ++images_;
 }
 
 void Session::tell(const std::string& line) { connection_.write(text_message(printable(line))); }
@@ -221,11 +253,11 @@ void Session::end(const std::string& failure) noexcept {
 
 void Session::log_end(const std::string& failure) const {
   const auto what = fmt::format("session {} ({}): {} images of {} acquisitions", number_, connection_.peer(),
-                                reconstruction_ ? reconstruction_->images() : 0, acquisitions_);
+                                images_, acquisitions_);
   if (!failure.empty())
     print_error(printable(what + "; " + failure));
   else if (!services_.quiet)
-    fmt::print("{}\n", what), std::fflush(stdout);
+    print_out("{}\n", what), std::fflush(stdout);
 }
 
 }  // namespace fhd::app

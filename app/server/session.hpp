@@ -20,9 +20,11 @@ namespace fhd::app {
 struct SessionLimits {
   ConnectionLimits connection{};
   MessageLimits messages{};
-  std::size_t bytes = std::size_t{4} << 30;  ///< of acquisitions that are held, and of the work on an image
-  std::size_t read_ahead = std::size_t{64} << 20;  ///< of acquisitions that wait for the work
+  std::size_t bytes =
+      std::size_t{4} << 30;  ///< of acquisitions that are held, of slices, and of the work on images
+  std::size_t read_ahead = std::size_t{64} << 20;  ///< of messages that wait for the work
   std::chrono::seconds image{600};                 ///< of work on one image
+  int images_at_once = 0;                          ///< of a session; 0: as many as gain something
 };
 
 /// What all sessions share.
@@ -50,9 +52,10 @@ class Session {
   };
   void read_all() noexcept;
   void read_messages();
+  void require_turn(const Message& message);
   Item taken_in(Message message);
   bool push(Item item);
-  Item pop();
+  std::optional<Item> pop();
   void work();
   bool answer(Item item);
   void begin(const HeaderText& header);
@@ -68,6 +71,7 @@ class Session {
   const SessionServices services_;
   Connection connection_;
   std::shared_ptr<std::atomic<std::size_t>> held_;  ///< bytes of acquisitions
+  bool has_header_ = false;                         ///< of the thread that reads
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -78,7 +82,7 @@ class Session {
   std::atomic<bool> stopped_ = false, lost_ = false, done_ = false;
   std::optional<SessionOptions> options_;
   std::unique_ptr<StreamReconstruction> reconstruction_;
-  std::int64_t acquisitions_ = 0, ignored_ = 0;
+  std::int64_t acquisitions_ = 0, images_ = 0;
 };
 
 }  // namespace fhd::app

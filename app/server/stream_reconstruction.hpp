@@ -1,12 +1,12 @@
 #pragma once
-// One session's work: readouts -> images, each as soon as its last readout is there.
+// One session's work: readouts -> images, each as soon as its last readout is there, sent in their order.
 //
-// An image is reconstructed as that of a file which holds its readouts alone. What images of a slice share is found with
-// its first and kept: the matrix that holds the object, how coils are mixed, their maps, and, where positions are the
-// same, Q and all else that depends on these. (--maps-of each: every image by itself.)
-#include <atomic>
-#include <chrono>
+// An image is reconstructed as that of a file which holds its readouts alone (image_maker.hpp). What images of a slice
+// share is found with its first and kept (kept_slices.hpp): the matrix that holds the object, how coils are mixed, their
+// maps, and, where positions are the same, Q and all else that depends on these. (--maps-of each: every image by itself.)
+// The first image of a slice is made at once; those that follow are made side by side (image_lanes.hpp).
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,24 +14,11 @@
 #include <set>
 #include <string>
 
-#include "app/recon_engine.hpp"
-#include "app/server/configuration.hpp"
-#include "app/server/image_groups.hpp"
-#include "io/scan/mrd/readout_scan.hpp"
+#include "app/server/image_lanes.hpp"
+#include "app/server/image_maker.hpp"
+#include "app/server/kept_slices.hpp"
 
 namespace fhd::app {
-
-/// The processors that sessions share: each image begins with its share of the threads.
-struct SharedProcessors {
-  int threads = 1;
-  std::atomic<int> at_work{0};  ///< images
-};
-
-/// What one image may take.
-struct ImageLimits {
-  std::size_t bytes = 0;            ///< of memory, as planned before the work
-  std::chrono::seconds seconds{0};  ///< of work; 0: no limit
-};
 
 /// An image, and what it is of.
 struct StreamedImage {
@@ -44,48 +31,61 @@ struct StreamedImage {
   std::vector<std::string> news;  ///< what is to be told of it that was not told before, one sentence each
 };
 
-/// The work was given up: nobody waits for it, or it takes too long.
-struct GivenUp : Error {
-  using Error::Error;
+/// Who hears of the work.
+struct StreamEvents {
+  std::function<void(const StreamedImage&)> send;  ///< of every image, in add(), deliver() and finish()
+  std::function<void()> on_made;                   ///< has_image() may have become true; of other threads
+  std::function<bool()> is_given_up;               ///< asked now and then, by any thread
 };
 
 class StreamReconstruction {
  public:
-  /// `xml`: the header. `send` hears of every image. `is_given_up` is asked now and then. Throws Error.
+  /// `xml`: the header. Throws Error.
   StreamReconstruction(const SessionOptions& options, const std::string& xml, const ChosenDevice& device,
-                       SharedProcessors& processors, const ImageLimits& limits,
-                       std::function<void(const StreamedImage&)> send, std::function<bool()> is_given_up);
-  /// Throws Error, among them GivenUp.
+                       SharedProcessors& processors, const ImageLimits& limits, StreamEvents events);
+  ~StreamReconstruction() { abandon(); }
+  /// Waits while as much is under way as may be. Throws Error, among them GivenUp, of any image until now.
   void add(io::mrd::SharedReadout readout);
-  /// Images that are not whole yet, at the end. What is left over.
+  /// Whether deliver() has something to send.
+  bool has_image() const;
+  /// Sends the images that are made. Throws as add().
+  void deliver();
+  /// Images that are not whole yet, at the end, and all that are under way. What is left over.
   std::string finish();
-  std::int64_t images() const { return images_; }
+  /// What is under way is not wanted any more.
+  void abandon() { abandoned_ = true; }
   std::int64_t unfinished_readouts() const { return groups_.unfinished_readouts(); }
 
  private:
-  void reconstruct(ImageReadouts group);
-  void reconstruct_volume(io::ScanFile& file, const ImageReadouts& group, std::int64_t slice,
-                          std::int64_t repetition, const io::mrd::ReadoutHead& last);
-  ReconResult made_of(Scan scan, int slice);
-  void require_memory(const Scan& scan) const;
-  void require_same_placing(const io::mrd::SamplePositions& positions, int slice);
-  ProgressCallback watch() const;
+  struct UnderWay {
+    std::future<MadeGroup> made;
+    std::size_t bytes = 0;  ///< of readouts
+  };
+  void start(ImageReadouts group);
+  void make_now(ImageReadouts group);
+  void make_room(std::size_t bytes);
+  void deliver_next();
+  void keep(int slice, std::shared_ptr<SliceSeries> series);
+  void open_lanes(const Image& image);
+  void send(MadeImage made, const GroupFacts& facts);
+  void require_same_placing(const GroupFacts& facts);
   void note_news(const std::vector<std::string>& sentences, std::vector<std::string>& news);
 
-  SessionOptions options_;
-  io::mrd::Header header_;
-  ChosenDevice device_;
-  SharedProcessors& processors_;
-  ImageLimits limits_;
-  std::function<void(const StreamedImage&)> send_;
-  std::function<bool()> is_given_up_;
+  StreamEvents events_;
+  std::atomic<bool> abandoned_ = false;
+  ImageWork work_;
   ImageGroups groups_;
-  std::unique_ptr<ReconEngine> engine_;
-  std::map<int, std::shared_ptr<SliceSeries>> series_;  ///< by slice
-  std::map<int, io::mrd::SamplePositions> placing_;     ///< by slice
-  std::map<int, std::int64_t> readouts_of_slice_;       ///< of its first image
+  ImageMaker maker_;  ///< of this thread
+  KeptSlices kept_;
+  std::optional<bool> shares_slices_;  ///< images of a slice share something; empty: not known yet
+  std::map<int, io::mrd::SamplePositions> placing_;  ///< by slice
+  std::map<int, std::int64_t> readouts_of_slice_;    ///< of its first image
   std::set<std::string> told_;
+  std::vector<std::string> next_news_;  ///< told with the next image
   std::int64_t images_ = 0;
+  std::optional<ImageLanes> lanes_;  ///< after the first image
+  std::deque<UnderWay> under_way_;   ///< the oldest first
+  std::size_t bytes_under_way_ = 0;
 };
 
 }  // namespace fhd::app

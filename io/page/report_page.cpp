@@ -2,24 +2,29 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
 
+#include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
+#include "io/input_file.hpp"
+#include "io/input_memory.hpp"
+#include "io/json_text.hpp"
 #include "io/page/gating_curve.hpp"
 #include "io/page/judgements.hpp"
+#include "io/page/thumbnail.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
+#include "io/result/run.hpp"
+#include "io/shown_text.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -31,13 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::uint8_t>;
-
-std::string base64(const Bytes& bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with a 0 at its end
-  text.resize(static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                                       bytes.data(), static_cast<int>(bytes.size()))));
-  return text;
-}
 
 /// 0 ... 255 for a share 0 ... 1 of white.
 std::uint8_t shade(double share) {
@@ -265,9 +263,13 @@ Array<T> diagnostic_image(const hdf5::File& file, const std::string& name, std::
 /// The report of a result; empty for a file of `fhd simulate`, which has an image and no report.
 Json report_of(const hdf5::File& file) {
   if (!file.has("/report/json")) return Json::object();
-  Json report = Json::parse(file.read_text("/report/json"), nullptr, false);
+  const auto text = file.read_text("/report/json");
+  require_input_memory(static_cast<double>(text.size()) * json_bytes_per_character,
+                       file.subject("/report/json"));
+  Json report = flat_json(text);
   if (!report.is_object())
-    throw Error(file.subject("/report/json"), "the report of 'fhd recon'", "text that is not JSON");
+    throw Error(file.subject("/report/json"), "the report of 'fhd recon'",
+                nests_too_deep(text) ? "JSON that nests too deep" : "text that is not JSON");
   return report;
 }
 
@@ -306,7 +308,7 @@ void add_images(Json& result, const hdf5::File& file, const ImageSeries& series,
   if (!selection.reduced.empty()) result["reduced"] = selection.reduced;
   result["image"] = volume_json(series, selection);
   if (file.has("/gridded")) {
-    const ImageSeries gridded = read_image(file.path(), "/gridded");
+    const ImageSeries gridded = read_image_here(file.path(), "/gridded");
     if (gridded.images.size() == series.images.size() &&
         gridded.images.front().values.shape() == series.images.front().values.shape())
       result["gridded"] = volume_json(gridded, selection);
@@ -382,7 +384,7 @@ std::vector<std::string> names_of(const std::vector<std::string>& results) {
 }
 
 Json result_json(const std::string& path, const std::string& title, std::size_t most_voxels) {
-  const ImageSeries series = read_image(path);
+  const ImageSeries series = read_image_here(path, "/image");
   const auto file = hdf5::File::open(path);
   const Json report = report_of(file);
   Json result{{"title", title}, {"subtitle", subtitle_of(series, report.contains("images"))}};
@@ -395,6 +397,7 @@ Json result_json(const std::string& path, const std::string& title, std::size_t 
     result["point_spread"] = point_spread_json(diagnostic_image<float>(file, name, 2));
   if (auto gating = gating_curve(file); !gating.is_null()) result["gating"] = std::move(gating);
   result["provenance"] = provenance_json(report, path);
+  result[run_attribute] = text_or(report, run_attribute);
   return result;
 }
 
@@ -409,27 +412,26 @@ std::string escaped(const std::string& text) {
 /// The page with its data and title. '<' would let a file name end the script.
 std::string filled(const Json& data) {
   std::string json;
-  for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
+  for (const char c : data.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace))
     json += c == '<' ? std::string("\\u003c") : std::string(1, c);
   std::string page = report_page_template;
   constexpr std::string_view mark = "@DATA@";
   page.replace(page.find(mark), mark.size(), json);
   constexpr std::string_view title = "@TITLE@";  // before the data, whatever these hold
-  return page.replace(page.find(title), title.size(), escaped(text_or(data, "title")));
+  return page.replace(page.find(title), title.size(), escaped(shown(text_or(data, "title"))));
 }
 
 void write_page(const std::string& page, const std::string& path) {
   write_atomically(path, page.data(), page.size());
 }
 
-/// A small picture as text of a page; empty when the file is no picture.
-std::string thumbnail_of(const std::string& path) {
-  constexpr int side = 128;  // of which the page shows 96
-  try {
-    return "data:image/png;base64," + base64(encode_png(reduced(read_png(path), side), path));
-  } catch (const Error&) {
-    return {};
-  }
+/// That of a result, which is read apart: what comes back is text, which may nest as deep as that process liked.
+Json result_json_apart(const std::string& path, const std::string& title, std::size_t most_voxels) {
+  const auto text =
+      guard::apart<&result_text_here>({{path}}, path, title, static_cast<std::uint64_t>(most_voxels));
+  auto result = flat_json(text);
+  if (!result.is_object()) throw Error(path, "a result of 'fhd recon'", "something else");
+  return result;
 }
 
 /// A path as a reference from a page in the same folder.
@@ -445,13 +447,20 @@ std::string url_of(const std::string& name) {
 
 }  // namespace
 
+std::string result_text_here(const std::string& path, const std::string& title, std::uint64_t most_voxels) {
+  return result_json(path, title, most_voxels).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels) {
   if (results.empty()) throw Error("report", "at least one result", "none", "give OUT.h5 of 'fhd recon'");
   Json list = Json::array();
   const auto names = names_of(results);
-  for (std::size_t i = 0; i < results.size(); ++i)
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const RunsBeside beside(results[i]);
     list.push_back(
-        result_json(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+        result_json_apart(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+    beside.require(text_or(list.back(), run_attribute));
+  }
   constexpr std::size_t most_names = 3;
   const auto shown = static_cast<std::ptrdiff_t>(std::min(names.size(), most_names));
   std::string title = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
@@ -467,9 +476,11 @@ namespace {
 
 Json read_summary(const std::string& folder) {
   const auto path = (fs::path(folder) / "summary.json").string();
-  std::ifstream file(path);
-  if (!file) throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
-  Json summary = Json::parse(file, nullptr, false);
+  std::error_code status;
+  if (!fs::exists(path, status))
+    throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
+  constexpr std::uint64_t longest = std::uint64_t{1} << 28;  // of a million scans
+  const Json summary = flat_json(content_of_file(path, longest, "the summary of 'fhd batch'"));
   if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
     throw Error(path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
   return summary;
@@ -492,8 +503,20 @@ Json scan_json(const Json& row) {
 /// Now, or in an earlier run.
 bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
 
-/// Links a scan that has a result to its page and picture in `folder`. Returns the bytes of its thumbnail.
-std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bool with_thumbnail) {
+/// The page of one result of a batch; why there is none, where it cannot be made. One of an earlier run is not its page.
+std::string failure_of_page(const std::string& result, const std::string& page) try {
+  write_report_page({result}, page);
+  return {};
+} catch (const Error& error) {
+  std::error_code ignored;
+  fs::remove(page, ignored);
+  return error.what();
+}
+
+/// Links a scan that has a result to its page and picture in `folder`, and adds to `failures` why it has no page. Returns
+/// the bytes of its thumbnail.
+std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::string>* failures,
+                       bool with_thumbnail) {
   const auto name = text_or(scan, "name");
   const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
   const auto exists = [&](const char* ending) {
@@ -503,7 +526,11 @@ std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bo
   // A name is one file in this folder, whatever the summary says.
   const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
   if (!safe || is_failed(scan) || !exists(".h5")) return 0;
-  if (make_page) write_report_page({file(".h5")}, file(".html"));
+  if (failures != nullptr)
+    if (const auto failure = failure_of_page(file(".h5"), file(".html")); !failure.empty()) {
+      failures->push_back(failure);
+      scan["line"] = failure;
+    }
   if (exists(".html")) scan["page"] = url_of(name + ".html");
   if (!exists(".png")) return 0;
   scan["picture"] = url_of(name + ".png");
@@ -512,7 +539,9 @@ std::size_t link_files(Json& scan, const std::string& folder, bool make_page, bo
   return thumbnail.size();
 }
 
-std::string write_batch(const std::string& folder, bool make_pages, std::size_t most_bytes) {
+/// `failures`: pages are made, and why some are not is added; null: none are made.
+std::string write_batch(const std::string& folder, std::vector<std::string>* failures,
+                        std::size_t most_bytes) {
   const Json summary = read_summary(folder);
   Json scans = Json::array();
   std::size_t thumbnail_bytes = 0;
@@ -520,7 +549,7 @@ std::string write_batch(const std::string& folder, bool make_pages, std::size_t 
     if (!row.is_object()) continue;
     auto scan = scan_json(row);
     // Only as many thumbnails as may be embedded are made: a batch may hold thousands.
-    thumbnail_bytes += link_files(scan, folder, make_pages, thumbnail_bytes <= most_bytes);
+    thumbnail_bytes += link_files(scan, folder, failures, thumbnail_bytes <= most_bytes);
     scans.push_back(std::move(scan));
   }
   const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
@@ -547,8 +576,12 @@ std::string write_batch(const std::string& folder, bool make_pages, std::size_t 
 }  // namespace
 
 std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
-  return write_batch(folder, false, most_bytes);
+  return write_batch(folder, nullptr, most_bytes);
 }
-std::string write_batch_pages(const std::string& folder) { return write_batch(folder, true, 5'000'000); }
+BatchPages write_batch_pages(const std::string& folder) {
+  BatchPages pages;
+  pages.index = write_batch(folder, &pages.failures, 5'000'000);
+  return pages;
+}
 
 }  // namespace fhd::io

@@ -20,7 +20,12 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
 /// of the page while it holds at most `most_bytes`; where there are too many, it shows those files instead.
 /// Returns its path. Throws Error.
 std::string write_batch_index(const std::string& folder, std::size_t most_bytes = 5'000'000);
-/// First FOLDER/NAME.html for each scan that has a result, then the index.
-std::string write_batch_pages(const std::string& folder);
+struct BatchPages {
+  std::string index;                  ///< its path
+  std::vector<std::string> failures;  ///< of results of which no page can be made, one line each
+};
+/// First FOLDER/NAME.html for each scan that has a result, then the index, in which those without a page say why. Throws
+/// Error where there is no index.
+BatchPages write_batch_pages(const std::string& folder);
 
 }  // namespace fhd::io

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,60 +18,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string folder_of(const std::string& path) {
-  const auto folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-/// A name beside `path` that no other process or file of this process uses; hidden, so that half-written
-/// files are not taken for results. The ending stays, because some libraries choose their format by it.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> count{0};
-  const fs::path final_path(path);
-  const auto name = ".fhd-" + std::to_string(getpid()) + "-" + std::to_string(count++) + "-" +
-                    final_path.filename().string();
-  return (final_path.parent_path() / name).string();
-}
-
 /// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
 std::mutex unfinished_mutex;
-std::set<std::string> unfinished;
+std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
-void start(const std::string& temporary) {
-  const std::lock_guard lock(unfinished_mutex);
-  unfinished.insert(temporary);
-}
-
-class FileDescriptor {
- public:
-  FileDescriptor(const std::string& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-void flush_to_disk(const std::string& path, const std::string& reported_path) {
-  FileDescriptor file(path, O_RDONLY);
-  if (file.get() < 0) fail_by_errno(reported_path, "a file that can be written");
-  // Some file systems cannot fsync (EINVAL); there the rename is still atomic.
-  if (fsync(file.get()) != 0 && errno != EINVAL)
-    fail_by_errno(reported_path, "a file that can be written to its end");
-}
+constexpr mode_t permissions = 0777;
 
 }  // namespace
 
-void fail_by_errno(const std::string& path, std::string_view expected) {
-  const int error = errno;
-  throw Error(
-      path, expected, std::strerror(error),
-      error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
+NoEndNow::NoEndNow() { unfinished_mutex.lock(); }
+NoEndNow::~NoEndNow() { unfinished_mutex.unlock(); }
+
+void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  unfinished.emplace(folder, name);
+}
+
+void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  unfinished.erase({folder, name});
 }
 
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
@@ -94,17 +56,12 @@ void flush_descriptor(int descriptor, const std::string& reported_path) {
 }
 
 void require_writable_folder(const std::string& path) {
-  const auto folder = folder_of(path);
-  std::error_code status;
-  if (!fs::is_directory(folder, status))
-    throw Error(path, "an existing folder '" + folder + "'", "none", "create it first");
-  const auto probe = temporary_name(path);  // as long as the longest name that will be needed
-  const std::lock_guard lock(unfinished_mutex);
-  {
-    const FileDescriptor file(probe, O_WRONLY | O_CREAT | O_EXCL);
-    if (file.get() < 0) fail_by_errno(path, "a folder '" + folder + "' that can be written");
-  }
-  ::unlink(probe.c_str());
+  const auto folder = Folder::of(path);
+  const auto probe = temporary_name(file_name_of(path));  // as long as the longest name that will be needed
+  const NoEndNow not_yet;
+  if (!folder->open(probe, O_WRONLY | O_CREAT | O_EXCL, 0600))
+    fail_by_errno(path, "a folder '" + folder->path() + "' that can be written");
+  folder->remove(probe);
 }
 
 bool lies_in(const std::string& path, const std::string& outer) {
@@ -113,12 +70,25 @@ bool lies_in(const std::string& path, const std::string& outer) {
   return std::mismatch(other.begin(), other.end(), own.begin(), own.end()).first == other.end();
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
+void require_replaceable_entry(const std::string& path) {
   std::error_code status;
-  if (fs::is_directory(path_, status))
-    throw Error(path_, "the name of a file", "a directory", "choose another name");
-  require_writable_folder(path_);
-  start(temporary_);
+  if (fs::is_directory(path, status))
+    throw Error(path, "the name of a file", "a directory", "choose another name");
+  const auto found = fs::symlink_status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_symlink(found))
+    throw Error(path, "the name of a file", "a pipe, a device or a socket", "choose another name");
+}
+
+AtomicFile::AtomicFile(std::string path) : AtomicFile(std::move(path), false) {
+  require_replaceable_entry(path_);
+  make();
+}
+
+AtomicFile::AtomicFile(std::string path, bool is_directory)
+    : path_(std::move(path)), is_directory_(is_directory) {
+  while (is_directory_ && path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  name_ = file_name_of(path_);
+  folder_ = Folder::of(path_);
 }
 
 AtomicFile AtomicFile::directory(std::string path) {
@@ -126,7 +96,9 @@ AtomicFile AtomicFile::directory(std::string path) {
   if (fs::exists(path, status) && !(fs::is_directory(path, status) && fs::is_empty(path, status)))
     throw Error(path, "a new or empty directory", "a file, or a directory with files",
                 "choose another name, or remove it");
-  return begun_directory(std::move(path));
+  AtomicFile result(std::move(path), true);
+  result.make();
+  return result;
 }
 
 AtomicFile AtomicFile::directory_replacing(std::string path) {
@@ -135,103 +107,111 @@ AtomicFile AtomicFile::directory_replacing(std::string path) {
   if (is_link && fs::is_directory(path, status)) path = fs::canonical(path).string();
   if ((is_link || fs::exists(path, status)) && !fs::is_directory(path, status))
     throw Error(path, "the name of a directory", "a file", "choose another name");
-  auto result = begun_directory(std::move(path));
+  AtomicFile result(std::move(path), true);
   result.replaces_directory_ = true;
+  result.make();
   return result;
 }
 
-AtomicFile AtomicFile::begun_directory(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  std::error_code status;
-  require_writable_folder(path);
-  AtomicFile result;
-  result.temporary_ = temporary_name(path);
-  result.path_ = std::move(path);
-  start(result.temporary_);
-  if (!fs::create_directory(result.temporary_, status)) {
-    errno = status.value();
-    fail_by_errno(result.path_, "a directory that can be created");
+/// Under a name of its own. Nobody else may look into a directory before it is complete, or put something there.
+void AtomicFile::make() {
+  const NoEndNow not_yet;
+  auto name = temporary_name(name_);
+  if (is_directory_) {
+    if (::mkdirat(folder_->get(), name.c_str(), permissions) != 0)
+      fail_by_errno(path_, "a directory that can be created");
+    descriptor_ = folder_->open(name, O_RDONLY | O_DIRECTORY);
+  } else {
+    descriptor_ = folder_->open(name, O_RDWR | O_CREAT | O_EXCL, 0666);
   }
-  return result;
+  if (!descriptor_) fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
+  add_unfinished(folder_, name);
+  temporary_ = std::move(name);
+  writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
+  take_permissions();
+}
+
+/// While it is written, no more than it will have in the end.
+void AtomicFile::take_permissions() {
+  struct stat mine {};
+  if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path_, "a file that can be created");
+  usual_permissions_ = mine.st_mode & permissions;
+  const auto there = folder_->find(name_);
+  mode_t own = is_directory_ ? 0 : usual_permissions_;
+  if (there && S_ISREG(there->st_mode)) own &= there->st_mode;
+  own |= is_directory_ ? S_IRWXU : S_IRUSR | S_IWUSR;
+  if (own != usual_permissions_) static_cast<void>(!::fchmod(descriptor_.get(), own));
+}
+
+/// Those of what it replaces; of a link none. Where the group cannot be kept, it is none that may do more than others.
+void AtomicFile::keep_permissions() {
+  auto own = usual_permissions_;
+  const auto there = folder_->find(name_);
+  struct stat mine {};
+  if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path_, "a file that can be replaced");
+  if (there && !S_ISLNK(there->st_mode) &&
+      !(is_directory_ ? S_ISDIR(there->st_mode) : S_ISREG(there->st_mode)))
+    throw Error(path_, "what was there before", "something else that no result can replace",
+                "choose another name");
+  if (there && !S_ISLNK(there->st_mode)) {
+    own = there->st_mode & permissions;
+    if (there->st_gid != mine.st_gid &&
+        ::fchown(descriptor_.get(), static_cast<uid_t>(-1), there->st_gid) != 0)
+      own = (own & ~mode_t{070}) | (own & (own & mode_t{07}) << 3);
+  }
+  // File systems without permissions cannot keep any.
+  if (own != (mine.st_mode & permissions)) static_cast<void>(!::fchmod(descriptor_.get(), own));
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
+      name_(std::move(other.name_)),
       temporary_(std::exchange(other.temporary_, {})),
+      writing_path_(std::move(other.writing_path_)),
+      folder_(std::move(other.folder_)),
+      descriptor_(std::move(other.descriptor_)),
+      usual_permissions_(other.usual_permissions_),
       flushed_(other.flushed_),
+      is_directory_(other.is_directory_),
       replaces_directory_(other.replaces_directory_) {}
 
 AtomicFile::~AtomicFile() {
   if (temporary_.empty()) return;
-  const std::lock_guard lock(unfinished_mutex);
-  std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
-  unfinished.erase(temporary_);
+  const NoEndNow not_yet;
+  folder_->remove_tree(temporary_);
+  end_unfinished(folder_, temporary_);
 }
 
 void AtomicFile::flush() {
-  std::error_code status;
-  if (fs::is_directory(temporary_, status))
-    for (const auto& entry : fs::directory_iterator(temporary_)) flush_to_disk(entry.path(), path_);
-  flush_to_disk(temporary_, path_);
+  if (is_directory_)
+    for (const auto& name : std::filesystem::directory_iterator(writing_path_))
+      flush_to_disk(Descriptor(::open(name.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)), path_);
+  flush_to_disk(descriptor_, path_);
   flushed_ = true;
 }
 
-/// Of a directory that takes the place of one with files, the temporary name becomes that of the old one, which the
-/// destructor removes.
-void AtomicFile::put_in_place() {
-  const bool is_renamed = ::rename(temporary_.c_str(), path_.c_str()) == 0;
-  if (!is_renamed) {
-    if (!replaces_directory_ || (errno != ENOTEMPTY && errno != EEXIST))
-      fail_by_errno(path_, "a file that can be replaced");
-    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) return;
-    // A file system that cannot exchange: for an instant there is neither.
-    const auto old = temporary_ + "-old";
-    if (::rename(path_.c_str(), old.c_str()) != 0) fail_by_errno(path_, "a directory that can be replaced");
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      ::rename(old.c_str(), path_.c_str());
-      fail_by_errno(path_, "a directory that can be replaced");
-    }
-    unfinished.insert(old);
-    unfinished.erase(temporary_);
-    temporary_ = old;
-    return;
-  }
-  unfinished.erase(temporary_);
-  temporary_.clear();
-}
-
-void commit_all(std::vector<AtomicFile>& files) {
-  for (auto& file : files)
-    if (!file.flushed_) file.flush();
+void AtomicFile::commit() {
+  if (replaces_directory_) throw Error(path_, "a file, or a new directory", "one that replaces another");
+  keep_permissions();
+  if (!flushed_) flush();
   {
-    const std::lock_guard lock(unfinished_mutex);  // all or none, for a signal as well
-    for (auto& file : files) file.put_in_place();
+    const NoEndNow not_yet;
+    if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
+    end_unfinished(folder_, temporary_);
+    temporary_.clear();
   }
-  std::set<std::string> folders;
-  for (const auto& file : files)
-    if (const auto folder = folder_of(file.path_); folders.insert(folder).second)
-      flush_to_disk(folder, file.path_);
+  folder_->flush(path_);
 }
 
 void remove_unfinished_files() {
   unfinished_mutex.lock();
-  std::error_code ignored;
-  for (const auto& temporary : unfinished) {
-    // Under another name first: a writer that is still at work then finds no directory to put its next file
-    // in.
-    const std::string doomed = temporary + "-stopped";
-    fs::rename(temporary, doomed, ignored);
-    fs::remove_all(doomed, ignored);
-    fs::remove_all(temporary, ignored);
-  }
+  for (const auto& [folder, name] : unfinished) folder->remove_tree(name);
 }
 
 void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
-  std::vector<AtomicFile> files;
-  files.emplace_back(path);
-  write_bytes(files.front().temporary(), bytes, count, path);
-  commit_all(files);
+  AtomicFile file(path);
+  write_bytes(file.temporary(), bytes, count, path);
+  file.commit();
 }
 
 void require_regular_file(const std::string& path) {
@@ -242,31 +222,18 @@ void require_regular_file(const std::string& path) {
                 "save the scan as a file first");
 }
 
-std::optional<std::string> final_name_of_temporary(const std::string& name) {
-  constexpr std::string_view start = ".fhd-";
-  if (!name.starts_with(start)) return {};
-  std::size_t at = start.size();
-  for (int number = 0; number < 2; ++number) {  // of the process, and of the file
-    const auto dash = name.find_first_not_of("0123456789", at);
-    if (dash == std::string::npos || dash == at || name[dash] != '-') return {};
-    at = dash + 1;
-  }
-  return name.substr(at);
-}
-
 OutputFile::OutputFile(const std::string& path, const std::string& reported_path)
-    : reported_path_(reported_path),
-      descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) fail_by_errno(reported_path_, "a file that can be created");
-}
+    : OutputFile(Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+                 reported_path) {}
 
-OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+OutputFile::OutputFile(Descriptor opened, const std::string& reported_path)
+    : reported_path_(reported_path), descriptor_(std::move(opened)) {
+  if (!descriptor_) fail_by_errno(reported_path_, "a file that can be created");
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {
   for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto written = ::write(descriptor_, next, count);
+    const auto written = ::write(descriptor_.get(), next, count);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_by_errno(reported_path_, "a file that can be written to its end");
     next += written;
@@ -275,7 +242,7 @@ void OutputFile::write(const void* bytes, std::size_t count) {
 }
 
 void OutputFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0)
+  if (::close(descriptor_.release()) != 0)
     fail_by_errno(reported_path_, "a file that can be written to its end");
 }
 

@@ -37,7 +37,8 @@ class DicomModule {
     if (library_ == nullptr) {
       const std::string reason = dlerror();
       throw Error("DICOM files", path.string() + ", which a build with DCMTK makes",
-                  fs::exists(path) ? reason : "none", "install libdcmtk-dev and build fhd again");
+                  fs::exists(path) ? reason : "none",
+                  "install fhd-dicom where fhd is a package; else libdcmtk-dev, and build fhd again");
     }
     find("fhd_dicom_encode", encode_);
     find("fhd_dicom_free", free_);

@@ -12,7 +12,8 @@
 //               number of the repetition in the scan, from 1 on; TemporalResolution (ms) where the time from one to the next
 //               is known, AcquisitionDate and Time where the scan also states when its series began
 //   origin      ImageType DERIVED\PRIMARY\M; DerivationDescription: version, command, scan; Manufacturer fhd, the scanner is
-//               in ContributingEquipmentSequence. The private attribute (0011,1001) is the checksum of the scan
+//               in ContributingEquipmentSequence. The private attribute (0011,1001) is the checksum of the scan,
+//               (0011,1002) the run (io/result/run.hpp)
 //   UIDs        of study and frame of reference are those of the scan, where it has some. All others are 2.25.<number>, made of
 //               the scan's checksum; of the series also of the values, the version and the command: who repeats a command and
 //               gets the same images gets the same UIDs
@@ -46,7 +47,7 @@ void require_replaceable_dicom(const std::string& folder, const ChecksumInBackgr
 std::string note_of_pseudonym(const AcquisitionInfo& acquisition, const std::string& checksum);
 
 /// Writes the files into the directory `to`, not yet committed. `made_by`: "fhd 0.1.0 least squares". Throws Error:
-/// magnitudes that are not finite, or all zero.
+/// magnitudes that are not finite.
 void write_dicom(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
                  const DicomRequest& request, const std::string& made_by);
 

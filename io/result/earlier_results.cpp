@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5_facts.hpp"
+#include "io/json_text.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 
@@ -26,10 +27,11 @@ std::optional<Source> source_in_json(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   // The images of a long series are not kept in memory.
   const auto but_images = [](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
-    return !(depth == 1 && event == nlohmann::json::parse_event_t::key && key == "images");
+    return depth <= deepest_json &&
+           !(depth == 1 && event == nlohmann::json::parse_event_t::key && key == "images");
   };
   const auto json = nlohmann::json::parse(file, but_images, false);
-  if (!json.is_object() || json.value("program", nlohmann::json()) != "fhd" || !json.contains("input"))
+  if (!json.is_object() || !json.contains("program") || json["program"] != "fhd" || !json.contains("input"))
     return {};
   const auto& input = json["input"];
   const auto text = [&](const char* name) {
@@ -40,16 +42,12 @@ std::optional<Source> source_in_json(const std::string& path) {
 }
 
 std::optional<Source> source_in_hdf5(const std::string& path) {
-  try {
-    const auto file = hdf5::File::open(path);
-    if (!file.has("/report")) return {};
-    for (const char* name : {"input_checksum", "input_sha256"})
-      if (file.has_attribute("/report", name))
-        return Source{file.text_attribute("/report", "input_path"), file.text_attribute("/report", name)};
-    return {};
-  } catch (const Error&) {
-    return {};
-  }
+  const auto facts = facts_of_hdf5(
+      path, {{}, {{"/report", "input_path"}, {"/report", "input_checksum"}, {"/report", "input_sha256"}}});
+  if (!facts || !facts->texts[0]) return {};
+  const auto& checksum = facts->texts[1] ? facts->texts[1] : facts->texts[2];
+  if (!checksum) return {};
+  return Source{*facts->texts[0], *checksum};
 }
 
 constexpr const char* replaceable = "a new name, or an earlier result of this scan";

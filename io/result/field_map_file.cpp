@@ -6,10 +6,9 @@
 
 namespace fhd::io {
 
-void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
-                     const std::vector<const Array<float>*>& slices,
+void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
                      const std::vector<Geometry>& geometries, const std::string& made_by) {
-  files.emplace_back(path);
+  files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto& shape = slices.front()->shape();
   hdf5::Extents extents{shape[0], shape[1], shape[2]};

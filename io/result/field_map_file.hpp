@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::io {
 
 /// Of every slice; `made_by`, where it is given, is an attribute. Adds the file to `files`, for the caller
 /// to commit. Throws Error.
-void write_field_map(std::vector<AtomicFile>& files, const std::string& path,
-                     const std::vector<const Array<float>*>& slices, const std::vector<Geometry>& geometries,
-                     const std::string& made_by = {});
+void write_field_map(FileSet& files, const std::string& path, const std::vector<const Array<float>*>& slices,
+                     const std::vector<Geometry>& geometries, const std::string& made_by = {});
 
 }  // namespace fhd::io

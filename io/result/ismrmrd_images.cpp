@@ -9,7 +9,9 @@
 #include <filesystem>
 
 #include "io/hdf5.hpp"
+#include "io/hdf5_facts.hpp"
 #include "io/made_by.hpp"
+#include "io/result/run.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -19,7 +21,7 @@ using hdf5::Handle;
 using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two bytes
 
 constexpr const char *images_group = "/dataset/image_0", *checksum_attribute = "input_checksum";
-constexpr int most_images = 65535;  // counters of 16 bits
+constexpr std::int64_t most_of_ismrmrd = 65535;  // counters and extents are of 16 bits
 
 Handle image_head_type(const std::string& subject) {
   struct Member {
@@ -72,6 +74,9 @@ ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::
   const auto& geometry = series.images[index].geometry;
   const auto repetition = index / static_cast<std::size_t>(series.slice_count),
              slice = index % static_cast<std::size_t>(series.slice_count);
+  std::array<double, 3> to_next{};  // mm, of slices that state no position of their own
+  const auto affine = voxel_to_lps_mm(geometry);
+  for (std::size_t axis = 0; axis < 3; ++axis) to_next[axis] = affine[axis][2] * geometry.matrix_size[2];
   const auto u16 = [](auto number) { return static_cast<std::uint16_t>(number); };
   ImageHead head{};
   head.version = ISMRMRD_VERSION_MAJOR;
@@ -83,19 +88,14 @@ ImageHead head_of(const ImageSeries& series, const Provenance& provenance, std::
   for (int axis = 0; axis < 3; ++axis) {
     head.matrix_size[axis] = u16(geometry.matrix_size[axis]);
     head.field_of_view[axis] = static_cast<float>(geometry.fov_mm[axis]);
-    head.position[axis] = static_cast<float>(geometry.position_mm[axis]);
+    const double stacked = are_stacked(series) ? to_next[axis] * static_cast<double>(slice) : 0;
+    head.position[axis] = static_cast<float>(geometry.position_mm[axis] + stacked);
     head.read_dir[axis] = static_cast<float>(geometry.read_direction[axis]);
     head.phase_dir[axis] = static_cast<float>(geometry.phase_direction[axis]);
     head.slice_dir[axis] = static_cast<float>(geometry.slice_direction[axis]);
   }
-  const auto number_of = [](const std::vector<std::int64_t>& numbers, std::size_t i) {
-    return numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i];
-  };
-  head.slice = u16(number_of(provenance.slices, slice));
-  head.repetition = u16(number_of(provenance.repetitions, repetition));
-  if (!provenance.slice_counters.empty()) head.slice = u16(provenance.slice_counters[slice]);
-  if (provenance.repetition_counters.empty()) return head;
-  const auto& counted = provenance.repetition_counters[repetition];
+  head.slice = u16(provenance.counter_of_slice(slice));
+  const auto counted = provenance.counters_of_repetition(repetition);
   head.repetition = u16(counted.repetition), head.contrast = u16(counted.contrast);
   head.phase = u16(counted.phase), head.set = u16(counted.set);
   return head;
@@ -136,6 +136,8 @@ void check_ismrmrd_images(const std::string& path, const std::string& prefix,
   if (name.empty() || fs::is_directory(path, status))
     throw Error("--ismrmrd-images " + path, "the name of a file, such as images.h5", "a folder",
                 "add a name");
+  if (fs::is_symlink(path, status) && !fs::exists(path, status))
+    throw Error("--ismrmrd-images " + path, "the name of a file", "a link to nothing", "choose another name");
   if (fs::exists(path, status) && !fs::is_regular_file(path, status))
     throw Error("--ismrmrd-images " + path, "the name of a file", "a pipe, a device or a socket");
   require_writable_folder(path);
@@ -150,15 +152,25 @@ void check_ismrmrd_images(const std::string& path, const std::string& prefix,
       throw Error("--ismrmrd-images " + path, "a name other than those of the results", result);
 }
 
+void require_ismrmrd_images_room(const std::array<int, 3>& matrix_size, std::int64_t image_count,
+                                 std::int64_t largest_number, const std::string& subject) {
+  if (image_count > most_of_ismrmrd ||
+      *std::max_element(matrix_size.begin(), matrix_size.end()) > most_of_ismrmrd)
+    throw Error(subject, "at most 65535 images, and voxels along an axis (--ismrmrd-images)",
+                fmt::format("{} images", image_count), "reconstruct fewer, or leave out --ismrmrd-images");
+  if (largest_number > most_of_ismrmrd)
+    throw Error(subject, "slices and repetitions with numbers up to 65535 (--ismrmrd-images)",
+                std::to_string(largest_number), "leave out --ismrmrd-images");
+}
+
 void require_replaceable_images(const std::string& path, const ChecksumInBackground& checksum) {
   std::error_code status;
   if (!std::filesystem::exists(path, status)) return;
   std::string recorded;
   try {
     require_regular_file(path);
-    const auto file = hdf5::File::open(path);
-    if (file.has(images_group) && file.has_attribute("/", checksum_attribute))
-      recorded = file.text_attribute("/", checksum_attribute);
+    const auto facts = facts_of_hdf5(path, {{images_group}, {{"/", checksum_attribute}}});
+    if (facts && facts->has[0] != 0) recorded = facts->texts[0].value_or("");
   } catch (const Error&) {  // none of ours
   }
   if (recorded.empty() || recorded != checksum.get())
@@ -171,9 +183,12 @@ void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const
                           const std::string& made_by) {
   const auto& geometry = series.images.front().geometry;
   const auto count = static_cast<std::int64_t>(series.images.size());
-  if (count > most_images ||
-      *std::max_element(geometry.matrix_size.begin(), geometry.matrix_size.end()) > most_images)
-    throw Error(to.path(), "at most 65535 images, and voxels along an axis (ISMRMRD)", "more");
+  const auto slice_count = static_cast<std::size_t>(series.slice_count);
+  std::int64_t largest_number = 0;
+  for (std::size_t i = 0; i < series.images.size(); ++i)
+    largest_number = std::max({largest_number, provenance.repetition_number(i / slice_count),
+                               provenance.slice_number(i % slice_count)});
+  require_ismrmrd_images_room(geometry.matrix_size, count, largest_number, to.path());
   const auto meta = [](const char* name, const std::string& value) {
     return fmt::format("<meta><name>{}</name><value>{}</value></meta>", name, value);
   };
@@ -186,6 +201,7 @@ void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const
                                      (static_cast<std::uint64_t>(shape.size()) * sizeof(float) + per_image));
   file.write_attribute("/", made_by_attribute, made_by);
   file.write_attribute("/", checksum_attribute, provenance.input_checksum);
+  if (!provenance.run.empty()) file.write_attribute("/", run_attribute, provenance.run);
   file.create_group("/dataset");
   file.create_group(images_group);
   write_heads(file, series, provenance, attributes.size());

@@ -22,6 +22,11 @@ void check_ismrmrd_images(const std::string& path, const std::string& prefix,
 /// Throws Error where a file is there that is no such file of the scan with this checksum. Waits for the checksum only then.
 void require_replaceable_images(const std::string& path, const ChecksumInBackground& checksum);
 
+/// Throws Error naming `subject` where the format has no room for so many images of this matrix, or for their numbers in the
+/// scan, `largest_number` at most.
+void require_ismrmrd_images_room(const std::array<int, 3>& matrix_size, std::int64_t image_count,
+                                 std::int64_t largest_number, const std::string& subject);
+
 /// Writes the file `to`, not yet committed. `made_by`: "fhd 0.1.0 least squares". Throws Error.
 void write_ismrmrd_images(const AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
                           const std::string& made_by);

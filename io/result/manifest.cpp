@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "io/input_file.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -92,10 +92,9 @@ std::string manifest_path(const std::string& directory, const std::string& name)
 }
 
 std::optional<Manifest> read_manifest(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
+  constexpr std::uint64_t longest = std::uint64_t{1} << 28;  // of a batch of many thousand products
   try {
-    Json json = Json::parse(file);
+    Json json = Json::parse(content_of_file(path, longest, "a manifest"));
     if (json.at("format") == earlier_format_name)
       json["input_checksum"] = json.at("input_sha256");
     else if (json.at("format") != format_name)
@@ -105,7 +104,10 @@ std::optional<Manifest> read_manifest(const std::string& path) {
     return m;
   } catch (const Json::exception&) {
     return {};  // damaged, or of another version: the scan is done again
+  } catch (const Error&) {
+    return {};  // none, or no file at all
   }
+  return {};
 }
 
 void write_manifest(const std::string& path, const Manifest& m) {
@@ -118,10 +120,11 @@ void write_manifest(const std::string& path, const Manifest& m) {
 
 std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names) {
   std::vector<Product> products;
-  for (const auto& name : names) {
-    const auto path = (fs::path(directory) / name).string();
-    products.push_back({stamp_of(path), checksum_of(path)});
-  }
+  for (const auto& name : names)
+    for (const auto& path : files_of_scan((fs::path(directory) / name).string())) {
+      products.push_back({stamp_of(path), checksum_of(path)});
+      products.back().stamp.name = fs::path(path).lexically_relative(directory).string();
+    }
   return products;
 }
 
@@ -130,7 +133,8 @@ std::optional<std::string> missing_product(const std::string& directory, const M
   for (const auto& [stamp, checksum] : manifest.products) {
     const auto path = (fs::path(directory) / stamp.name).string();
     try {
-      const FileStamp now = stamp_of(path);
+      FileStamp now = stamp_of(path);
+      now.name = stamp.name;
       if (now == stamp) continue;
       if (now.bytes != stamp.bytes || !is_checksum_of(checksum, path, checksum_of(path))) return stamp.name;
     } catch (const Error&) {

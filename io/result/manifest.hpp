@@ -24,7 +24,7 @@ std::vector<FileStamp> stamps_of(const std::string& scan);
 
 /// One file that was made.
 struct Product {
-  FileStamp stamp;  ///< the name without its folder
+  FileStamp stamp;  ///< its name as it is called from the folder of the batch
   std::string checksum;
 };
 
@@ -56,7 +56,7 @@ std::optional<Manifest> read_manifest(const std::string& path);
 /// Atomic. Throws Error.
 void write_manifest(const std::string& path, const Manifest& manifest);
 
-/// The files `names` in `directory` as they are now. Throws Error when one is absent.
+/// The files `names` in `directory` as they are now; of a folder those in it. Throws Error when one is absent.
 std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names);
 /// Whether every product is in `directory` as it was made: by size and time, else by checksum. Says which one
 /// is not.

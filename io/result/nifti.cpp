@@ -50,21 +50,27 @@ void copy_numbers(const ImageSeries& series, NiftiPart part, std::int64_t first,
 Affine affine_of(const ImageSeries& series) {
   const auto& geometry = series.images.front().geometry;
   Affine affine = voxel_to_lps_mm(geometry);
-  if (series.slice_count > 1 && geometry.matrix_size[2] == 1) {
+  if (series.slice_count > 1 && geometry.matrix_size[2] == 1 && !are_stacked(series)) {
     const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)].geometry;
-    std::array<double, 3> step{};
-    double length = 0;
-    for (int row = 0; row < 3; ++row) {
-      step[row] =
+    for (int row = 0; row < 3; ++row)
+      affine[row][2] =
           (last.position_mm[row] - geometry.position_mm[row]) / static_cast<double>(series.slice_count - 1);
-      length += step[row] * step[row];
-    }
-    if (length > 0)  // slices that state no position of their own are stacked by their thickness
-      for (int row = 0; row < 3; ++row) affine[row][2] = step[row];
   }
   for (int row = 0; row < 2; ++row)  // LPS -> RAS
     for (double& value : affine[row]) value = -value;
   return affine;
+}
+
+void require_nifti_room(const std::array<int, 3>& matrix_size, std::int64_t slice_count,
+                        std::int64_t repetition_count, const std::string& subject) {
+  constexpr std::int64_t longest = 32767;  // extents are signed numbers of 16 bits
+  const auto planes = std::int64_t{matrix_size[2]} * slice_count;
+  if (std::max({std::int64_t{matrix_size[0]}, std::int64_t{matrix_size[1]}, planes, repetition_count}) <=
+      longest)
+    return;
+  throw Error(subject, "at most 32767 slices and repetitions or frames (NIfTI-1)",
+              std::to_string(planes) + " slices and " + std::to_string(repetition_count) + " repetitions",
+              "reconstruct fewer with --slices, --repetitions or --frames");
 }
 
 bool lie_on_affine(const ImageSeries& series) {
@@ -101,10 +107,7 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   const auto& geometry = series.images.front().geometry;
   const auto& n = geometry.matrix_size;
   const auto planes = std::int64_t{n[2]} * series.slice_count;
-  constexpr std::int64_t longest = 32767;
-  if (planes > longest || series.repetition_count > longest)
-    throw Error(reported_path, "at most 32767 slices and repetitions (NIfTI-1)", "more",
-                "reconstruct fewer with --slices or --repetitions");
+  require_nifti_room(n, series.slice_count, series.repetition_count, reported_path);
   const int dims[8]{series.repetition_count > 1 ? 4 : 3,       n[0], n[1], static_cast<int>(planes),
                     static_cast<int>(series.repetition_count), 1,    1,    1};
   const std::unique_ptr<nifti_image, decltype(&nifti_image_free)> nifti(
@@ -127,7 +130,9 @@ nifti_1_header header_of(const ImageSeries& series, const std::string& reported_
   nifti->pixdim[2] = nifti->dy;
   nifti->pixdim[3] = nifti->dz;
   add_label(*nifti, label, part);
-  return nifti_convert_nim2nhdr(nifti.get());
+  auto header = nifti_convert_nim2nhdr(nifti.get());
+  label.run.copy(header.db_name, sizeof(header.db_name) - 1);  // zero before
+  return header;
 }
 
 }  // namespace

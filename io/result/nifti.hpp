@@ -1,5 +1,7 @@
 #pragma once
 // NIfTI-1 files of reconstructed magnitudes and phases.
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "io/result/results.hpp"
@@ -20,9 +22,14 @@ bool lie_on_affine(const ImageSeries& series);
 struct NiftiLabel {
   std::string description;  ///< `descrip`; its first 79 bytes count
   double repetition_time_s =
-      0;  ///< pixdim[4], of several repetitions; 0: not known, no unit of time is stated
+      0;              ///< pixdim[4], of several repetitions; 0: not known, no unit of time is stated
+  std::string run{};  ///< `db_name`: io/result/run.hpp
 };
 enum class NiftiPart { magnitude, phase };
+
+/// Throws Error naming `subject` where the format has no room for so many volumes of this matrix.
+void require_nifti_room(const std::array<int, 3>& matrix_size, std::int64_t slice_count,
+                        std::int64_t repetition_count, const std::string& subject);
 
 /// Writes magnitudes, or phases in rad (-pi ... pi), as float32, gzip: x, y, z (or slice), repetition.
 /// Messages call the file `reported_path`. Throws Error. (Not atomic by itself.)

@@ -1,16 +1,21 @@
 #include "io/result/picture.hpp"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "io/input_file.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/result/run.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
+
+constexpr int largest_side = 32768;  // pixels
 
 // Characters ' ' to '~', 5 x 7 pixels: one byte per column from the left, the lowest bit on top.
 constexpr std::array<std::array<std::uint8_t, 5>, 95> font{{
@@ -99,8 +104,7 @@ void draw_text(GrayImage& image, int x, int y, std::string_view text, int scale,
 }
 
 GrayImage make_gray_image(int width, int height) {
-  constexpr int largest = 32768;
-  if (width < 1 || height < 1 || width > largest || height > largest)
+  if (width < 1 || height < 1 || width > largest_side || height > largest_side)
     throw Error("picture", "1 ... 32768 pixels per side",
                 std::to_string(width) + " x " + std::to_string(height));
   return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width) * height, 0)};
@@ -191,33 +195,40 @@ GrayImage montage(const std::vector<Image>& images,
       sizes.push_back({width, height});
     }
   }
-  const float brightest = quantile(shown, 0.995), white = brightest > 0 ? brightest : 1;
+  const float brightest = quantile(shown, white_quantile), white = brightest > 0 ? brightest : 1;
   const int panels_per_row = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panel_count))));
   int side = 1;
   for (const auto& size : sizes) side = std::max({side, size[0], size[1]});
   constexpr int wanted_side = 256, wanted_width = 2048;
   const int factor =
       std::max(1, std::min((wanted_side + side - 1) / side, wanted_width / (panels_per_row * side)));
+  const int largest_panel = largest_side / panels_per_row - default_gap;
   std::vector<std::array<int, 2>> panel_sizes;
-  for (const auto& [width, height] : sizes) panel_sizes.push_back({width * factor, height * factor});
+  for (const auto& [width, height] : sizes)
+    panel_sizes.push_back({std::min(width * factor, largest_panel), std::min(height * factor, largest_panel)});
   const float* magnitudes = shown.data();
   return tile(panel_sizes, panels_per_row, default_gap, [&](std::size_t i) {
     const auto [width, height] = sizes[i];
     const auto panel = gray_of(magnitudes, width, height, white);
     magnitudes += std::ptrdiff_t{width} * height;
-    return enlarged(panel, factor);
+    return reduced(enlarged(panel, factor), largest_panel);
   });
 }
 
 GrayImage read_png(const std::string& path) {
+  constexpr std::uint64_t longest = std::uint64_t{1} << 30;
+  const auto content = content_of_file(path, longest, "a PNG picture");
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
-  if (!png_image_begin_read_from_file(&header, path.c_str()))
+  if (!png_image_begin_read_from_memory(&header, content.data(), content.size()))
     throw Error(path, "a PNG picture", header.message);
-  constexpr png_uint_32 largest = 32768;
-  if (header.width > largest || header.height > largest) {
+  // Of rows of 8 bits or more, as pictures of fhd have; deflate shrinks by at most 1032.
+  constexpr png_uint_32 largest = largest_side, largest_compression = 1032;
+  const bool can_hold = std::uint64_t{header.width} * header.height <= content.size() * largest_compression;
+  if (header.width > largest || header.height > largest || !can_hold) {
     png_image_free(&header);
-    throw Error(path, "at most 32768 pixels per side", "more");
+    throw Error(path, can_hold ? "at most 32768 pixels per side" : "as many pixels as it states",
+                can_hold ? "more" : "fewer");
   }
   header.format = PNG_FORMAT_GRAY;
   auto image = make_gray_image(static_cast<int>(header.width), static_cast<int>(header.height));
@@ -241,9 +252,30 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
   return bytes;
 }
 
-void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
-               bool small) {
-  const auto bytes = encode_png(image, reported_path, small);
+namespace {
+
+/// A chunk with a text, behind the signature and the header, which come first.
+void add_text(std::vector<std::uint8_t>& png, const std::string& keyword, const std::string& text) {
+  constexpr std::ptrdiff_t after_header = 8 + 25;
+  std::vector<std::uint8_t> chunk;
+  const auto add_number = [&](std::size_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) chunk.push_back(static_cast<std::uint8_t>(number >> shift));
+  };
+  add_number(keyword.size() + 1 + text.size());
+  for (const std::string_view part :
+       {std::string_view("tEXt"), std::string_view(keyword.c_str(), keyword.size() + 1),
+        std::string_view(text)})
+    chunk.insert(chunk.end(), part.begin(), part.end());
+  add_number(crc32_z(0, chunk.data() + 4, chunk.size() - 4));
+  png.insert(png.begin() + after_header, chunk.begin(), chunk.end());
+}
+
+}  // namespace
+
+void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path, bool small,
+               const std::string& run) {
+  auto bytes = encode_png(image, reported_path, small);
+  if (!run.empty()) add_text(bytes, run_keyword, run);
   write_bytes(path, bytes.data(), bytes.size(), reported_path);
 }
 

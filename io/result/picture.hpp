@@ -27,6 +27,8 @@ GrayImage gray_of(const float* magnitude, int width, int height, float white);
 
 /// The value below which a fraction (0 ... 1) of the finite magnitudes lies; 0 when there are none.
 float quantile(std::vector<float> magnitudes, double fraction);
+/// What is white in pictures and windows: this quantile of the magnitudes.
+inline constexpr double white_quantile = 0.995;
 
 /// Every pixel `factor` x `factor` times.
 GrayImage enlarged(const GrayImage& image, int factor);
@@ -48,7 +50,8 @@ GrayImage captioned(const GrayImage& panel, std::string_view caption, int scale 
 
 /// A montage of the magnitudes of all slices of all images, in order, at most 64 of them evenly chosen. White
 /// is the 99.5 % quantile of what is shown. Row 0 of a slice, the first y, is on top (anterior in a standard
-/// axial scan). Small slices are enlarged to about 256 pixels. `read`: gives images that are shown, where `images`
+/// axial scan). Small slices are enlarged to about 256 pixels; large ones are means of blocks of pixels where the
+/// montage would be wider than a picture may be. `read`: gives images that are shown, where `images`
 /// hold no values.
 GrayImage montage(const std::vector<Image>& images,
                   const std::function<std::shared_ptr<const Image>(std::size_t)>& read = {});
@@ -60,7 +63,8 @@ std::vector<std::uint8_t> encode_png(const GrayImage& image, const std::string& 
 /// Reads any PNG as 8-bit gray. Throws Error.
 GrayImage read_png(const std::string& path);
 /// Writes to `path`; messages call it `reported_path`. Throws Error. (Not atomic by itself.)
+/// `run`: of io/result/run.hpp; empty: the file states none.
 void write_png(const std::string& path, const GrayImage& image, const std::string& reported_path,
-               bool small = false);
+               bool small = false, const std::string& run = {});
 
 }  // namespace fhd::io

@@ -1,6 +1,5 @@
 #include "io/result/raw_images.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -21,15 +20,8 @@ std::uint32_t crc_of(const void* bytes, std::uint64_t count) {
 
 }  // namespace
 
-RawImages::RawImages(std::string path, const Shape& shape, bool in_double)
-    : path_(std::move(path)),
-      shape_(shape),
-      in_double_(in_double),
-      descriptor_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
-  if (descriptor_ < 0) fail_by_errno(path_, "a file that can be written");
-}
-
-RawImages::~RawImages() { ::close(descriptor_); }
+RawImages::RawImages(Descriptor file, std::string path, const Shape& shape, bool in_double)
+    : path_(std::move(path)), shape_(shape), in_double_(in_double), file_(std::move(file)) {}
 
 std::uint32_t RawImages::write(std::size_t index, const Image& image) {
   require_shape(image.values, shape_, path_);
@@ -37,13 +29,13 @@ std::uint32_t RawImages::write(std::size_t index, const Image& image) {
   if (in_double_ && image.in_double.empty()) made = converted<Complex<double>>(image.values);
   const Array<Complex<double>>& in_double = made.empty() ? image.in_double : made;
   const void* values = in_double_ ? static_cast<const void*>(in_double.data()) : image.values.data();
-  write_at(descriptor_, values, image_bytes(), index * image_bytes(), path_);
+  write_at(file_.get(), values, image_bytes(), index * image_bytes(), path_);
   return crc_of(values, image_bytes());
 }
 
 bool RawImages::try_read(void* to, std::uint64_t bytes, std::uint64_t offset) const {
   for (auto* next = static_cast<char*>(to); bytes > 0;) {
-    const auto count = ::pread(descriptor_, next, bytes, static_cast<off_t>(offset));
+    const auto count = ::pread(file_.get(), next, bytes, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count == 0) errno = 0;
     if (count <= 0) return false;
@@ -85,6 +77,6 @@ void RawImages::read(std::size_t index, std::int64_t first, std::span<Complex<fl
                  [](Complex<double> value) { return Complex<float>(value); });
 }
 
-void RawImages::flush() { flush_descriptor(descriptor_, path_); }
+void RawImages::flush() { flush_descriptor(file_.get(), path_); }
 
 }  // namespace fhd::io

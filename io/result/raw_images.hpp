@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "io/result/folder.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::io {
@@ -11,10 +12,9 @@ namespace fhd::io {
 /// Threads may read and write different images at once.
 class RawImages {
  public:
-  /// Opens `path`, or begins it. `shape` of every image, [z][y][x]; `in_double`: whether its values are in double
-  /// precision. Throws Error.
-  RawImages(std::string path, const Shape& shape, bool in_double);
-  ~RawImages();
+  /// `file`: open to read and write, with images or empty; messages call it `path`. `shape` of every image, [z][y][x];
+  /// `in_double`: whether its values are in double precision.
+  RawImages(Descriptor file, std::string path, const Shape& shape, bool in_double);
   RawImages(const RawImages&) = delete;
   RawImages& operator=(const RawImages&) = delete;
 
@@ -40,7 +40,7 @@ class RawImages {
   std::string path_;
   Shape shape_;
   bool in_double_;
-  int descriptor_;
+  Descriptor file_;
 };
 
 }  // namespace fhd::io

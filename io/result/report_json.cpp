@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "io/blocks.hpp"
+#include "io/result/run.hpp"
 
 namespace fhd::io {
 namespace {
@@ -103,12 +104,12 @@ Json verdict_to_json(const Verdict& v) {
 /// How the scan file counts an image, where it does. `repetition`, `slice`: among those of the results.
 void add_counters(Json& image, const Provenance& provenance, std::size_t repetition, std::size_t slice) {
   Json counters = Json::object();
-  if (repetition < provenance.repetition_counters.size()) {
-    const auto& own = provenance.repetition_counters[repetition];
+  if (!provenance.repetition_counters.empty()) {
+    const auto own = provenance.counters_of_repetition(repetition);
     counters = {
         {"repetition", own.repetition}, {"contrast", own.contrast}, {"phase", own.phase}, {"set", own.set}};
   }
-  if (slice < provenance.slice_counters.size()) counters["slice"] = provenance.slice_counters[slice];
+  if (!provenance.slice_counters.empty()) counters["slice"] = provenance.counter_of_slice(slice);
   if (!counters.empty()) image["counters"] = counters;
 }
 
@@ -130,13 +131,6 @@ Json settings_json(const std::vector<std::pair<std::string, std::string>>& setti
   Json json = Json::object();
   for (const auto& [name, value] : settings) json[name] = number_or_text(value);
   return json;
-}
-
-std::vector<int> chosen_numbers(const std::vector<std::int64_t>& chosen, std::int64_t count) {
-  std::vector<int> result;
-  for (std::int64_t i = 0; i < count; ++i)
-    result.push_back(static_cast<int>(chosen.empty() ? i : chosen.at(static_cast<std::size_t>(i))));
-  return result;
 }
 
 Json report_to_json(const Report& report) {
@@ -233,17 +227,18 @@ struct ReportedImages {
 
 /// `report` is what report_of_image() gives.
 std::string text_of_image(const ImageSeries& series, const Provenance& provenance, std::size_t i,
-                          std::int64_t repetition, std::int64_t slice, const Json& report) {
+                          const Json& report) {
   const auto& geometry = series.images[i].geometry;
   const auto slice_count = static_cast<std::size_t>(series.slice_count);
-  Json image{{"repetition", repetition},
-             {"slice", slice},
+  const std::size_t repetition = i / slice_count, slice = i % slice_count;
+  Json image{{"repetition", provenance.repetition_number(repetition)},
+             {"slice", provenance.slice_number(slice)},
              {"matrix_size", geometry.matrix_size},
              {"fov_mm", geometry.fov_mm},
              {"position_mm", geometry.position_mm}};
   if (provenance.frames)
-    image["first_readout"] = provenance.frames->first_readouts[i / static_cast<std::size_t>(slice_count)];
-  add_counters(image, provenance, i / slice_count, i % slice_count);
+    image["first_readout"] = provenance.frames->first_readouts[repetition];
+  add_counters(image, provenance, repetition, slice);
   image.update(report);
   std::string text = i == 0 ? "\n    " : ",\n    ";
   for (const char c : text_of(image, 2)) {
@@ -258,28 +253,25 @@ std::string text_of_image(const ImageSeries& series, const Provenance& provenanc
 void write_report_json(const ImageSeries& series, const Provenance& provenance,
                        const std::function<void(std::string_view)>& write,
                        const std::function<void(std::size_t, const Json&)>& on_report) {
-  const Json head{{"program", "fhd"},
-                  {"schema_version", 2},
-                  {"version", provenance.program_version},
-                  {"command_line", provenance.command_line},
-                  {"started_at", provenance.started_at},
-                  {"input", input_to_json(provenance)},
-                  {"environment", pairs_to_json(provenance.environment)}};
+  Json head{{"program", "fhd"}, {"schema_version", 2}};
+  if (!provenance.run.empty()) head[run_attribute] = provenance.run;
+  head.update({{"version", provenance.program_version},
+               {"command_line", provenance.command_line},
+               {"started_at", provenance.started_at},
+               {"input", input_to_json(provenance)},
+               {"environment", pairs_to_json(provenance.environment)}});
   auto text = text_of(head, 2);
   text.resize(text.size() - 2);  // its end: a new line and a brace
   write(text + ",\n  \"images\": [");
-  const auto repetitions = chosen_numbers(provenance.repetitions, series.repetition_count),
-             slices = chosen_numbers(provenance.slices, series.slice_count);
   constexpr std::size_t in_block = 32;
-  const std::size_t count = series.images.size(), slice_count = static_cast<std::size_t>(series.slice_count);
+  const std::size_t count = series.images.size();
   std::size_t next = 0;
   const auto make = [&](std::int64_t block) {
     ReportedImages made;
     const std::size_t first = static_cast<std::size_t>(block) * in_block;
     for (std::size_t i = first; i < std::min(count, first + in_block); ++i) {
       made.reports.push_back(report_of_image(provenance, i));
-      made.text += text_of_image(series, provenance, i, repetitions[i / slice_count], slices[i % slice_count],
-                                 made.reports.back());
+      made.text += text_of_image(series, provenance, i, made.reports.back());
     }
     return made;
   };

@@ -25,7 +25,5 @@ nlohmann::ordered_json report_of_image(const Provenance& provenance, std::size_t
 Report summary_of_report(const nlohmann::ordered_json& json);
 /// {"method": "cg", "iterations": 30}: a value that is a number as a whole is one, others are text.
 nlohmann::ordered_json settings_json(const std::vector<std::pair<std::string, std::string>>& settings);
-/// The numbers of `count` chosen volumes in their scan: `chosen`, or 0, 1, ... where that is empty.
-std::vector<int> chosen_numbers(const std::vector<std::int64_t>& chosen, std::int64_t count);
 
 }  // namespace fhd::io

@@ -19,7 +19,7 @@
 //   /exhibits/0_0/point_spread   |q| / max |q| for no difference along z, [y][x], centred
 //   /report/json                 the text of OUT.json
 //   /report/relative_residuals   [image][iteration], images in the order of OUT.json; NaN behind the last iteration
-//   attributes of /report        program_version, command_line, input_path, input_checksum, started_at
+//   attributes of /report        program_version, command_line, input_path, input_checksum, started_at, run
 //
 // Values and reports that are stored (ImageSeries::stored, Provenance::stored_report) pass through memory one image at a
 // time. For that OUT.json is written first, and /report/json is copied from it; a large OUT.h5 is on disk from its
@@ -34,6 +34,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/blocks.hpp"
+#include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
 #include "io/made_by.hpp"
@@ -42,6 +43,7 @@
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
+#include "io/result/run.hpp"
 #include "recon/array/trace.hpp"
 #include "recon/error.hpp"
 
@@ -132,8 +134,15 @@ void write_volumes(hdf5::File& file, const std::string& name, const ImageSeries&
                    const Provenance& provenance, int threads) {
   write_series(file, name, series, threads);
   if (provenance.frames) write_frames(file, name, provenance);
-  file.write_attribute(name, "repetitions", chosen_numbers(provenance.repetitions, series.repetition_count));
-  file.write_attribute(name, "slices", chosen_numbers(provenance.slices, series.slice_count));
+  const auto write_numbers = [&](const char* attribute, std::int64_t (Provenance::*number)(std::size_t) const,
+                                 std::int64_t count) {
+    std::vector<int> numbers;
+    for (std::int64_t i = 0; i < count; ++i)
+      numbers.push_back(static_cast<int>((provenance.*number)(static_cast<std::size_t>(i))));
+    file.write_attribute(name, attribute, numbers);
+  };
+  write_numbers("repetitions", &Provenance::repetition_number, series.repetition_count);
+  write_numbers("slices", &Provenance::slice_number, series.slice_count);
   const auto write_counters = [&](const char* attribute, int RepetitionCounters::*counter) {
     std::vector<int> values;
     for (const auto& each : provenance.repetition_counters) values.push_back(each.*counter);
@@ -215,6 +224,7 @@ void write_report(hdf5::File& file, const std::string& json_path, const Provenan
   file.write_attribute("/report", "input_path", provenance.input_path);
   file.write_attribute("/report", "input_checksum", provenance.input_checksum);
   file.write_attribute("/report", "started_at", provenance.started_at);
+  if (!provenance.run.empty()) file.write_attribute("/report", run_attribute, provenance.run);
   std::size_t most = 0;
   for (const auto& of_image : residuals) most = std::max(most, of_image.size());
   if (most == 0) return;
@@ -225,10 +235,6 @@ void write_report(hdf5::File& file, const std::string& json_path, const Provenan
   file.write("/report/relative_residuals", table.data(),
              {static_cast<std::int64_t>(residuals.size()), static_cast<std::int64_t>(most)});
 }
-
-}  // namespace
-
-namespace {
 
 /// "fhd 0.1.0 least squares", for headers with room for a line.
 std::string made_by(const Provenance& provenance) {
@@ -246,6 +252,32 @@ std::string made_by(const Provenance& provenance) {
 }
 
 }  // namespace
+
+bool are_stacked(const ImageSeries& series) {
+  if (series.slice_count < 2) return false;
+  const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)];
+  return series.images.front().geometry.position_mm == last.geometry.position_mm;
+}
+
+namespace {
+
+std::int64_t number_of(const std::vector<std::int64_t>& chosen, std::size_t i) {
+  return chosen.empty() ? static_cast<std::int64_t>(i) : chosen.at(i);
+}
+
+}  // namespace
+
+std::int64_t Provenance::repetition_number(std::size_t i) const { return number_of(repetitions, i); }
+std::int64_t Provenance::slice_number(std::size_t i) const { return number_of(slices, i); }
+
+RepetitionCounters Provenance::counters_of_repetition(std::size_t i) const {
+  if (!repetition_counters.empty()) return repetition_counters.at(i);
+  return {static_cast<int>(repetition_number(i)), 0, 0, 0};
+}
+
+int Provenance::counter_of_slice(std::size_t i) const {
+  return slice_counters.empty() ? static_cast<int>(slice_number(i)) : slice_counters.at(i);
+}
 
 std::shared_ptr<const Image> ImageSeries::image(std::size_t index) const {
   if (!stored) return {std::shared_ptr<const void>{}, &images[index]};
@@ -295,9 +327,13 @@ void check_writable(const std::string& prefix, const std::vector<std::string>& i
         throw Error("-o " + prefix, "a name other than those of the scan and its pieces",
                     path + (input == inputs.front() ? " is the scan itself" : " is a piece of the scan"),
                     "choose another -o");
-    if (fs::is_directory(path, status))
-      throw Error(path, "the name of a file", "a directory", "choose another name");
+    require_replaceable_entry(path);
   }
+}
+
+void require_room(const std::array<int, 3>& matrix_size, std::int64_t slice_count,
+                  std::int64_t repetition_count, const std::string& subject) {
+  require_nifti_room(matrix_size, slice_count, repetition_count, subject);
 }
 
 namespace {
@@ -350,24 +386,20 @@ Residuals write_json(const AtomicFile& to, const ImageSeries& series, const Prov
   return residuals;
 }
 
-}  // namespace
-
-namespace {
-
-void write_picture(AtomicFile& to, const ImageSeries& series, const Compression& compression) {
+void write_picture(AtomicFile& to, const ImageSeries& series, const std::string& run,
+                   const Compression& compression) {
   const trace::Span span("write PNG", "write");
   constexpr int searches_for_repetitions = 6;
   const auto read = [&](std::size_t i) { return series.image(i); };
   write_png(to.temporary(), montage(series.images, read), to.path(),
-            compression.level >= searches_for_repetitions);
+            compression.level >= searches_for_repetitions, run);
   to.flush();
 }
 
 void write_noise_nifti(AtomicFile& to, const Array<float>& map, std::size_t number, const ImageSeries& series,
-                       const std::string& made, const Compression& compression) {
-  constexpr const char* of_what[] = {": noise, unit of the image", ": SNR, no unit", ": g-factor, no unit"};
-  write_nifti(to.temporary(), as_series(map, series), to.path(), {made + of_what[number]},
-              NiftiPart::magnitude, compression);
+                       NiftiLabel label, const Compression& compression) {
+  label.description += std::string(": ") + noise_descriptions[number];
+  write_nifti(to.temporary(), as_series(map, series), to.path(), label, NiftiPart::magnitude, compression);
   to.flush();
 }
 
@@ -385,23 +417,41 @@ void write_h5_images(AtomicFile& to, const ImageSeries& series, const Provenance
   write_ismrmrd_images(to, series, provenance, made);
 }
 
+/// Of what is written beside -o, perhaps by several runs at a time.
+std::vector<OutputLock> locks_of(const CompanionResults& companions, const OutputLock& of_results) {
+  std::vector<OutputLock> locks;
+  const auto add = [&](const std::string& path) {
+    const auto is_its = [&](const OutputLock& lock) { return lock.is_of(path); };
+    if (!is_its(of_results) && std::none_of(locks.begin(), locks.end(), is_its))
+      locks.emplace_back(path, OutputLock::WhenHeld::wait);
+  };
+  // In one order in all runs: none waits for another that waits for it.
+  std::vector<std::string> paths;
+  if (companions.dicom) paths.push_back(companions.dicom->folder);
+  if (!companions.ismrmrd_images.empty()) paths.push_back(companions.ismrmrd_images);
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) add(path);
+  return locks;
+}
+
 }  // namespace
 
 // HDF5 works in the calling thread: its library has one lock, and the calling thread may hold files open.
-void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
-                   const CompanionResults& companions) {
+void write_results(const OutputLock& lock, const std::string& prefix, const ImageSeries& series,
+                   const Provenance& provenance, const CompanionResults& companions) {
   require_series(series, prefix);
-  const NiftiLabel label{made_by(provenance), provenance.repetition_time_s};
+  const NiftiLabel label{made_by(provenance), provenance.repetition_time_s, provenance.run};
   auto compression = companions.compression;
   compression.threads = threads_or_all(compression.threads);
-  std::vector<AtomicFile> files;
-  for (const auto& path : files_of_results(prefix, companions.with_phase)) files.emplace_back(path);
+  const auto locks_elsewhere = locks_of(companions, lock);
+  FileSet files(lock);
+  for (const auto& path : files_of_results(prefix, companions.with_phase)) files.add(path);
   const std::size_t first_of_noise = files.size();
   const auto noise_maps = companions.noise ? maps_of(*companions.noise) : std::vector<const Array<float>*>{};
-  for (std::size_t i = 0; i < noise_maps.size(); ++i) files.emplace_back(prefix + noise_endings[i]);
+  for (std::size_t i = 0; i < noise_maps.size(); ++i) files.add(prefix + noise_endings[i]);
   const std::size_t dicom = files.size();
-  if (companions.dicom) files.push_back(AtomicFile::directory_replacing(companions.dicom->folder));
-  if (!companions.ismrmrd_images.empty()) files.emplace_back(companions.ismrmrd_images);
+  if (companions.dicom) files.add_replacing_directory(companions.dicom->folder);
+  if (!companions.ismrmrd_images.empty()) files.add(companions.ismrmrd_images);
   AtomicFile &h5 = files[0], &json = files[3];
   const auto nifti = [&](AtomicFile& to, NiftiPart part) {
     const trace::Span span("write NIfTI", "write");
@@ -415,12 +465,12 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   beside([&] { nifti(files[1], NiftiPart::magnitude); });
   for (std::size_t i = 0; i < noise_maps.size(); ++i)
     beside([&, i] {
-      write_noise_nifti(files[first_of_noise + i], *noise_maps[i], i, series, label.description, compression);
+      write_noise_nifti(files[first_of_noise + i], *noise_maps[i], i, series, label, compression);
     });
   if (companions.dicom)
     beside(
         [&] { write_dicom_series(files[dicom], series, provenance, *companions.dicom, label.description); });
-  beside([&] { write_picture(files[2], series, compression); });
+  beside([&] { write_picture(files[2], series, provenance.run, compression); });
   if (companions.with_phase) beside([&] { nifti(files[4], NiftiPart::phase); });
   auto residuals = std::async(policy, [&] {
     const trace::Span span("write JSON", "write");
@@ -440,20 +490,25 @@ void write_results(const std::string& prefix, const ImageSeries& series, const P
   }
   for (auto& other : others) other.get();
   const trace::Span span("rename and flush the folder", "write");
-  commit_all(files);
+  files.commit();
 }
 
-void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
+void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
+                   const CompanionResults& companions) {
+  write_results(OutputLock(prefix), prefix, series, provenance, companions);
+}
+
+void write_image_file(FileSet& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
                       const std::string& made_by) {
-  files.emplace_back(path);
+  files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   for (const auto& [name, series] : datasets) write_series(file, name, *series, 1);
   if (!made_by.empty()) file.write_attribute("/", made_by_attribute, made_by);
   file.close();
 }
 
-ImageSeries read_image(const std::string& path, const std::string& name) {
+ImageSeries read_image_here(const std::string& path, const std::string& name) {
   const auto file = hdf5::File::open(path);
   if (!file.has(name))
     throw Error(file.subject(name), "an image", "none", "give the .h5 file of 'fhd recon' or 'fhd simulate'");
@@ -499,6 +554,24 @@ ImageSeries read_image(const std::string& path, const std::string& name) {
       if (!image.in_double.empty())
         image.in_double = std::move(image.in_double).reshaped(geometry.image_shape());
     }
+  return series;
+}
+
+ImageSeries read_image(const std::string& path, const std::string& dataset) {
+  settle(path);
+  auto series = guard::apart<&read_image_here>({{path}}, path, dataset);
+  // Of a process that may have been taken over.
+  bool whole = series.repetition_count >= 1 && series.slice_count >= 1 &&
+               series.images.size() / static_cast<std::uint64_t>(series.repetition_count) ==
+                   static_cast<std::uint64_t>(series.slice_count) &&
+               series.images.size() % static_cast<std::uint64_t>(series.repetition_count) == 0;
+  for (const auto& image : series.images) {
+    const auto& n = image.geometry.matrix_size;
+    whole = whole && n[0] >= 1 && n[1] >= 1 && n[2] >= 1 && n == series.images.front().geometry.matrix_size &&
+            image.values.shape() == image.geometry.image_shape() &&
+            (image.in_double.empty() || image.in_double.shape() == image.values.shape());
+  }
+  if (!whole) throw Error(path + ":" + dataset, "images", "values that are none", "the file is damaged");
   return series;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. Each appears whole or not at all:
-// it is written under a temporary name in the same folder, flushed to disk, and renamed.
+// Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. They appear together or not at all
+// (io/result/file_set.hpp), and every one says of which run it is (io/result/run.hpp).
 #include <array>
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 
 #include "io/checksum.hpp"
 #include "io/gzip.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/result/raw_images.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"
@@ -32,6 +32,9 @@ struct ImageSeries {
   /// Those from voxel `first` on, in single precision. Throws Error.
   void copy_values(std::size_t index, std::int64_t first, std::span<Complex<float>> values) const;
 };
+
+/// Whether the slices state one position, so that they are stacked by their thickness. Else each lies at its own.
+bool are_stacked(const ImageSeries& series);
 
 /// A piece of the scan that came from a file of its own.
 struct InputPiece {
@@ -65,6 +68,13 @@ struct Provenance {
   double repetition_time_s = 0;  ///< from one of the repetitions to the next; 0: not known, or not even
   std::optional<FrameNumbers> frames{};  ///< the repetitions are frames, repetition_time_s apart
   std::vector<InputPiece> pieces{};
+  std::string run{};  ///< run_identifier(); empty: the files state none
+  /// The number in the scan of repetition, or slice, `i` of the results.
+  std::int64_t repetition_number(std::size_t i) const;
+  std::int64_t slice_number(std::size_t i) const;
+  /// How the scan file counts them; by their numbers where it does not.
+  RepetitionCounters counters_of_repetition(std::size_t i) const;
+  int counter_of_slice(std::size_t i) const;
   /// In place of `reports`: that of an image as JSON text, for several threads at a time. Throws Error.
   std::function<std::string(std::size_t)> stored_report{};
 };
@@ -91,6 +101,9 @@ struct CompanionResults {
 inline constexpr std::array result_endings{".h5", ".nii.gz", ".png", ".json"};
 inline constexpr auto phase_ending = "_phase.nii.gz";
 inline constexpr std::array noise_endings{"_noise.nii.gz", "_snr.nii.gz", "_gfactor.nii.gz"};
+/// What the headers of these files say they hold, in the same order.
+inline constexpr std::array noise_descriptions{"noise, unit of the image", "SNR, no unit",
+                                               "g-factor, no unit"};
 /// "x.nii.gz" -> "x": a user may name the result by one of its files.
 std::string without_result_ending(std::string name);
 
@@ -110,14 +123,22 @@ void require_replaceable(const std::string& prefix, const std::string& scan, con
 /// The same; waits for the checksum only where a file is there.
 void require_replaceable(const std::string& prefix, const std::string& scan,
                          const ChecksumInBackground& checksum, bool with_phase, bool with_noise = false);
-/// Makes the files side by side, with companions.compression.threads. Throws Error; on failure no file of this call is
+/// Throws Error naming `subject` where a format of the results has no room for so many volumes of this matrix, or for the
+/// numbers that they have in the scan. Called before the work starts.
+void require_room(const std::array<int, 3>& matrix_size, std::int64_t slice_count,
+                  std::int64_t repetition_count, const std::string& subject);
+/// Makes the files side by side, for the holder of the lock of `prefix`, with companions.compression.threads. Throws
+/// Error; on failure no file of this call is
 /// left behind and existing files are untouched.
+void write_results(const OutputLock& lock, const std::string& prefix, const ImageSeries& series,
+                   const Provenance& provenance, const CompanionResults& companions = {});
+/// The same, with a lock for the time of writing.
 void write_results(const std::string& prefix, const ImageSeries& series, const Provenance& provenance,
                    const CompanionResults& companions = {});
 /// Writes named image series, e.g. {"/image", truth}, {"/ideal", ideal}, to one HDF5 file in the layout of
 /// OUT.h5, with the attribute made_by where it is given. Adds it to `files`, for the caller to commit.
 /// Throws Error.
-void write_image_file(std::vector<AtomicFile>& files, const std::string& path,
+void write_image_file(FileSet& files, const std::string& path,
                       const std::vector<std::pair<std::string, const ImageSeries*>>& datasets,
                       const std::string& made_by = {});
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image

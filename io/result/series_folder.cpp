@@ -15,6 +15,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/report_json.hpp"
 #include "recon/error.hpp"
@@ -32,18 +33,19 @@ constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
 std::mutex note_mutex;
 std::mutex opening;  // held from before a folder is made until remove_empty_series_folder() knows of it
-std::string unfinished_note, empty_folder;
+std::string unfinished_note;
+std::shared_ptr<const Folder> empty_folder;
 
 /// What a process that ends now is to say, or which folder to remove.
-void set_end(std::string note, std::string folder = {}) {
+void set_end(std::string note, std::shared_ptr<const Folder> folder = {}) {
   const std::lock_guard lock(note_mutex);
   unfinished_note = std::move(note);
   empty_folder = std::move(folder);
 }
 
-void remove_folder(const std::string& path) {
-  for (const char* name : names) ::unlink((path + "/" + name).c_str());
-  ::rmdir(path.c_str());  // not empty where somebody put something there
+void remove_folder(const Folder& folder) {
+  for (const char* name : names) folder.remove(name);
+  ::rmdir(folder.path().c_str());  // not empty where somebody put something there
 }
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -85,12 +87,11 @@ Geometry geometry_in(const Json& json) {
 }
 
 /// series.json; null where there is none that this version understands.
-Json series_in(const std::string& path) {
-  constexpr std::uintmax_t longest = std::uintmax_t{1} << 24;
-  std::error_code status;
-  if (!fs::is_regular_file(path, status) || fs::file_size(path, status) > longest) return {};
-  std::ifstream file(path, std::ios::binary);
-  const auto json = Json::parse(file, nullptr, false);
+Json series_in(const Folder& folder) {
+  constexpr std::size_t longest = std::size_t{1} << 24;
+  const auto text = text_of_file(folder.open("series.json", O_RDONLY), longest);
+  if (!text) return {};
+  const auto json = flat_json(*text);
   const bool known = json.is_object() && json.value("program", Json()) == "fhd" && json.contains("series") &&
                      json["series"].is_object() && image_shape_in(json.value("shape", Json())) &&
                      json.contains("volumes") && json["volumes"].is_number_unsigned();
@@ -125,7 +126,7 @@ std::string note_of_unfinished_series() {
 void remove_empty_series_folder() {
   const std::lock_guard opened(opening);
   const std::lock_guard lock(note_mutex);
-  if (!empty_folder.empty()) remove_folder(empty_folder);
+  if (empty_folder) remove_folder(*empty_folder);
 }
 
 SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
@@ -134,33 +135,22 @@ SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
     : path_(path_of(prefix)), identity_(std::move(identity)), host_(std::move(host)), lines_(volume_count) {
   const std::lock_guard not_yet(opening);
   take();
-  try {
-    if (!anew) resume();
-    if (!images_) {  // nothing there that serves
-      for (const char* name : names)
-        if (std::string_view(name) != "lock") ::unlink(file(name).c_str());
-    }
-    reports_ = ::open(file("reports.jsonl").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (reports_ < 0) fail_by_errno(file("reports.jsonl"), "a file that can be written");
-    // What is cut off.
-    if (ftruncate(reports_, end_of_reports_) != 0)
-      fail_by_errno(file("reports.jsonl"), "a file that can be written");
-  } catch (...) {
-    if (reports_ >= 0) ::close(reports_);
-    ::close(lock_);
-    throw;
+  if (!anew) resume();
+  if (!images_) {  // nothing there that serves
+    for (const char* name : names)
+      if (std::string_view(name) != "lock") folder_->remove(name);
   }
+  reports_ = opened("reports.jsonl");
+  // What is cut off.
+  if (ftruncate(reports_.get(), end_of_reports_) != 0)
+    fail_by_errno(file("reports.jsonl"), "a file that can be written");
   tell();
 }
 
 SeriesFolder::~SeriesFolder() {
-  if (removed_) return;
-  ::close(reports_);
-  if (finished_ == 0) {
-    set_end({});
-    remove_folder(path_);
-  }
-  ::close(lock_);
+  if (removed_ || finished_ > 0) return;
+  set_end({});
+  remove_folder(*folder_);
 }
 
 /// Makes the folder, or finds it, and locks it.
@@ -168,38 +158,43 @@ void SeriesFolder::take() {
   constexpr auto expected = "a folder for the volumes of a series until all are there";
   while (true) {
     if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) fail_by_errno(path_, expected);
-    std::error_code status;
-    const auto found = fs::symlink_status(path_, status);
-    if (!fs::is_directory(found)) throw Error(path_, expected, "a file", "remove it, or choose another -o");
-    const bool is_ours = fs::exists(file("lock"), status) || fs::exists(file("series.json"), status);
-    if (!is_ours && !fs::is_empty(path_, status))
+    try {
+      folder_ = Folder::within(path_);
+    } catch (const Error&) {
+      throw Error(path_, expected, "a file, or a link", "remove it, or choose another -o");
+    }
+    if (!folder_) continue;  // another process has just removed it
+    const bool is_ours = folder_->find("lock") || folder_->find("series.json");
+    if (!is_ours && !folder_->names().empty())
       throw Error(path_, expected, "a folder with other files", "choose another -o");
     if (lock()) return;
   }
 }
 
+/// One of the files, never what a link leads to.
+Descriptor SeriesFolder::opened(const char* name) const {
+  auto found = folder_->open_file(name, O_RDWR | O_CREAT, 0666);
+  if (!found) fail_by_errno(file(name), "a file that can be written");
+  return found;
+}
+
 /// False: another process has removed the folder meanwhile.
 bool SeriesFolder::lock() {
-  lock_ = ::open(file("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (lock_ < 0 && errno == ENOENT) return false;
-  if (lock_ < 0) fail_by_errno(file("lock"), "a file that can be written");
+  lock_ = folder_->open_file("lock", O_RDWR | O_CREAT, 0666);
+  if (!lock_ && errno == ENOENT) return false;
+  if (!lock_) fail_by_errno(file("lock"), "a file that can be written");
   // File systems without locks (some network ones) cannot tell.
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(lock_);
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw Error(path_, "a folder that no other run writes to", "one that another fhd is working on",
                 "wait for its end, or -o NAME writes beside it");
-  }
-  struct stat mine {
-  }, there{};
-  if (fstat(lock_, &mine) == 0 && stat(file("lock").c_str(), &there) == 0 && mine.st_ino == there.st_ino)
-    return true;
-  ::close(lock_);
-  return false;
+  struct stat mine {};
+  const auto there = folder_->find("lock");
+  return fstat(lock_.get(), &mine) == 0 && there && mine.st_ino == there->st_ino;
 }
 
 /// Takes up what an earlier run of the same series has left.
 void SeriesFolder::resume() {
-  const Json json = series_in(file("series.json"));
+  const Json json = series_in(*folder_);
   if (json.is_null()) return;
   require_same(path_, json["series"], identity_());
   if (json["volumes"] != lines_.size())
@@ -212,12 +207,15 @@ void SeriesFolder::resume() {
 }
 
 void SeriesFolder::read_lines() {
-  std::ifstream reports(file("reports.jsonl"), std::ios::binary);
+  const auto stored = folder_->open_file("reports.jsonl", O_RDONLY);
+  if (!stored) return;
+  std::ifstream reports(path_of_open(stored, file("reports.jsonl")), std::ios::binary);
   std::int64_t offset = 0;
   for (std::string text; std::getline(reports, text) && !reports.eof();) {
     const auto bytes = static_cast<std::int64_t>(text.size()) + 1;
     const auto at = std::exchange(offset, offset + bytes);
     try {
+      if (nests_too_deep(text)) continue;  // none of ours: this volume is done again
       const auto json = Json::parse(text);
       const auto number = json.at("number").get<std::size_t>();
       static_cast<void>(geometry_in(json.at("geometry")));
@@ -253,8 +251,9 @@ void SeriesFolder::begin(const Image& image, const Image* gridded) {
 }
 
 void SeriesFolder::open_values(const Shape& shape, const std::optional<Shape>& gridded, bool in_double) {
-  images_ = std::make_shared<RawImages>(file("images.raw"), shape, in_double);
-  if (gridded) gridded_ = std::make_shared<RawImages>(file("gridded.raw"), *gridded, in_double);
+  images_ = std::make_shared<RawImages>(opened("images.raw"), file("images.raw"), shape, in_double);
+  if (gridded)
+    gridded_ = std::make_shared<RawImages>(opened("gridded.raw"), file("gridded.raw"), *gridded, in_double);
 }
 
 void SeriesFolder::add(std::size_t number, const Image& image, const Image* gridded,
@@ -274,7 +273,7 @@ void SeriesFolder::add(std::size_t number, const Image& image, const Image* grid
   }
   json["report"] = report_to_json(report);
   const auto text = dumped(json) + "\n";
-  write_at(reports_, text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_),
+  write_at(reports_.get(), text.data(), text.size(), static_cast<std::uint64_t>(end_of_reports_),
            file("reports.jsonl"));
   if (!holds(number)) ++finished_;
   lines_[number] = {end_of_reports_, static_cast<std::uint32_t>(text.size())};
@@ -289,7 +288,7 @@ void SeriesFolder::flush_now_and_then() {
   if (now - flushed_ < std::chrono::seconds(1)) return;
   images_->flush();
   if (gridded_) gridded_->flush();
-  flush_descriptor(reports_, file("reports.jsonl"));
+  flush_descriptor(reports_.get(), file("reports.jsonl"));
   flushed_ = now;
 }
 
@@ -297,7 +296,9 @@ void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
   const auto& maps = exhibits.sensitivity_maps;
   const auto& spread = exhibits.point_spread;
   const auto& sets = exhibits.set_images;
-  OutputFile out(file("exhibits.raw"), file("exhibits.raw"));
+  auto raw = opened("exhibits.raw");
+  if (ftruncate(raw.get(), 0) != 0) fail_by_errno(file("exhibits.raw"), "a file that can be written");
+  OutputFile out(std::move(raw), file("exhibits.raw"));
   out.write(maps.data(), static_cast<std::size_t>(maps.size()) * sizeof(Complex<float>));
   out.write(spread.data(), static_cast<std::size_t>(spread.size()) * sizeof(float));
   out.write(sets.data(), static_cast<std::size_t>(sets.size()) * sizeof(Complex<float>));
@@ -306,7 +307,7 @@ void SeriesFolder::write_exhibits(const DiagnosticImages& exhibits) {
 
 std::string SeriesFolder::line(std::size_t number) const {
   std::string text(lines_[number].bytes, '\0');
-  const auto count = ::pread(reports_, text.data(), text.size(), lines_[number].offset);
+  const auto count = ::pread(reports_.get(), text.data(), text.size(), lines_[number].offset);
   if (count != static_cast<ssize_t>(text.size()))
     throw Error(file("reports.jsonl"), "the reports of all volumes", "a shorter file");
   return text;
@@ -326,7 +327,9 @@ DiagnosticImages SeriesFolder::exhibits() const {
   if (lines_.empty() || !holds(0)) return exhibits;
   const auto json = Json::parse(line(0)).value("exhibits", Json());
   if (!json.is_object()) return exhibits;
-  std::ifstream values(file("exhibits.raw"), std::ios::binary | std::ios::ate);
+  const auto stored = folder_->open_file("exhibits.raw", O_RDONLY);
+  if (!stored) return exhibits;
+  std::ifstream values(path_of_open(stored, file("exhibits.raw")), std::ios::binary | std::ios::ate);
   const auto there = static_cast<std::int64_t>(values.tellg());
   values.seekg(0);
   const auto read = [&]<class T>(const char* name, std::size_t axes, Array<T>& into) {
@@ -353,14 +356,12 @@ DiagnosticImages SeriesFolder::exhibits() const {
 
 void SeriesFolder::remove() {
   set_end({});
-  ::close(reports_);
-  remove_folder(path_);
-  ::close(lock_);
+  remove_folder(*folder_);
   removed_ = true;
 }
 
 void SeriesFolder::tell() const {
-  if (finished_ == 0) return set_end({}, path_);
+  if (finished_ == 0) return set_end({}, folder_);
   const auto rest =
       finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
   set_end(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/result/folder.hpp"
 #include "io/result/raw_images.hpp"
 #include "recon/domain/report.hpp"
 
@@ -68,6 +69,7 @@ class SeriesFolder {
     std::uint32_t bytes = 0;
   };
   std::string file(const char* name) const { return path_ + "/" + name; }
+  Descriptor opened(const char* name) const;
   void take();
   bool lock();
   void resume();
@@ -84,7 +86,8 @@ class SeriesFolder {
   std::function<std::string()> host_;
   std::vector<Line> lines_;
   std::size_t finished_ = 0;
-  int lock_ = -1, reports_ = -1;
+  std::shared_ptr<const Folder> folder_;
+  Descriptor lock_, reports_;
   std::int64_t end_of_reports_ = 0;
   std::shared_ptr<RawImages> images_, gridded_;
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();

@@ -2,12 +2,16 @@
 // little-endian as the machine), values.
 #include "io/result/trajectory_cache.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
@@ -28,10 +32,39 @@ struct Header {
 };
 static_assert(sizeof(Header) == 8 + 64 + 64 + 8);
 
+/// Of a key, or the temporary name of one.
+bool is_entry(const std::string& name) {
+  const auto file = final_name_of_temporary(name).value_or(name);
+  constexpr std::size_t key_digits = 64;
+  return file.size() == key_digits + ending.size() && file.ends_with(ending) &&
+         file.find_first_not_of("0123456789abcdef") == key_digits;
+}
+
 std::string checksum_of(const void* values, std::size_t bytes) {
   Sha256 digest("trajectory cache");
   digest.add(values, bytes);
   return digest.hex();
+}
+
+/// Empty: there is none. What is no file of the cache, such as a pipe, is not waited for.
+Descriptor opened_entry(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat found {};
+  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return Descriptor();
+  return file;
+}
+
+/// False: it is cut off.
+bool read_at(const Descriptor& file, void* to, std::size_t bytes, std::size_t offset) {
+  for (auto* next = static_cast<char*>(to); bytes > 0;) {
+    const auto count = ::pread(file.get(), next, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    next += count;
+    offset += static_cast<std::size_t>(count);
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return true;
 }
 
 }  // namespace
@@ -70,20 +103,19 @@ std::string DiskTrajectoryCache::file_of(const std::string& key) const {
 bool DiskTrajectoryCache::load(const TrajectoryProduct& product, void* values, std::size_t bytes) {
   const auto name = key(product);
   const auto path = file_of(name);
-  std::ifstream file(path, std::ios::binary);
+  const auto file = opened_entry(path);
   Header header;
   const Header expected;
   bool whole = false;
-  const bool present = file.is_open();
-  if (present && file.read(reinterpret_cast<char*>(&header), sizeof header) &&
-      header.magic == expected.magic && std::equal(name.begin(), name.end(), header.key.begin()) &&
-      header.bytes == bytes && file.read(static_cast<char*>(values), static_cast<std::streamsize>(bytes))) {
+  const bool present = static_cast<bool>(file);
+  if (present && read_at(file, &header, sizeof header, 0) && header.magic == expected.magic &&
+      std::equal(name.begin(), name.end(), header.key.begin()) && header.bytes == bytes &&
+      read_at(file, values, bytes, sizeof header)) {
     const auto checksum = checksum_of(values, bytes);
     whole = std::equal(checksum.begin(), checksum.end(), header.checksum.begin());
   }
   if (whole) {
-    std::error_code ignored;
-    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used last
+    static_cast<void>(!::futimens(file.get(), nullptr));  // it was used last
     ++hits_;
   } else {
     if (present) forget(product);
@@ -101,13 +133,12 @@ void DiskTrajectoryCache::store(const TrajectoryProduct& product, const void* va
     std::copy(name.begin(), name.end(), header.key.begin());
     std::copy(checksum.begin(), checksum.end(), header.checksum.begin());
     header.bytes = bytes;
-    std::vector<AtomicFile> files;
-    files.emplace_back(file_of(name));
-    std::ofstream file(files.front().temporary(), std::ios::binary);
-    file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    file.write(static_cast<const char*>(values), static_cast<std::streamsize>(bytes));
+    AtomicFile to(file_of(name));
+    OutputFile file(to.temporary(), to.path());
+    file.write(&header, sizeof header);
+    file.write(values, bytes);
     file.close();
-    if (file) commit_all(files);
+    to.commit();
   } catch (const Error&) {
     // A cache that cannot be written only costs time.
   }
@@ -128,8 +159,8 @@ void DiskTrajectoryCache::remove_oldest(std::uint64_t wanted_bytes) const {
   std::uint64_t sum = wanted_bytes;
   std::error_code failed;
   for (fs::directory_iterator entry(folder_, failed), end; !failed && entry != end; entry.increment(failed)) {
-    if (entry->path().extension() != ending) continue;
     std::error_code gone;  // another process may have removed it
+    if (!is_entry(entry->path().filename().string()) || entry->is_symlink(gone)) continue;
     const auto bytes = entry->file_size(gone);
     if (gone) continue;
     const auto used = entry->last_write_time(gone);

@@ -17,7 +17,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -193,11 +193,11 @@ Pairs pairs_of(const ScanSeries& series, bool one_trajectory) {
   return pairs;
 }
 
-void write_pair(std::vector<AtomicFile>& files, const std::string& name, const Pair& pair) {
-  files.emplace_back(name + ".cfl");
+void write_pair(FileSet& files, const std::string& name, const Pair& pair) {
+  files.add(name + ".cfl");
   write_bytes(files.back().temporary(), pair.values.data(), pair.values.size() * sizeof(Complex<float>),
               name + ".cfl");
-  files.emplace_back(name + ".hdr");
+  files.add(name + ".hdr");
   std::string header = "# Dimensions\n";
   for (const auto extent : pair.extents) header += std::to_string(extent) + " ";
   header += "\n";
@@ -224,7 +224,7 @@ std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& 
   return std::make_unique<BartFile>(bart_name(path), options);
 }
 
-Sentences write_bart(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
+Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series) {
   const auto name = bart_name(path);
   const auto& first = series.scans.front();
   const auto pairs = pairs_of(series, have_one_trajectory(series, path));

@@ -22,7 +22,7 @@
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -227,11 +227,11 @@ std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& o
   return std::make_unique<FhdFile>(path, options);
 }
 
-Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
+Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series) {
   const auto& first = series.scans.front();
   const auto samples = first.kspace.sample_count(), coils = first.kspace.coil_count();
   const bool several = series.scans.size() > 1, one_trajectory = have_one_trajectory(series, path);
-  files.emplace_back(path);
+  files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto leading = [&](std::size_t index) {
     return Extents{static_cast<std::int64_t>(index) / series.slice_count,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
@@ -77,13 +78,19 @@ GradientResponse of_impulse_responses(const hdf5::File& file) {
 
 }  // namespace
 
-GradientResponse read_gradient_response(const std::string& path) {
+GradientResponse read_gradient_response_here(const std::string& path) {
   const auto file = hdf5::File::open(path);
   if (!file.has(girf_name) && !file.has(impulse_name))
     throw Error(path, "impulse responses: /girf with /frequency_hz, or /impulse_response with /time_s",
                 "neither");
   auto response = file.has(girf_name) ? transfer_functions(file) : of_impulse_responses(file);
   response.validate(file.subject(file.has(girf_name) ? girf_name : impulse_name));
+  return response;
+}
+
+GradientResponse read_gradient_response(const std::string& path) {
+  auto response = guard::apart<&read_gradient_response_here>({{path}}, path);
+  response.validate(path);
   return response;
 }
 

@@ -85,6 +85,8 @@ void find_maps(const hdf5::File& file, ScanSummary& summary) {
   summary.has_sensitivity_maps = holds(file, maps_name);
   summary.has_field_map = holds(file, field_name);
   summary.has_sample_time = holds(file, time_name);
+  for (const char* also : {noise_name, calibration_name})
+    if (holds(file, also)) summary.facts.emplace_back(also + 1, "yes");
   if (!summary.has_sample_time) return;
   const auto stated =
       file.has_attribute(time_name, "origin") ? file.text_attribute(time_name, "origin") : std::string();

@@ -25,12 +25,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <numbers>
 #include <set>
 
-#include "io/result/atomic_file.hpp"
+#include "io/input_file.hpp"
+#include "io/input_memory.hpp"
+#include "io/result/file_set.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -44,18 +45,6 @@ struct DatFile {
   std::vector<float> values;
   std::array<int, 3> matrix_size{0, 0, 0};  ///< as the text flavour states it
 };
-
-std::string read_bytes(const std::string& path) {
-  require_regular_file(path);
-  std::ifstream file(path, std::ios::binary);
-  std::error_code status;
-  const auto size = fs::file_size(path, status);
-  if (!file || status) throw Error(path, "a readable file", "none, or one that cannot be read");
-  std::string bytes(size, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!file) throw Error(path, "a readable file", "a read failure");
-  return bytes;
-}
 
 void append_floats(std::vector<float>& values, std::string_view bytes) {
   const auto old = values.size();
@@ -114,7 +103,7 @@ DatFile parse_text(std::string_view bytes, const std::string& path) {
 }
 
 DatFile read_dat(const std::string& path) {
-  const auto bytes = read_bytes(path);
+  const auto bytes = content_of_file(path, input_memory(), "a .dat file");
   float version = 0;
   if (bytes.size() >= sizeof(version)) std::memcpy(&version, bytes.data(), sizeof(version));
   if (version == 0.2f) return parse_binary(bytes, path);
@@ -141,6 +130,8 @@ class ImpatientDirectory final : public ScanFile {
                   "give a scan file, or the directory that holds the .dat files");
     std::array<DatFile, 3> k{read("kx"), read("ky"), read("kz")};
     const auto samples = k[0].values.size();
+    if (samples == 0)
+      throw Error(file("kx"), "at least one sample", "none", "the directory is not written to its end");
     for (int axis = 1; axis < 3; ++axis) require_count(k[axis], samples, std::array{"", "ky", "kz"}[axis]);
     if (has("ix") && has("iy") && has("iz")) voxels_ = arrange_voxels();
     if (voxels_ && voxels_->swapped) {
@@ -412,14 +403,11 @@ std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOpti
   return std::make_unique<ImpatientDirectory>(path, options);
 }
 
-Sentences write_impatient(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
-  if (series.scans.size() != 1)
-    throw Error(path, "one slice and one repetition (IMPATIENT)",
-                std::to_string(series.scans.size()) + " volumes", "write another format");
+Sentences write_impatient(FileSet& files, const std::string& path, const ScanSeries& series) {
   const auto& scan = series.scans.front();
   const auto& n = scan.geometry.matrix_size;
   const auto samples = scan.kspace.sample_count(), coils = scan.kspace.coil_count();
-  files.push_back(AtomicFile::directory(path));
+  files.add_directory(path);
   const auto write = [&](const std::string& name, const std::vector<float>& values,
                          std::int64_t coil_count = 1) {
     write_dat(files.back(), name, n, values, coil_count);

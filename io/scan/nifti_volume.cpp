@@ -1,97 +1,221 @@
+// A NIfTI-1 file (.nii, .nii.gz): a header of 348 bytes, then, from vox_offset on, the voxels, x fastest.
+//
+// The library's readers are not used: they print, follow names of other files in headers that are text, and take
+// memory for what a header claims. Of the library are the layout of the header and the formulas of its affine maps.
 #include "io/scan/nifti_volume.hpp"
 
+#include <fmt/format.h>
 #include <nifti1_io.h>
+#include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "io/guard/readers.hpp"
+#include "io/input_file.hpp"
+#include "io/input_memory.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-using NiftiImage = std::unique_ptr<nifti_image, decltype(&nifti_image_free)>;
+constexpr auto remedy_for_other_images = "give an image such as brain.nii.gz";
+constexpr const char* nifti_is_damaged = "the file is damaged";
 
-/// The bytes of the first volume, in the order of this machine. The library's own reader makes zeros of NaN and infinity.
-std::vector<char> first_volume(const nifti_image& image, const std::string& path) {
-  const auto plane = static_cast<std::size_t>(image.nx) * static_cast<std::size_t>(image.ny) *
-                     static_cast<std::size_t>(image.nbyper);
-  std::vector<char> bytes;
-  bool complete = image.iname != nullptr && image.iname_offset >= 0;
-  if (complete) {
-    znzFile file = znzopen(image.iname, "rb", nifti_is_gzfile(image.iname));
-    complete = !znz_isnull(file) && znzseek(file, image.iname_offset, SEEK_SET) >= 0;
-    for (int z = 0; z < image.nz && complete; ++z) {  // a header that lies costs no memory
-      bytes.resize(bytes.size() + plane);
-      complete = znzread(bytes.data() + bytes.size() - plane, 1, plane, file) == plane;
-    }
-    if (!znz_isnull(file)) znzclose(file);
+static_assert(sizeof(nifti_1_header) == 348);
+
+/// The content of a file, which may be compressed.
+class Content {
+ public:
+  explicit Content(const std::string& path) : file_(path, "a NIfTI image") {
+    const int descriptor = ::dup(file_.descriptor());
+    stream_.reset(descriptor < 0 ? nullptr : gzdopen(descriptor, "rb"));
+    if (!stream_ && descriptor >= 0) ::close(descriptor);
+    if (!stream_) throw Error(path, "a NIfTI image", "a file that cannot be opened");
   }
-  if (!complete) throw Error(path, "as many voxels as its header states", "fewer", "the file is damaged");
-  if (image.swapsize > 1 && image.byteorder != nifti_short_order())
-    nifti_swap_Nbytes(bytes.size() / static_cast<std::size_t>(image.swapsize), image.swapsize, bytes.data());
+  /// How many bytes there can be at most: deflate shrinks by at most 1032.
+  double most_bytes() const {
+    constexpr double largest_compression = 1032;
+    return static_cast<double>(file_.size()) * (gzdirect(stream_.get()) != 0 ? 1 : largest_compression);
+  }
+  /// The next `count`, which may be more than memory holds at once; false where there are fewer.
+  bool read(char* to, std::size_t count) {
+    return gzread(stream_.get(), to, static_cast<unsigned>(count)) == int(count);
+  }
+  bool skip(std::int64_t count) {
+    std::array<char, 4096> passed;
+    for (; count > 0; count -= static_cast<std::int64_t>(passed.size()))
+      if (!read(passed.data(), std::min<std::size_t>(passed.size(), static_cast<std::size_t>(count))))
+        return false;
+    return true;
+  }
+
+ private:
+  struct Close {
+    void operator()(gzFile stream) const { gzclose(stream); }
+  };
+  InputFile file_;
+  std::unique_ptr<gzFile_s, Close> stream_;
+};
+
+/// What of the header counts, in the order of bytes of this machine.
+struct Header {
+  nifti_1_header fields;
+  bool swapped = false;
+  std::array<std::int64_t, 3> n{1, 1, 1};
+  std::size_t value_bytes = 0;
+
+  std::int64_t voxel_count() const { return n[0] * n[1] * n[2]; }
+};
+
+Header header_of(Content& content, const std::string& path) {
+  Header header;
+  auto& fields = header.fields;
+  const auto refuse = [&](const char* found) {
+    throw Error(path, "a NIfTI image (NIfTI-1, header and voxels in one file)", found,
+                remedy_for_other_images);
+  };
+  if (!content.read(reinterpret_cast<char*>(&fields), sizeof fields))
+    refuse("a file that cannot be read as one");
+  if (std::memcmp(fields.magic, "n+1", 4) != 0)
+    refuse(std::memcmp(fields.magic, "ni1", 4) == 0 ? "one whose voxels lie in another file"
+                                                    : "a file that cannot be read as one");
+  header.swapped = fields.dim[0] < 1 || fields.dim[0] > 7;
+  if (header.swapped) swap_nifti_header(&fields, 1);
+  if (fields.dim[0] < 1 || fields.dim[0] > 7) refuse("one with no axes");
+  for (int axis = 0; axis < std::min<int>(3, fields.dim[0]); ++axis)
+    header.n[static_cast<std::size_t>(axis)] =
+        axis == 0 ? fields.dim[1] : std::max<int>(1, fields.dim[axis + 1]);
+  const auto& n = header.n;
+  constexpr std::int64_t longest_axis = 4096;
+  if (std::any_of(n.begin(), n.end(),
+                  [](std::int64_t extent) { return extent < 1 || extent > longest_axis; }))
+    throw Error(path, fmt::format("1 ... {} voxels per axis", longest_axis),
+                fmt::format("{} x {} x {}", n[0], n[1], n[2]));
+  return header;
+}
+
+/// The bytes of the first volume, in the order of this machine. A header that lies costs no memory.
+std::vector<char> first_volume(Content& content, const Header& header, const std::string& path) {
+  const auto refuse = [&] {
+    throw Error(path, "as many voxels as its header states", "fewer", nifti_is_damaged);
+  };
+  // Never before the end of the header; NaN is no offset.
+  const double offset = header.fields.vox_offset > sizeof(nifti_1_header)
+                            ? std::floor(header.fields.vox_offset)
+                            : double{sizeof(nifti_1_header)};
+  const double wanted = static_cast<double>(header.voxel_count()) * static_cast<double>(header.value_bytes);
+  if (!(offset + wanted <= content.most_bytes())) refuse();
+  require_input_memory(wanted + static_cast<double>(header.voxel_count()) * sizeof(float), path);
+  if (!content.skip(static_cast<std::int64_t>(offset) - std::int64_t{sizeof(nifti_1_header)})) refuse();
+  const auto all = static_cast<std::size_t>(header.voxel_count()) * header.value_bytes;
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  std::vector<char> bytes;
+  while (bytes.size() < all) {
+    const auto before = bytes.size(), more = std::min(at_once, all - before);
+    if (bytes.capacity() < before + more) bytes.reserve(std::min(all, 2 * (before + more)));
+    bytes.resize(before + more);
+    if (!content.read(bytes.data() + before, more)) refuse();
+  }
+  if (header.swapped && header.value_bytes > 1)
+    nifti_swap_Nbytes(bytes.size() / header.value_bytes, static_cast<int>(header.value_bytes), bytes.data());
   return bytes;
 }
 
 template <class From>
-void convert(const nifti_image& image, const char* bytes, Array<float>& to) {
+void convert(const nifti_1_header& fields, const char* bytes, Array<float>& to) {
   const bool scaled =
-      image.scl_slope != 0 && std::isfinite(image.scl_slope) && std::isfinite(image.scl_inter);
-  const double slope = scaled ? image.scl_slope : 1, intercept = scaled ? image.scl_inter : 0;
+      fields.scl_slope != 0 && std::isfinite(fields.scl_slope) && std::isfinite(fields.scl_inter);
+  const double slope = scaled ? fields.scl_slope : 1, intercept = scaled ? fields.scl_inter : 0;
   for (std::int64_t i = 0; i < to.size(); ++i) {
     From value;
     std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof value, sizeof value);
-    to[i] = static_cast<float>(slope * static_cast<double>(value) + intercept);
+    const double scaled_value = slope * static_cast<double>(value) + intercept;
+    // Beyond the range of float, as of NaN, is not finite, which is refused.
+    to[i] = std::abs(scaled_value) <= std::numeric_limits<float>::max()
+                ? static_cast<float>(scaled_value)
+                : std::numeric_limits<float>::infinity();
   }
 }
 
 /// Throws Error unless the voxels are real and finite numbers.
-Array<float> values_of(const nifti_image& image, const std::string& path) {
-  using Convert = void (*)(const nifti_image&, const char*, Array<float>&);
-  static const std::map<int, Convert> conversions{
-      {DT_UINT8, convert<std::uint8_t>},   {DT_INT8, convert<std::int8_t>},
-      {DT_UINT16, convert<std::uint16_t>}, {DT_INT16, convert<std::int16_t>},
-      {DT_UINT32, convert<std::uint32_t>}, {DT_INT32, convert<std::int32_t>},
-      {DT_FLOAT32, convert<float>},        {DT_FLOAT64, convert<double>}};
-  const auto conversion = conversions.find(image.datatype);
+Array<float> values_of(Content& content, Header& header, const std::string& path) {
+  using Convert = void (*)(const nifti_1_header&, const char*, Array<float>&);
+  static const std::map<int, std::pair<Convert, std::size_t>> conversions{
+      {DT_UINT8, {convert<std::uint8_t>, 1}},   {DT_INT8, {convert<std::int8_t>, 1}},
+      {DT_UINT16, {convert<std::uint16_t>, 2}}, {DT_INT16, {convert<std::int16_t>, 2}},
+      {DT_UINT32, {convert<std::uint32_t>, 4}}, {DT_INT32, {convert<std::int32_t>, 4}},
+      {DT_FLOAT32, {convert<float>, 4}},        {DT_FLOAT64, {convert<double>, 8}}};
+  const auto conversion = conversions.find(header.fields.datatype);
   if (conversion == conversions.end())
-    throw Error(path, "real numbers", std::string("voxels of type ") + nifti_datatype_string(image.datatype),
+    throw Error(path, "real numbers",
+                std::string("voxels of type ") + nifti_datatype_string(header.fields.datatype),
                 "save the magnitude");
-  const auto bytes = first_volume(image, path);
-  Array<float> values(Shape{image.nz, image.ny, image.nx});
-  conversion->second(image, bytes.data(), values);
+  header.value_bytes = conversion->second.second;
+  const auto bytes = first_volume(content, header, path);
+  Array<float> values(Shape{header.n[2], header.n[1], header.n[0]});
+  conversion->second.first(header.fields, bytes.data(), values);
   for (const float value : values)
     if (!std::isfinite(value))
       throw Error(path, "finite voxels", "NaN or infinity", "replace them, for example by 0");
   return values;
 }
 
-}  // namespace
-
-Volume read_nifti_volume(const std::string& path) {
-  nifti_set_debug_level(0);  // quiet: its messages would reach the terminal
-  const NiftiImage header(nifti_image_read(path.c_str(), 0), nifti_image_free);
-  const char* remedy = "give an image such as brain.nii.gz";
-  if (!header) throw Error(path, "a NIfTI image", "a file that cannot be read as one", remedy);
-  if (header->nx < 1 || header->ny < 1 || header->nz < 1 || header->nx > 4096 || header->ny > 4096 ||
-      header->nz > 4096)
-    throw Error(
-        path, "1 ... 4096 voxels per axis",
-        std::to_string(header->nx) + " x " + std::to_string(header->ny) + " x " + std::to_string(header->nz));
-
-  Volume volume;
-  volume.values = values_of(*header, path);
-  if (header->sform_code <= 0 && header->qform_code <= 0)
+/// From voxels to RAS, mm.
+mat44 affine_map_of(const nifti_1_header& fields, const std::string& path) {
+  if (fields.sform_code <= 0 && fields.qform_code <= 0)
     throw Error(path, "an image that says where it lies in the patient", "neither sform nor qform",
                 "write it with its affine map, for example by nibabel or dcm2niix");
-  const mat44& to_ras = header->sform_code > 0 ? header->sto_xyz : header->qto_xyz;
+  mat44 map{};
+  if (fields.sform_code > 0) {
+    std::copy_n(fields.srow_x, 4, map.m[0]);
+    std::copy_n(fields.srow_y, 4, map.m[1]);
+    std::copy_n(fields.srow_z, 4, map.m[2]);
+  } else {
+    const auto step = [&](int axis) {  // as the library: 1 where none is stated
+      const float stated = fields.pixdim[axis];
+      return stated != 0 && std::isfinite(stated) ? stated : 1.0F;
+    };
+    map = nifti_quatern_to_mat44(fields.quatern_b, fields.quatern_c, fields.quatern_d, fields.qoffset_x,
+                                 fields.qoffset_y, fields.qoffset_z, step(1), step(2), step(3),
+                                 fields.pixdim[0] < 0 ? -1.0F : 1.0F);
+  }
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 4; ++column)
+      if (!std::isfinite(map.m[row][column]))
+        throw Error(path, "a finite affine map", "NaN or infinity", nifti_is_damaged);
+  return map;
+}
+
+}  // namespace
+
+Volume read_nifti_volume_here(const std::string& path) {
+  Content content(path);
+  Header header = header_of(content, path);
+  Volume volume;
+  volume.values = values_of(content, header, path);
+  const mat44 to_ras = affine_map_of(header.fields, path);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column)
       volume.voxel_to_lps_mm[row][column] =
           (row < 2 ? -1.0 : 1.0) * static_cast<double>(to_ras.m[row][column]);
+  return volume;
+}
+
+Volume read_nifti_volume(const std::string& path) {
+  auto volume = guard::apart<&read_nifti_volume_here>({{path}}, path);
+  const auto is_finite = [](float value) { return std::isfinite(value); };
+  if (volume.values.shape().rank() != 3 || volume.values.empty() ||
+      !std::all_of(volume.values.begin(), volume.values.end(), is_finite))
+    throw Error(path, "a volume of finite voxels", volume.values.shape().text(), "the file is damaged");
   return volume;
 }
 

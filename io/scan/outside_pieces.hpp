@@ -26,6 +26,10 @@ namespace fhd::io {
 /// Error naming the piece when it cannot be read or does not agree with the scan.
 std::unique_ptr<ScanFile> with_outside_pieces(std::unique_ptr<ScanFile> file, const ReadOptions& options);
 
+/// What was opened as it is stored, as `options` ask for it: with the pieces that they name, and without samples that look
+/// like a mask (zero_samples.hpp). Throws Error.
+std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options);
+
 /// One of them, open.
 class OutsidePiece {
  public:

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <numbers>
 
+#include "io/guard/guarded_scan.hpp"
+#include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/outside_pieces.hpp"
@@ -206,9 +208,36 @@ std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOpti
 
 }  // namespace
 
-std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+namespace {
+
+/// Throws Error unless each length is in bounds, or 0: not known.
+void require_fov(const ScanSummary& summary) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const double length = summary.geometry.fov_mm[axis];
+    if (length == 0 || (length >= least_fov_mm && length <= largest_fov_mm)) continue;
+    throw Error(summary.path, "a FOV from 0.001 to 100000 mm along each axis, or 0 where it is not known",
+                fmt::format("{:g} mm along {}", length, "xyz"[axis]), "give it with --fov-mm X,Y,Z");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
   const hdf5::Turn turn;
   auto file = with_outside_pieces(open_as_stored(path, options), options);
+  require_fov(file->summary());
+  return file;
+}
+
+std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
+  settle(path);
+  auto file = guard::is_on() ? guard::open_scan_apart(path, options) : open_scan_here(path, options);
+  return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
+}
+
+std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options) {
+  file = with_outside_pieces(std::move(file), options);
+  require_fov(file->summary());
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 
@@ -222,9 +251,28 @@ ScanSeries read_all(ScanFile& file) {
   return series;
 }
 
-std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
-                                    ScanFormat format, const ScanSeries& series) {
+namespace {
+
+/// Throws Error where a format has no place for so many volumes. Before they are read.
+void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitions, std::int64_t coils,
+                  const std::string& path) {
+  constexpr std::int64_t largest_counter = 65535;  // of 16 bits
+  if (format == ScanFormat::ismrmrd && std::max({slices, repetitions, coils}) > largest_counter)
+    throw Error(path, "at most 65535 slices, repetitions and coils (ISMRMRD)",
+                fmt::format("{} slices, {} repetitions and {} coils", slices, repetitions, coils),
+                "write the fhd layout: NAME.h5");
+  if (format == ScanFormat::impatient && slices * repetitions != 1)
+    throw Error(path, "one slice and one repetition (IMPATIENT)",
+                fmt::format("{} volumes", slices * repetitions), "write another format");
+}
+
+}  // namespace
+
+std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
+                                    const ScanSeries& series) {
   require_consistent(series, path);
+  require_room(format, series.slice_count, series.repetition_count, series.scans.front().kspace.coil_count(),
+               path);
   switch (format) {
     case ScanFormat::fhd:
       return write_fhd(files, path, series);
@@ -239,15 +287,17 @@ std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::s
 }
 
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series) {
-  std::vector<AtomicFile> files;
+  const OutputLock lock(path);
+  FileSet files(lock);
   auto lost = write_scan(files, path, format, series);
-  commit_all(files);
+  files.commit();
   return lost;
 }
 
 std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, const ReadOptions& options,
                                       const std::string& path, ScanFormat format) {
   const auto& summary = file.summary();
+  require_room(format, summary.slice_count, summary.repetition_count, summary.coil_count, path);
   const bool copies = format == ScanFormat::ismrmrd && summary.format == "ISMRMRD";
   if (!copies || !summary.outside_pieces.empty()) {
     auto lost = write_scan(path, format, read_all(file));
@@ -258,9 +308,10 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice)
       file.read(slice, repetition);  // is valid
-  std::vector<AtomicFile> files;
+  const OutputLock lock(path);
+  FileSet files(lock);
   auto lost = copy_ismrmrd(files, from, options, path);
-  commit_all(files);
+  files.commit();
   return lost;
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
 #include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
@@ -104,6 +104,10 @@ struct ScanSummary {
 /// tell beside its number, i.
 std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::size_t i);
 
+/// The bounds of a field of view that is known, mm: no scanner resolves a micrometre or is 100 m wide, and squares and
+/// ratios of such lengths stay numbers in single precision, as results store them.
+inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
+
 /// An open scan file. Opening reads headers and checks them; `read` loads one volume.
 class ScanFile {
  public:
@@ -155,8 +159,8 @@ ScanSeries read_all(ScanFile& file);
 /// hold the k-space itself.
 std::vector<std::string> write_scan(const std::string& path, ScanFormat format, const ScanSeries& series);
 /// The same, without the last step: adds what it writes to `files`, for the caller to commit with others.
-std::vector<std::string> write_scan(std::vector<AtomicFile>& files, const std::string& path,
-                                    ScanFormat format, const ScanSeries& series);
+std::vector<std::string> write_scan(FileSet& files, const std::string& path, ScanFormat format,
+                                    const ScanSeries& series);
 
 /// Writes all volumes of `file`, which was opened from the path `from` with `options`, in another format, or
 /// ISMRMRD again: then every readout keeps its head, also those that are no samples of an image, and the header

@@ -71,12 +71,12 @@ std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& o
 std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options);
 std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
 std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options);
-Sentences write_fhd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
-Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
+Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
+Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
 /// ISMRMRD to ISMRMRD: every readout of `from`, whatever it is for, with its head; the header with what the user says.
-Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, const ReadOptions& options,
+Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path);
-Sentences write_bart(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
-Sentences write_impatient(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series);
+Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series);
+Sentences write_impatient(FileSet& files, const std::string& path, const ScanSeries& series);
 
 }  // namespace fhd::io

@@ -6,6 +6,7 @@
 #include "recon/array/cuda_library.hpp"
 #include "recon/array/cufft.hpp"
 #include "recon/array/device_cuda.hpp"
+#include "recon/array/failing_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::cufft {
@@ -89,6 +90,7 @@ std::shared_ptr<const Handle> handle_of(const PlanKey& key) {
 }
 
 void check(cufftResult status, std::string_view what) {
+  if (device::call_fails()) status = CUFFT_INTERNAL_ERROR;
   if (status == CUFFT_SUCCESS) return;
   const std::string name = "cuFFT: " + std::string(what);
   if (status == CUFFT_ALLOC_FAILED)

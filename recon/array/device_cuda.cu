@@ -1,10 +1,12 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <atomic>
 #include <string>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
+#include "recon/array/failing_cuda.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::device {
@@ -69,9 +71,22 @@ int attribute_of(Device device, cudaDeviceAttr attribute) noexcept {
   return 0;
 }
 
+std::atomic<std::int64_t> failing_call = 0, calls = 0;
+
 }  // namespace
 
+void fail_call(std::int64_t number) {
+  calls = 0;
+  failing_call = number;
+}
+std::int64_t checked_calls() { return calls; }
+bool call_fails() noexcept {
+  const std::int64_t failing = failing_call;
+  return failing > 0 && ++calls == failing;
+}
+
 void check(cudaError_t status, std::string_view what) {
+  if (call_fails()) status = cudaErrorUnknown;
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that can be recovered from is not reported twice
   if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice)

@@ -6,13 +6,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
+#include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <random>
 #include <vector>
 
+#include "recon/array/address_space.hpp"
+#include "recon/array/parallel_failure.hpp"
+
 namespace fhd {
 namespace {
+
+/// Each thread that works in OpenBLAS, its own and those that call it, gets a buffer of so many addresses, and waits for
+/// ever where there are none: they are looked for before, and room for what is needed beside.
+void require_buffers(int count) {
+  constexpr std::size_t buffer_bytes = (std::size_t{128} << 20) + (std::size_t{1} << 16),
+                        beside_bytes = std::size_t{64} << 20;
+  require_addresses(static_cast<std::size_t>(count) * buffer_bytes + beside_bytes, "OpenBLAS");
+}
+
+/// Those that OpenBLAS starts as it is loaded, and the one that loads it.
+int threads_at_loading() {
+  const char* asked = std::getenv("OPENBLAS_NUM_THREADS");
+  const int threads = asked ? std::atoi(asked) : 0;
+  return threads > 0 ? threads : std::max(1, omp_get_num_procs());
+}
 
 /// OpenBLAS starts its threads as it is loaded, and they wait actively: half of the first 50 ms of a program
 /// on two cores. So it is opened when a matrix needs it, which many reconstructions never do. Of LAPACK,
@@ -67,6 +86,7 @@ struct OpenBlas {
  private:
   static constexpr const char* name = "libopenblas.so.0";
   static void* open() {
+    if (has_limited_addresses()) require_buffers(threads_at_loading());
     void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (!library) fail();
     return library;
@@ -90,6 +110,22 @@ const OpenBlas& openblas() {
   return library;
 }
 
+/// Has OpenBLAS take the buffers of `threads` now, which it keeps, where it might not get them later. Throws Error.
+void require_room_for(int threads) {
+  static std::mutex mutex;
+  static int had_room = 0;
+  if (!has_limited_addresses()) return;
+  const std::lock_guard lock(mutex);
+  if (threads <= had_room) return;
+  require_buffers(threads - had_room);
+  auto* const take = reinterpret_cast<void* (*)(int)>(dlsym(openblas().library, "blas_memory_alloc"));
+  auto* const give_back = reinterpret_cast<void (*)(void*)>(dlsym(openblas().library, "blas_memory_free"));
+  std::vector<void*> buffers(take && give_back ? static_cast<std::size_t>(threads) : 0);
+  for (auto& buffer : buffers) buffer = take(0);
+  for (void* buffer : buffers) give_back(buffer);
+  had_room = threads;
+}
+
 }  // namespace
 
 std::string openblas_version() {
@@ -110,11 +146,20 @@ namespace {
 /// OpenMP's.
 void use_threads_for(double multiplications) {
   constexpr double worth_threads = 1e8;
-  openblas().set_num_threads(multiplications < worth_threads ? 1 : omp_get_max_threads());
+  const int threads = multiplications < worth_threads ? 1 : omp_get_max_threads();
+  const auto& library = openblas();
+  require_room_for(std::max(threads, threads_at_loading()));
+  library.set_num_threads(threads);
 }
 
 /// Of these OpenBLAS takes not many at a time, of any number of processors.
 constexpr int most_callers = 16;
+/// For so many OpenMP threads that call it at once.
+void use_one_thread_for_each_of(int callers) {
+  const auto& library = openblas();
+  require_room_for(threads_at_loading() - 1 + callers);
+  library.set_num_threads(1);
+}
 
 /// Few rows of very many columns (coils and samples): body(first, count) for columns in parts of `most`, shared
 /// out among OpenMP's threads, each with OpenBLAS on one thread of its own: a part stays in a cache.
@@ -122,12 +167,14 @@ template <class Body>
 void for_each_part(std::int64_t columns, std::int64_t most, double multiplications, const Body& body) {
   constexpr double worth_threads = 1e7;
   const int threads = multiplications < worth_threads ? 1 : std::min(omp_get_max_threads(), most_callers);
-  openblas().set_num_threads(1);
+  use_one_thread_for_each_of(threads);
+  ParallelFailure failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::int64_t first = 0; first < columns; first += most) body(first, std::min(most, columns - first));
+  for (std::int64_t first = 0; first < columns; first += most)
+    failure.guard([&] { body(first, std::min(most, columns - first)); });
+  failure.rethrow();
 }
 constexpr std::int64_t few_rows = 64;
-
 int blas_size(std::int64_t n) {
   if (n > std::numeric_limits<int>::max())
     throw Error("matrix", "at most 2^31 - 1 rows and columns", std::to_string(n));
@@ -351,18 +398,12 @@ Array<double> hermitian_eigenvalues(Array<Complex<double>> square) {
 }
 
 void for_each_small_problem(std::int64_t count, const std::function<void(std::int64_t)>& work) {
-  openblas().set_num_threads(1);
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic) num_threads(std::min(omp_get_max_threads(), most_callers))
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      work(i);
-    } catch (...) {
-#pragma omp critical(fhd_small_problem)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  const int threads = std::min(omp_get_max_threads(), most_callers);
+  use_one_thread_for_each_of(threads);
+  ParallelFailure failure;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (std::int64_t i = 0; i < count; ++i) failure.guard([&] { work(i); });
+  failure.rethrow();
 }
 
 HermitianEigen<float> leading_eigenvectors(Array<Complex<float>> square,

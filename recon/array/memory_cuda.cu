@@ -2,11 +2,13 @@
 // limit_memory(). It comes from the device's memory pool: to take and give back costs microseconds there and waits for
 // nothing, where cudaMalloc and cudaFree wait for the work of all threads.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <shared_mutex>
 
 #include "recon/array/cuda_check.hpp"
 #include "recon/array/device_cuda.hpp"
+#include "recon/array/failing_cuda.hpp"
 #include "recon/array/memory.hpp"
 #include "recon/error.hpp"
 
@@ -63,6 +65,20 @@ cudaError_t take(void** data, std::size_t bytes, Device device) {
   return cudaMallocAsync(data, bytes, default_stream());
 }
 
+/// Bytes that are in use from before they are taken on; no longer where taking them fails.
+struct CountedBytes {
+  CountedBytes(std::atomic<std::size_t>& in_use, std::size_t count)
+      : used(in_use), bytes(count), total(in_use.fetch_add(count) + count) {}
+  ~CountedBytes() {
+    if (!are_kept) used -= bytes;
+  }
+  CountedBytes(const CountedBytes&) = delete;
+  CountedBytes& operator=(const CountedBytes&) = delete;
+  std::atomic<std::size_t>& used;
+  const std::size_t bytes, total;
+  bool are_kept = false;
+};
+
 }  // namespace
 
 std::size_t free_bytes(Device device) {
@@ -78,25 +94,25 @@ void share_memory(Device device) { state_of(device).is_shared = true; }
 void* allocate(std::size_t bytes, Device device) {
   const CurrentDevice current(device);
   State& state = state_of(device);
-  auto &used = state.used_bytes, &peak = state.peak_bytes, &limit = state.limit_bytes;
-  const std::size_t total = used.fetch_add(bytes) + bytes;
+  auto &peak = state.peak_bytes, &limit = state.limit_bytes;
+  CountedBytes counted(state.used_bytes, bytes);
   const auto give_up = [&](std::size_t available) {
-    used -= bytes;
     throw DeviceError("CUDA device memory",
-                      mebibytes(bytes) + " more beside the " + mebibytes(used) + " in use",
+                      mebibytes(bytes) + " more beside the " + mebibytes(counted.total - bytes) + " in use",
                       mebibytes(available) + " free",
                       "use fewer coils, a smaller matrix, a larger device, or execution.device = cpu");
   };
-  if (limit != 0 && total > limit) give_up(limit - std::min<std::size_t>(limit, total - bytes));
+  if (limit != 0 && counted.total > limit)
+    give_up(limit - std::min<std::size_t>(limit, counted.total - bytes));
   void* data = nullptr;
-  const cudaError_t status = take(&data, bytes, device);
+  const cudaError_t status = call_fails() ? cudaErrorUnknown : take(&data, bytes, device);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     give_up(free_bytes(device));
   }
-  if (status != cudaSuccess) used -= bytes;
-  check(status, "allocating " + mebibytes(bytes));
-  for (std::size_t seen = peak; total > seen && !peak.compare_exchange_weak(seen, total);) {
+  if (status != cudaSuccess) check(status, "allocating " + mebibytes(bytes));
+  counted.are_kept = true;
+  for (std::size_t seen = peak; counted.total > seen && !peak.compare_exchange_weak(seen, counted.total);) {
   }
   return data;
 }

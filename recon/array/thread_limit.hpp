@@ -4,7 +4,8 @@
 #include <omp.h>
 
 #include <cstddef>
-#include <exception>
+
+#include "recon/array/parallel_failure.hpp"
 
 namespace fhd {
 
@@ -27,19 +28,14 @@ class ThreadLimit {
 template <class Work>
 void for_each_in_parallel(std::size_t count, const Work& work) {
   if (count == 1) return work(std::size_t{0});
-  std::exception_ptr failure;
+  ParallelFailure failure;
 #pragma omp parallel
   {
     const ThreadLimit limit(1);
 #pragma omp for schedule(dynamic)
-    for (std::size_t i = 0; i < count; ++i) try {
-        work(i);
-      } catch (...) {
-#pragma omp critical(fhd_for_each_in_parallel)
-        failure = std::current_exception();
-      }
+    for (std::size_t i = 0; i < count; ++i) failure.guard([&] { work(i); });
   }
-  if (failure) std::rethrow_exception(failure);
+  failure.rethrow();
 }
 
 }  // namespace fhd

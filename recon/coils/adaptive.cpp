@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "recon/array/parallel_failure.hpp"
 #include "recon/coils/matrix_field.hpp"
 
 namespace fhd {
@@ -25,9 +26,7 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
   MatrixField field(coils, degree);
   const auto differences = ball(degree);
   const auto n = region.matrix_size();
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < differences.size(); ++i) {
-    const Position& difference = differences[i];
+  const auto sum_products = [&](const Position& difference) {
     float taper = 1;
     for (int axis = 0; axis < 3; ++axis)
       taper *= 1 - static_cast<float>(std::abs(difference[axis])) / static_cast<float>(degree[axis] + 1);
@@ -50,7 +49,11 @@ MatrixField adaptive_field(const CalibrationRegion& region, double wanted_radius
     auto sum = sums.begin();
     for (int c = 0; c < coils; ++c)
       for (int d = c; d < coils; ++d) field.at(c, d, difference) = *sum++;
-  }
+  };
+  ParallelFailure failure;
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < differences.size(); ++i) failure.guard([&] { sum_products(differences[i]); });
+  failure.rethrow();
   return field;
 }
 

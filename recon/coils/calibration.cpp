@@ -10,6 +10,7 @@
 
 #include "recon/array/execution.hpp"
 #include "recon/array/fft.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
@@ -133,16 +134,20 @@ std::vector<std::int64_t> indices_inside(const Trajectory& trajectory,
   constexpr std::int64_t part = 1 << 14;  // samples, that one thread looks through
   const std::int64_t parts = (samples + part - 1) / part;
   std::vector<std::vector<std::int64_t>> of_part(static_cast<std::size_t>(parts));
+  ParallelFailure failure;
 #pragma omp parallel for schedule(static) if (samples >= worth_threads_to_look)
   for (std::int64_t i = 0; i < parts; ++i)
-    for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
-      bool is_inside = true;
-      for (int axis = 0; axis < 3; ++axis)
-        is_inside =
-            is_inside && (matrix_size[axis] == 1 ||
-                          std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
-      if (is_inside) of_part[i].push_back(m);
-    }
+    failure.guard([&] {
+      for (std::int64_t m = i * part; m < std::min(samples, (i + 1) * part); ++m) {
+        bool is_inside = true;
+        for (int axis = 0; axis < 3; ++axis)
+          is_inside =
+              is_inside && (matrix_size[axis] == 1 ||
+                            std::abs(trajectory.k.data()[axis * samples + m]) <= matrix_size[axis] / 2.0);
+        if (is_inside) of_part[i].push_back(m);
+      }
+    });
+  failure.rethrow();
   std::vector<std::int64_t> inside;
   for (const auto& found : of_part) inside.insert(inside.end(), found.begin(), found.end());
   return inside;
@@ -290,9 +295,11 @@ Array<Complex<float>> CalibrationSystem::solve_coil_by_coil(Array<Complex<float>
     auto image = Array<Complex<float>>::view(images.data() + coil * voxels, a.domain(), device);
     conjugate_gradient(a, b, image, settings);
   };
+  ParallelFailure failure;
 #pragma omp parallel for schedule(static) num_threads(static_cast <int>(threads)) if (threads > 1)
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    solve(static_cast<std::size_t>(omp_get_thread_num()), coil);
+    failure.guard([&] { solve(static_cast<std::size_t>(omp_get_thread_num()), coil); });
+  failure.rethrow();
   return images;
 }
 

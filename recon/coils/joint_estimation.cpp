@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/calibration.hpp"
@@ -171,8 +172,11 @@ class LinearizedNormal final : public HermitianOperator<float> {
 
   template <class Body>
   void for_each_coil(Body body) const {
+    ParallelFailure failure;
 #pragma omp parallel for schedule(static) num_threads(static_cast <int>(workers_.size()))
-    for (std::int64_t coil = 0; coil < coils_; ++coil) body(coil, workers_[omp_get_thread_num()]);
+    for (std::int64_t coil = 0; coil < coils_; ++coil)
+      failure.guard([&] { body(coil, workers_[omp_get_thread_num()]); });
+    failure.rethrow();
   }
 
   /// out = DG^H of the product that `residual` leaves with the worker, coil by coil.
@@ -243,9 +247,12 @@ Array<Complex<float>> smooth_maps(const CalibrationRegion& region, const Array<s
   const std::int64_t coils = region.smooth.extent(0), voxels = mask.size();
   require_shape(region.smooth, {coils, smooth.size()}, "smooth sensitivities");
   Values maps({coils, mask.extent(0), mask.extent(1), mask.extent(2)});
+  ParallelFailure failure;
 #pragma omp parallel for schedule(static)
   for (std::int64_t coil = 0; coil < coils; ++coil)
-    smooth.forward(region.smooth.data() + coil * smooth.size(), maps.data() + coil * voxels);
+    failure.guard(
+        [&] { smooth.forward(region.smooth.data() + coil * smooth.size(), maps.data() + coil * voxels); });
+  failure.rethrow();
 #pragma omp parallel for schedule(static)
   for (std::int64_t p = 0; p < voxels; ++p) {
     float square = 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "recon/array/parallel_failure.hpp"
 #include "recon/coils/eigenvector_kernels_cpu.hpp"
 #include "recon/coils/matrix_field_backends.hpp"
 
@@ -132,11 +133,12 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
   const auto clear = [&](std::int64_t p) {
     for (int c = 0; c < field.coils; ++c) vectors.data()[c * volume + p] = {};
   };
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    RowsOfField rows(field, along_x, along_y, along_z);
-#pragma omp for schedule(dynamic)
-    for (int unit = 0; unit < nz * units_in_plane; ++unit) {
+    auto own = failure.made_by([&] { return RowsOfField(field, along_x, along_y, along_z); });
+    const auto solve = [&](int unit) {
+      RowsOfField& rows = *own;
       const int z = unit / units_in_plane, first_y = unit % units_in_plane * rows_together;
       bool is_summed = false;  // along z
       for (int y = first_y; y < std::min(ny, first_y + rows_together); ++y) {
@@ -150,8 +152,12 @@ void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorReques
           any&& rows.value(x) >= request.least_at(mask[x]) && mask[x] != 0 ? write(rows, x, first + x)
                                                                            : clear(first + x);
       }
-    }
+    };
+#pragma omp for schedule(dynamic)
+    for (int unit = 0; unit < nz * units_in_plane; ++unit)
+      if (own) failure.guard([&] { solve(unit); });
   }
+  failure.rethrow();
 }
 
 }  // namespace fhd

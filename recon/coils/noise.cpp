@@ -8,6 +8,7 @@
 
 #include "recon/array/execution.hpp"
 #include "recon/array/linear_algebra.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/random_numbers.hpp"
 
 namespace fhd {
@@ -168,11 +169,15 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
   constexpr std::uint64_t first_seed = 0x7265706c69636173u;  // far from those of simulated scans
   const RandomNumbers random(first_seed + replica);
   Array<Complex<float>> noise({coils, samples});
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<Complex<double>> white(static_cast<std::size_t>(coils));
+    auto own =
+        failure.made_by([&] { return std::vector<Complex<double>>(static_cast<std::size_t>(coils)); });
 #pragma omp for schedule(static)
     for (std::int64_t m = 0; m < samples; ++m) {
+      if (!own) continue;
+      auto& white = *own;
       for (std::int64_t coil = 0; coil < coils; ++coil)
         white[static_cast<std::size_t>(coil)] = random.normal(static_cast<std::uint64_t>(m * coils + coil));
       for (std::int64_t coil = 0; coil < coils; ++coil) {
@@ -183,6 +188,7 @@ Array<Complex<float>> noise_like(const Array<Complex<double>>& covariance, std::
       }
     }
   }
+  failure.rethrow();
   return noise;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "recon/domain/positions.hpp"
+
 namespace fhd {
 namespace {
 
@@ -83,24 +85,6 @@ void require_samples(const Scan& scan, const std::string& subject) {
                 scan.trajectory.k.shape().text());
   require_finite_coils(scan.kspace.values, subject + ": k-space");
   require_same(scan.kspace.values, scan.kspace.in_double, subject + ": k-space");
-  require_finite(scan.trajectory.k, subject + ": trajectory");
-}
-
-/// k beyond the edge of the matrix, but for the rounding of files, belongs to another matrix or unit.
-void require_k_within_matrix(const Scan& scan, const std::string& subject) {
-  const auto samples = scan.kspace.sample_count();
-  for (int axis = 0; axis < 3; ++axis) {
-    const int n = scan.geometry.matrix_size[axis];
-    if (n == 1) continue;  // r = 0: k along this axis has no effect
-    double largest = 0;
-    for (std::int64_t m = 0; m < samples; ++m)
-      largest = std::max(largest, std::abs(scan.trajectory.k[axis * samples + m]));
-    if (!(largest <= n / 2.0 * edge_rounding))
-      throw Error(subject + ": trajectory along " + "xyz"[axis],
-                  "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
-                  number(largest),
-                  "give the true scan.geometry.matrix_size, or the true scan.trajectory.unit");
-  }
 }
 
 void require_coils(const Scan& scan, const std::string& subject) {
@@ -135,10 +119,28 @@ void require_coils(const Scan& scan, const std::string& subject) {
 
 }  // namespace
 
+void require_positions(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
+                       const std::string& subject) {
+  require_finite(trajectory.k, subject + "trajectory");
+  const auto samples = trajectory.sample_count();
+  for (int axis = 0; axis < 3; ++axis) {
+    const int n = matrix_size[axis];
+    if (n == 1) continue;  // r = 0: k along this axis has no effect
+    double largest = 0;
+    for (std::int64_t m = 0; m < samples; ++m)
+      largest = std::max(largest, std::abs(trajectory.k[axis * samples + m]));
+    if (!(largest <= n / 2.0 * edge_rounding))
+      throw Error(subject + "trajectory along " + "xyz"[axis],
+                  "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
+                  number(largest),
+                  "give the true scan.geometry.matrix_size, or the true scan.trajectory.unit");
+  }
+}
+
 void Scan::validate(const std::string& subject) const {
   require_sizes(geometry, subject);
   require_samples(*this, subject);
-  require_k_within_matrix(*this, subject);
+  require_positions(trajectory, geometry.matrix_size, subject + ": ");
   require_coils(*this, subject);
   if (field_map) {
     require_shape(*field_map, geometry.image_shape(), subject + ": field map");

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "recon/array/linear_algebra.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/functors.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
@@ -54,9 +55,8 @@ Array<Phasor> fitted_weights(const std::vector<double>& frequencies, const std::
     for (std::int64_t other = 0; other < count; ++other)
       for (double omega : frequencies) gram[l * count + other] += phasor(omega * (tau[l] - tau[other]));
   const auto eigen = hermitian_eigen(gram);
-  double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
-  for (std::int64_t i = 0; i < time_count; ++i) {
+  /// The error of one time, whose weights it sets.
+  const auto fit = [&](std::int64_t i) {
     std::vector<Phasor> right(count), solution(count);
     for (double omega : frequencies)
       for (std::int64_t l = 0; l < count; ++l) right[l] += phasor(omega * (tau[l] - times[i]));
@@ -67,13 +67,20 @@ Array<Phasor> fitted_weights(const std::vector<double>& frequencies, const std::
       const double inverse = 1 / eigen.values.data()[j];
       for (std::int64_t l = 0; l < count; ++l) solution[l] += inverse * (projection * vector[l]);
     }
+    double worst = 0;
     for (double omega : frequencies) {
       Phasor sum = phasor(-omega * times[i]);
       for (std::int64_t l = 0; l < count; ++l) sum -= solution[l] * phasor(-omega * tau[l]);
-      largest = std::max(largest, std::sqrt(norm(sum)));
+      worst = std::max(worst, std::sqrt(norm(sum)));
     }
     for (std::int64_t l = 0; l < count; ++l) weights.data()[l * time_count + i] = solution[l];
-  }
+    return worst;
+  };
+  double largest = 0;
+  ParallelFailure failure;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t i = 0; i < time_count; ++i) failure.guard([&] { largest = std::max(largest, fit(i)); });
+  failure.rethrow();
   error = largest;
   return weights;
 }

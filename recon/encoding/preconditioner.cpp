@@ -199,7 +199,8 @@ OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils
   cost.forward = all * (Work(n[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d, 2 * full_fft_operations(n),
                              sizes.precision) +
                         2.0 * beyond_cache(image, device)) +
-                 all * (3.0 * written_pass(image));
+                 Work(WorkUnit::copied_byte, 3 * all * image) +
+                 Work(WorkUnit::region, 5 * std::ceil(all / std::min(together, all)));  // three loops, two FFTs
   cost.making = Work(WorkUnit::copied_byte, 20 * image) + Work(WorkUnit::touched_byte, together * image);
   const bool needs_work = device.is_cuda() && std::any_of(sizes.matrix_size.begin(), sizes.matrix_size.end(),
                                                           [](int size) { return cufft_needs_work(size); });

@@ -134,22 +134,27 @@ void Walk::solve_frames(const LeastSquares& method) {
   EstimateSettings how{settings_as_prepared(), device_, how_.verifier, how_.companion};
   std::get<LeastSquares>(how.settings.method).transform = transform_;
   std::get<LeastSquares>(how.settings.method).basis.reset();
-  const Estimate one = Walk(scan, how, true)();
-  const double products = products_of(method, frames, segments_ > 0);
+  Walk walk(scan, how, true);
+  // Quadratic terms alone, without a subspace: one frame after the other.
+  const bool is_stack = components > 0 || !method.sparse.empty();
+  if (is_stack) walk.images_together_ = unknowns;
+  if (is_stack) walk.products_together_ = products_of(method, frames, segments_ > 0);
+  const Estimate one = walk();
   const Work blocks = work_of_blocks(method, voxels_, unknowns, device_);
   for (EstimatedStage stage : one.stages) {
     if (stage.name.starts_with("copy ")) continue;
     const bool is_search = stage.name == "search of strength",
                is_admm = stage.name == name_of(SolverKind::admm),
-               is_joint = is_search || is_admm || stage.name == "first image" ||
-                          stage.name == name_of(SolverKind::conjugate_gradient);
-    const double times = stage.name == "time segments" ? 1 : is_joint ? products : count;
+               is_joint = is_stack && (is_search || is_admm || stage.name == "first image" ||
+                                       stage.name == name_of(SolverKind::conjugate_gradient)),
+               is_once = is_joint || stage.name == "time segments" || stage.name == "largest eigenvalue";
+    const double times = is_once ? 1 : count;
     stage.work = times * stage.work, stage.seconds *= times;
     if (is_admm) stage.work += out_.iterations * blocks;
     if (is_search) stage.work += strength_search_iterations * blocks;
     out_.stages.push_back(std::move(stage));
   }
-  out_.iteration = products * one.iteration + blocks;
+  out_.iteration = (is_stack ? 1 : count) * one.iteration + blocks;
   out_.between.work += count * one.between.work;
 }
 

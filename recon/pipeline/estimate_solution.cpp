@@ -89,8 +89,10 @@ Work Walk::segmented_model(const LeastSquares& method, const TransformCost& tran
 
 void Walk::iterate(const LeastSquares& method, const TransformCost& transform, const Work& normal) {
   const double image = voxels_ * element_, segments = std::max(1, segments_);
+  const Work product = products_together_ * normal;
   if (needs_largest_eigenvalue(method))  // its random start is one thread's
-    stage("largest eigenvalue", 10.0 * (normal + vectors(0)) + touched(4 * image), voxels_ * 1e-8);
+    stage("largest eigenvalue", 10.0 * (product + vectors(0)) + touched(4 * unknowns() * element_),
+          unknowns() * 1e-8);
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
       roughness && roughness->prior) {
     arrays().hold("weights of the prior", 1.5 * image);
@@ -106,19 +108,19 @@ void Walk::iterate(const LeastSquares& method, const TransformCost& transform, c
     arrays().hold("sparse terms", (sparse_terms_cost(method.sparse, scan_.matrix_size).held + 0.5) * image);
   const auto mark = arrays().mark();
   if (decide_solver(method) == SolverKind::admm)
-    run_admm(method, normal);
+    run_admm(method, product);
   else
-    run_conjugate_gradient(method, normal);
+    run_conjugate_gradient(method, product);
   arrays().release(mark);
 }
 
 void Walk::run_conjugate_gradient(const LeastSquares& method, const Work& normal) {
-  const double image = voxels_ * element_;
+  const double image = unknowns() * element_;
   const ConjugateGradientSettings limits{.iterations = method.iterations};
   const double kept = std::min(limits.iterations, limits.kept_residuals),
                before = std::min<double>(out_.iterations, kept);
   arrays().hold("vectors of the solver",
-                conjugate_gradient_bytes(voxels_, limits, how_.settings.precision, device_, 1,
+                conjugate_gradient_bytes(unknowns(), limits, how_.settings.precision, device_, 1,
                                          uses_preconditioner(method, segments_ > 0)));
   if (std::holds_alternative<FromNoise>(method.lambda))
     arrays().hold("images of the search of lambda", 2 * image);
@@ -133,20 +135,20 @@ void Walk::run_conjugate_gradient(const LeastSquares& method, const Work& normal
 
 /// The image that it starts from, and iterations of ADMM with some of conjugate gradient in each.
 void Walk::run_admm(const LeastSquares& method, const Work& normal) {
-  const double image = voxels_ * element_;
+  const double image = unknowns() * element_;
   const bool preconditioned = uses_preconditioner(method, segments_ > 0);
   const auto terms = sparse_terms_cost(method.sparse, scan_.matrix_size);
   const ConjugateGradientSettings of_start{.iterations = first_image_iterations(preconditioned)};
   arrays().hold_briefly(
       "vectors of the first image",
-      conjugate_gradient_bytes(voxels_, of_start, how_.settings.precision, device_, 1, preconditioned));
-  out_.host.hold_briefly("magnitudes of the first image", voxels_ * (8 + element_));
-  arrays().hold(
-      "vectors of the solver, duals and subgradient",
-      admm_bytes(voxels_, terms.planes, terms.auxiliary, how_.settings.precision, device_, preconditioned));
+      conjugate_gradient_bytes(unknowns(), of_start, how_.settings.precision, device_, 1, preconditioned));
+  out_.host.hold_briefly("magnitudes of the first image", unknowns() * (8 + element_));
+  arrays().hold("vectors of the solver, duals and subgradient",
+                admm_bytes(unknowns(), terms.planes, terms.auxiliary, how_.settings.precision, device_,
+                           preconditioned));
   constexpr double start_iterations = 8;  // to a per cent
   stage("first image", out_.solves * (start_iterations * (normal + vectors(0)) + touched(4 * image)),
-        voxels_ * 1e-7);
+        unknowns() * 1e-7);
   const double inner =
       inner_iterations(preconditioned);  // with A and A^H of the terms in each; sums of planes
   const double passes = (3 + (terms.auxiliary > 0 ? 2 * inner : 0)) * terms.passes + 10 * terms.planes;

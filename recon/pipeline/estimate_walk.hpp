@@ -60,7 +60,7 @@ class Walk {
   }
 
  private:
-  static constexpr double mebibyte = 1 << 20, program_bytes = 25 * mebibyte;
+  static constexpr double mebibyte = 1 << 20, program_bytes = 20 * mebibyte;
 
   /// Of a complex number of the scan: in single precision, and in double beside it.
   static double held_bytes(bool in_double) { return in_double ? 24 : 8; }
@@ -134,10 +134,12 @@ class Walk {
   /// Sizes and settings of the scan with its coils as prepared.
   ScanSizes prepared_sizes() const;
   Settings settings_as_prepared() const;
+  /// Of the images that are sought at once.
+  double unknowns() const { return images_together_ * voxels_; }
   /// Vector operations of an iteration with `kept` earlier residuals.
   Work vectors(double kept) const {
-    return Work(WorkUnit::projection, voxels_ * kept, how_.settings.precision) +
-           copied(6 * voxels_ * element_) + regions(10);
+    return Work(WorkUnit::projection, unknowns() * kept, how_.settings.precision) +
+           copied(6 * unknowns() * element_) + regions(10);
   }
 
   ScanSizes scan_;
@@ -147,6 +149,9 @@ class Walk {
   bool gpu_ = device_.is_cuda();
   double element_ = bytes_of_complex(how_.settings.precision), voxels_ = scan_.voxels(),
          samples_ = scan_.samples.all, threads_ = std::max(1, omp_get_max_threads());
+  /// Frames, or components of a subspace, that are one unknown of the solver, and the products of operators of one
+  /// image that E^H E of all is.
+  double images_together_ = 1, products_together_ = 1;
   int segments_ = 0, differences_ = 0;
   std::size_t helped_bytes_ = 0;  ///< on a GPU, before the arrays of the walk
   std::size_t kept_ = 0;          ///< mark of what is kept after the solution

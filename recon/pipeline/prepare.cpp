@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "recon/array/linear_operator.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/steps.hpp"
 
@@ -62,13 +63,16 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
   } else {
     const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
     data.samples = Array<Complex<T>>(Shape{count * coils, samples});
+    ParallelFailure failure;
 #pragma omp parallel for schedule(dynamic)
-    for (std::int64_t v = 0; v < count; ++v) {
-      auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
-      const auto values = values_of<T>(*data.volumes[static_cast<std::size_t>(v)]);
-      std::copy_n(values.data(), values.size(), of_volume.data());
-      data.units[static_cast<std::size_t>(v)] = divide_by_magnitude(of_volume, SingleProcess());
-    }
+    for (std::int64_t v = 0; v < count; ++v)
+      failure.guard([&] {
+        auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
+        const auto values = values_of<T>(*data.volumes[static_cast<std::size_t>(v)]);
+        std::copy_n(values.data(), values.size(), of_volume.data());
+        data.units[static_cast<std::size_t>(v)] = divide_by_magnitude(of_volume, SingleProcess());
+      });
+    failure.rethrow();
   }
   if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
     context.journal.note("all k-space values are zero, and so is the image");

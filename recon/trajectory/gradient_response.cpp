@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "recon/array/fft.hpp"
+#include "recon/array/parallel_failure.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/trajectory/played_positions.hpp"
 
@@ -120,11 +121,15 @@ void play_lines(const std::vector<Line>& lines, const ResponseOfReadouts& respon
                 std::array<double, 2>& energy) {
   const auto count = static_cast<Index>(lines.size());
   double all = 0, beyond = 0;
+  ParallelFailure failure;
 #pragma omp parallel reduction(+ : all, beyond)
   {
-    Array<Complex<double>> steps({response.buffer_size()}), scratch({response.buffer_size()});
-#pragma omp for schedule(static)
-    for (Index block = 0; block < (count + columns - 1) / columns; ++block) {
+    using Buffer = Array<Complex<double>>;
+    auto own = failure.made_by([&] {
+      return std::array{Buffer({response.buffer_size()}), Buffer({response.buffer_size()})};
+    });
+    const auto play = [&](Index block) {
+      auto& [steps, scratch] = *own;
       const Index begin = block * columns, end = std::min(begin + columns, count);
       const auto of_line = [&](Index i) {
         const Line& line = lines[static_cast<std::size_t>(i)];
@@ -135,12 +140,16 @@ void play_lines(const std::vector<Line>& lines, const ResponseOfReadouts& respon
         response.lay_out(of_line(i), steps.data(), i - begin);
         axes.push_back(lines[static_cast<std::size_t>(i)].axis);
       }
-      std::array<double, 2> own{};
-      response.respond(steps.data(), scratch.data(), axes, own);
-      all += own[0], beyond += own[1];
+      std::array<double, 2> of_block{};
+      response.respond(steps.data(), scratch.data(), axes, of_block);
+      all += of_block[0], beyond += of_block[1];
       for (Index i = begin; i < end; ++i) response.play(steps.data(), i - begin, axes[i - begin], of_line(i));
-    }
+    };
+#pragma omp for schedule(static)
+    for (Index block = 0; block < (count + columns - 1) / columns; ++block)
+      if (own) failure.guard([&] { play(block); });
   }
+  failure.rethrow();
   energy[0] += all, energy[1] += beyond;
 }
 

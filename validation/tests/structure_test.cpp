@@ -100,6 +100,7 @@ const std::map<std::string, std::vector<std::string>> may_include{
     {"io/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"data/", {"recon/domain/", "recon/array/", "recon/error.hpp"}},
     {"validation/", {"recon/", "io/", "data/"}},
+    {"validation/fuzz/", {"recon/", "io/", "app/"}},
     {"validation/tests/", {"recon/", "io/", "data/", "validation/", "app/"}},
     {"app/", {"recon/", "io/", "data/", "validation/"}},
 };
@@ -153,7 +154,21 @@ TEST(Structure, only_the_program_prints_or_exits) {
                          R"(|\bputs\(|fmt::print\(|\b(_?exit|quick_exit|_Exit|abort)\()"),
               &SourceFile::code, [](const SourceFile& source) {
                 return room_of(source) != "app" && !source.path.starts_with("validation/tests/") &&
+                       !source.path.starts_with("io/guard/") &&  // ends processes of its own
                        !source.path.starts_with("validation/studies/");
+              });
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
+TEST(Structure, texts_reach_the_terminal_in_one_place) {
+  const std::set<std::string> may{"app/console.cpp", "app/console.hpp", "app/event_lines.cpp",
+                                  "app/documentation/documentation.cpp",  // its text is the program's own
+                                  "app/ending.cpp",                       // without memory to make a text
+                                  "app/main.cpp"};                        // flushes what CLI11 wrote
+  const auto found =
+      matches(std::regex(R"(std::(cout|cerr|clog)\b|fmt::print\(|(std::|[^\w:])(v?printf|fprintf|f?puts)\()"),
+              &SourceFile::code, [&](const SourceFile& source) {
+                return source.path.starts_with("app/") && may.count(source.path) == 0;
               });
   EXPECT_EQ(found.count(), 0u) << found;
 }

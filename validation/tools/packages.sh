@@ -7,6 +7,9 @@ packages="build-essential cmake ninja-build git pkg-config
 # What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; the Python package and its tests.
 check_packages="libdcmtk-dev dicom3tools python3-dev python3-venv"
 
+# What the fuzz targets need (validation/fuzz); without them ./check leaves these out, and says so.
+fuzz_packages="clang-14 libclang-rt-14-dev"
+
 # install_missing_packages [PACKAGE...]: those of `packages`, and these.
 install_missing_packages() {
   packages="$packages $*"
@@ -48,4 +51,20 @@ make_python() {
   "$python" -m venv --system-site-packages "$1" || return 1
   "$1/bin/python" -m pip install -q --disable-pip-version-check -r "$lock" || return 1
   cp "$lock" "$1/lock.txt"
+}
+
+# fuzz_for_seconds SECONDS: builds the fuzz targets of the parsers and runs each of them for so long.
+fuzz_for_seconds() {
+  if ! command -v clang++-14 > /dev/null; then
+    (install_missing_packages $fuzz_packages) || true
+  fi
+  if ! command -v clang++-14 > /dev/null; then
+    echo "SKIPPED: the fuzz targets of the parsers, which need $fuzz_packages."
+    return 0
+  fi
+  cmake --preset fuzz > build.log 2>&1 || { cat build.log; exit 1; }
+  rm -f build.log
+  cmake --build --preset fuzz
+  targets=$(ls validation/fuzz/targets | wc -l)
+  validation/fuzz/run "$(awk "BEGIN {print $1 * $targets / 3600}")"
 }

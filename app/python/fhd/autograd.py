@@ -24,51 +24,34 @@ def _gradient_of_positions(operator: Any, trajectory: Any, image: Any, samples: 
     """sum over batch and coils of Re[2 pi i samples conj(A (r_a image))], [sample][axis]."""
     columns = []
     for position in operator.positions(image):
-        turned = operator.forward_values(image * position)
+        turned = operator.values(image * position, False)
         parts = (2j * math.pi * samples * turned.conj()).real
         columns.append(parts.reshape(-1, *trajectory.shape[:-1]).sum(0))
     return torch.stack(columns, -1).to(trajectory)
 
 
-class _Forward(torch.autograd.Function):
+class _Apply(torch.autograd.Function):
+    """A, or A^H where `is_adjoint`, on `values`: of a gradient with respect to them the other one."""
+
     @staticmethod
-    def forward(context: Any, image: Any, trajectory: Any, operator: Any) -> Any:
-        context.operator = operator
-        context.save_for_backward(image, trajectory)
-        return operator.forward_values(image)
+    def forward(context: Any, values: Any, trajectory: Any, operator: Any, is_adjoint: bool) -> Any:
+        context.operator, context.is_adjoint = operator, is_adjoint
+        context.save_for_backward(values, trajectory)
+        return operator.values(values, is_adjoint)
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, gradient: Any) -> Any:
-        image, trajectory = context.saved_tensors
-        of_image = of_trajectory = None
+        values, trajectory = context.saved_tensors
+        of_values = of_trajectory = None
         if context.needs_input_grad[0]:
-            of_image = context.operator.adjoint_values(gradient)
-            of_image = of_image if image.is_complex() else of_image.real
+            of_values = context.operator.values(gradient, not context.is_adjoint)
+            of_values = of_values if values.is_complex() else of_values.real
         if context.needs_input_grad[1]:
-            # Re[conj(g) (-2 pi i) b] = Re[2 pi i g conj(b)]
-            of_trajectory = _gradient_of_positions(context.operator, trajectory, image, gradient)
-        return of_image, of_trajectory, None
-
-
-class _Adjoint(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, samples: Any, trajectory: Any, operator: Any) -> Any:
-        context.operator = operator
-        context.save_for_backward(samples, trajectory)
-        return operator.adjoint_values(samples)
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, gradient: Any) -> Any:
-        samples, trajectory = context.saved_tensors
-        of_samples = of_trajectory = None
-        if context.needs_input_grad[0]:
-            of_samples = context.operator.forward_values(gradient)
-            of_samples = of_samples if samples.is_complex() else of_samples.real
-        if context.needs_input_grad[1]:
-            of_trajectory = _gradient_of_positions(context.operator, trajectory, gradient, samples)
-        return of_samples, of_trajectory, None
+            # Re[conj(g) (-2 pi i) b] = Re[2 pi i g conj(b)]: both maps have one formula
+            image, samples = (gradient, values) if context.is_adjoint else (values, gradient)
+            of_trajectory = _gradient_of_positions(context.operator, trajectory, image, samples)
+        return of_values, of_trajectory, None, None
 
 
 class _Hermitian(torch.autograd.Function):
@@ -85,20 +68,13 @@ class _Hermitian(torch.autograd.Function):
         return (result if context.is_complex else result.real), None
 
 
-def forward(operator: Any, image: Any) -> Any:
-    return _Forward.apply(*_tensors(operator, image), operator)
-
-
-def adjoint(operator: Any, samples: Any) -> Any:
-    return _Adjoint.apply(*_tensors(operator, samples), operator)
+def apply(operator: Any, values: Any, is_adjoint: bool) -> Any:
+    """A values, or A^H values, with a record for gradients."""
+    trajectory = operator.trajectory
+    if not isinstance(trajectory, torch.Tensor):
+        trajectory = torch.as_tensor(trajectory)
+    return _Apply.apply(torch.as_tensor(values), trajectory, operator, is_adjoint)
 
 
 def hermitian(operator: Any, image: Any) -> Any:
     return _Hermitian.apply(image, operator)
-
-
-def _tensors(operator: Any, values: Any) -> tuple[Any, Any]:
-    trajectory = operator.trajectory
-    if not isinstance(trajectory, torch.Tensor):
-        trajectory = torch.as_tensor(trajectory)
-    return torch.as_tensor(values), trajectory

@@ -35,31 +35,30 @@ class Operator:
     #: as it was given; a torch tensor that requires a gradient gets one
     trajectory: Any
 
-    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
-        raise NotImplementedError
+    #: of fhd._native, with apply(images, samples, is_adjoint)
+    _native: Any
 
-    def forward_values(self, image: Any) -> Any:
-        """A image, without a record for gradients."""
-        image, batch = _batched(image, self.shape, "image")
-        samples = empty(image, batch + self.sample_shape)
+    def values(self, values: Any, is_adjoint: bool = False) -> Any:
+        """A image, or A^H samples, without a record for gradients."""
+        given, made = (self.sample_shape, self.shape) if is_adjoint else (self.shape, self.sample_shape)
+        values, batch = _batched(values, given, "samples" if is_adjoint else "image")
+        result = empty(values, batch + made)
         if math.prod(batch) > 0:
-            self._apply(image, samples, False)
-        return samples
+            images, samples = (result, values) if is_adjoint else (values, result)
+            wait_for(images)
+            self._native.apply(images, samples, is_adjoint)
+        return result
 
-    def adjoint_values(self, samples: Any) -> Any:
-        """A^H samples, without a record for gradients."""
-        samples, batch = _batched(samples, self.sample_shape, "samples")
-        image = empty(samples, batch + self.shape)
-        if math.prod(batch) > 0:
-            self._apply(image, samples, True)
-        return image
-
-    def __matmul__(self, image: Any) -> Any:
-        if requires_grad(image) or requires_grad(self.trajectory):
+    def apply(self, values: Any, is_adjoint: bool = False) -> Any:
+        """The same, differentiable in torch."""
+        if requires_grad(values) or requires_grad(self.trajectory):
             from fhd import autograd
 
-            return autograd.forward(self, image)
-        return self.forward_values(image)
+            return autograd.apply(self, values, is_adjoint)
+        return self.values(values, is_adjoint)
+
+    def __matmul__(self, image: Any) -> Any:
+        return self.apply(image)
 
     __call__ = __matmul__
 
@@ -97,8 +96,8 @@ class Operator:
         size, samples = math.prod(self.shape), math.prod(self.sample_shape)
         return LinearOperator(
             (samples, size),
-            matvec=lambda x: self.forward_values(np.asarray(x, dtype=dtype).reshape(self.shape)).ravel(),
-            rmatvec=lambda y: self.adjoint_values(np.asarray(y, dtype=dtype).reshape(self.sample_shape)).ravel(),
+            matvec=lambda x: self.values(np.asarray(x, dtype=dtype).reshape(self.shape)).ravel(),
+            rmatvec=lambda y: self.values(np.asarray(y, dtype=dtype).reshape(self.sample_shape), True).ravel(),
             dtype=dtype,
         )
 
@@ -116,11 +115,7 @@ class Adjoint:
         self.H = operator
 
     def __matmul__(self, samples: Any) -> Any:
-        if requires_grad(samples) or requires_grad(self.H.trajectory):
-            from fhd import autograd
-
-            return autograd.adjoint(self.H, samples)
-        return self.H.adjoint_values(samples)
+        return self.H.apply(samples, is_adjoint=True)
 
     __call__ = __matmul__
 
@@ -152,10 +147,6 @@ class _Transform(Operator):
         self.sample_shape = positions.shape[:-1]
         self._native = _native.Transform(padded_trajectory(positions), matrix_size(self.shape), accuracy)
         self._normal: Any = None
-
-    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
-        wait_for(images)
-        self._native.apply(images, samples, adjoint)
 
     @property
     def normal(self) -> Any:
@@ -219,10 +210,6 @@ class Sense(Operator):
 
     def __reduce__(self) -> Any:
         return Sense, (self.transform, self._maps.reshape(-1, *self.shape))
-
-    def _apply(self, images: Any, samples: Any, adjoint: bool) -> None:
-        wait_for(images)
-        self._native.apply(images, samples, adjoint)
 
     @property
     def normal(self) -> Any:

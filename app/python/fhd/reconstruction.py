@@ -13,7 +13,7 @@ from fhd import _native
 from fhd._native import DeviceError, Error
 from fhd.arguments import arguments_of, keyword_of
 from fhd.progress import listener_of
-from fhd.scan import Scan, read
+from fhd.scan import Scan, read, read_options
 
 #: Called with the stage, the steps done and in all, and the residual (< 0 where there is none).
 Progress = Union[None, bool, Callable[[str, int, int, float], None]]
@@ -70,12 +70,13 @@ def recon(scan: Any, *, progress: Progress = None, device: str = "auto", **optio
 def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     """`stacklevel`: of warnings, from here to the caller."""
     progress, device = options.pop("progress", None), options.pop("device", "auto")
-    of_file = {name for name in _read_options & set(options) if options[name] not in ("auto", "off")}
+    # field_map may also be "auto" or "off", which are not of the file.
+    of_file = {name for name in read_options() & set(options) if options[name] not in ("auto", "off")}
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
     elif of_file:
         raise Error(f"{min(of_file)}: says what a file leaves out; give it to fhd.read or fhd.Scan")
-    arguments = arguments_of(options, [name for name, *_ in _native.options()])
+    arguments = arguments_of(options, [name for name, *_ in _native.options(of_files=False)])
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
     def run(device: str) -> Any:
@@ -116,14 +117,17 @@ def options() -> dict[str, dict[str, Any]]:
     """The options of `fhd.recon`: for each keyword its text, its default, and whether it is a flag."""
     return {
         keyword_of(name): {"text": text, "is_flag": is_flag, "default": default}
-        for name, text, is_flag, default in _native.options()
+        for name, text, is_flag, default in _native.options(of_files=False)
     }
 
 
 def load(path: Any) -> Result:
     """The result that `fhd recon` or `Result.save` wrote as OUT.h5."""
     told = _native.load(os.fspath(path))
-    report = json.loads(told["report"])
+    try:
+        report = json.loads(told["report"])
+    except (ValueError, RecursionError):
+        raise Error(f"{os.fspath(path)}:/report/json: expected the report of 'fhd recon', found text that is not JSON") from None
     return Result(told["image"], told["gridded"], report, {}, np.array(told["affine"]))
 
 
@@ -133,16 +137,3 @@ def load_image(path: Any, dataset: str = "/image") -> np.ndarray:
 
 
 _scan_arguments = {"maps", "noise", "field_map", "sample_time_s", "fov_mm", "position_mm", "directions"}
-#: Of fhd.read; field_map may also be "auto" or "off", which are not of the file.
-_read_options = {
-    "matrix",
-    "fov_mm",
-    "trajectory_unit",
-    "zeros",
-    "group",
-    "trajectory",
-    "maps",
-    "noise",
-    "field_map",
-    "field_map_unit",
-}

@@ -9,7 +9,7 @@ import numpy as np
 
 from fhd import _native
 from fhd._native import Error
-from fhd.arguments import arguments_of
+from fhd.arguments import arguments_of, keyword_of
 from fhd.arrays import complex_to_numpy, to_numpy
 from fhd.operators import matrix_size, padded_trajectory
 
@@ -135,9 +135,16 @@ def read(path: Any, **options: Any) -> Scan:
     are needed.
 
     options: what the file leaves out, as `fhd recon --help` says it: matrix, fov_mm, trajectory_unit, zeros, group,
-    trajectory, maps, noise, field_map, field_map_unit.
+    trajectory, maps, noise, field_map, field_map_unit. The file is read in a process of its own, which may do nothing
+    else; how much it may take: input_memory (GiB), input_seconds. trust_input=True: in this process, without limits.
     """
-    return Scan._of_handle(_native.read(os.fspath(path), arguments_of(options)))
+    known = [name for name, *_ in _native.options(of_files=True)]
+    return Scan._of_handle(_native.read(os.fspath(path), arguments_of(options, known)))
+
+
+def read_options() -> set[str]:
+    """Keywords of fhd.read."""
+    return {keyword_of(name) for name, *_ in _native.options(of_files=True)}
 
 
 def _text(shape: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ class _View(sigpy.linop.Linop):
         super().__init__(images if is_adjoint else samples, samples if is_adjoint else images)
 
     def _apply(self, input: Any) -> Any:
-        return self._operator.adjoint_values(input) if self._is_adjoint else self._operator.forward_values(input)
+        return self._operator.values(input, self._is_adjoint)
 
     def _adjoint_linop(self) -> Any:
         return _View(self._operator, not self._is_adjoint)

@@ -92,17 +92,19 @@ Scaling scaling_of(const ImageSeries& series, const std::string& subject) {
       largest = std::max(largest, magnitudes.back());
     }
     sha.add(magnitudes.data(), magnitudes.size() * sizeof(float));
-    constexpr double as_in_montages = 0.995;
-    scaling.white = std::max(scaling.white, quantile(std::move(magnitudes), as_in_montages));
+    scaling.white = std::max(scaling.white, quantile(std::move(magnitudes), white_quantile));
   }
-  if (!(largest > 0)) throw Error(subject, "an image with signal", "zeros alone");
+  scaling.digest = sha.hex();
+  if (!(largest > 0)) {  // an image of zeros is one as well
+    scaling.slope_text = "1", scaling.slope = 1, scaling.white = 1;
+    return scaling;
+  }
   if (!(scaling.white > 0)) scaling.white = largest;
   // The text is rounded: upwards, so that the largest magnitude has a number.
   for (double upwards = 1; scaling.slope * Scaling::largest_stored < largest; upwards += 1e-10) {
     scaling.slope_text = decimal(upwards * largest / Scaling::largest_stored);
     scaling.slope = std::stod(scaling.slope_text);
   }
-  scaling.digest = sha.hex();
   return scaling;
 }
 
@@ -119,8 +121,7 @@ std::vector<Plane> planes_of(const ImageSeries& series) {
 
 std::array<double, 3> position_of(const ImageSeries& series, const Plane& plane) {
   const auto& first = series.images.front().geometry;
-  const auto& last = series.images[static_cast<std::size_t>(series.slice_count - 1)].geometry;
-  const bool is_stacked = series.slice_count > 1 && first.position_mm == last.position_mm;
+  const bool is_stacked = are_stacked(series);
   const auto affine = voxel_to_lps_mm(is_stacked ? first : series.images[plane.image].geometry);
   std::array<double, 3> position{};
   for (std::size_t row = 0; row < 3; ++row)
@@ -223,6 +224,8 @@ void SeriesContent::add_origin(const std::string& made_by) {
   common_.push_back({fmt::format("({:04x},0010)", private_group), "fhd", "LO"});
   common_.push_back(
       {fmt::format("({:04x},{:04x})", private_group, checksum_element), provenance_.input_checksum, "LT"});
+  if (!provenance_.run.empty())
+    common_.push_back({fmt::format("({:04x},{:04x})", private_group, run_element), provenance_.run, "LT"});
   if (of_scan.vendor.empty()) return;
   const std::string scanner = "ContributingEquipmentSequence[0].",
                     purpose = scanner + "PurposeOfReferenceCodeSequence[0].";
@@ -277,11 +280,9 @@ void SeriesContent::add_sequence() {
 
 /// Repetitions that differ in contrast or set alone are of one time.
 void SeriesContent::add_course() {
-  const auto& counters = provenance_.repetition_counters;
   std::map<std::pair<int, int>, std::int64_t> times;
   for (std::int64_t i = 0; i < series_.repetition_count; ++i) {
-    const auto counted = counters.empty() ? RepetitionCounters{static_cast<int>(i), 0, 0, 0}
-                                          : counters[static_cast<std::size_t>(i)];
+    const auto counted = provenance_.counters_of_repetition(static_cast<std::size_t>(i));
     const auto [time, is_new] = times.try_emplace({counted.repetition, counted.phase}, times.size() + 1);
     temporal_positions_.push_back(time->second);
   }
@@ -297,7 +298,7 @@ void SeriesContent::add_time(std::int64_t repetition, Elements& elements) const 
   const bool are_bins = provenance_.frames && !provenance_.frames->gating.empty();
   if (day.empty() || time.empty() || are_bins) return;
   const auto& numbers = provenance_.repetitions;
-  const std::int64_t number = numbers.empty() ? repetition : numbers[static_cast<std::size_t>(repetition)];
+  const auto number = provenance_.repetition_number(static_cast<std::size_t>(repetition));
   const std::int64_t step = numbers.size() < 2 ? 1 : numbers[1] - numbers[0];
   const double each_s = provenance_.repetition_time_s / static_cast<double>(step);
   if (number > 0 && !(each_s > 0)) return;
@@ -322,15 +323,13 @@ Elements SeriesContent::of_plane(const Plane& plane, std::size_t number) const {
   const std::array normal{o[1] * o[5] - o[2] * o[4], o[2] * o[3] - o[0] * o[5], o[0] * o[4] - o[1] * o[3]};
   elements.push_back({"SliceLocation",
                       decimal(normal[0] * position[0] + normal[1] * position[1] + normal[2] * position[2])});
-  const auto& numbers = provenance_.repetitions;
-  const auto in_scan = numbers.empty() ? plane.repetition : numbers[repetition];
-  elements.push_back({"AcquisitionNumber", std::to_string(in_scan + 1)});
+  elements.push_back({"AcquisitionNumber", std::to_string(provenance_.repetition_number(repetition) + 1)});
   if (!temporal_positions_.empty())
     elements.push_back({"TemporalPositionIdentifier", std::to_string(temporal_positions_[repetition])});
   const auto& echoes = request_.echo_times_s;
-  const auto& counters = provenance_.repetition_counters;
-  const auto contrast = counters.empty() ? 0 : static_cast<std::size_t>(counters[repetition].contrast);
-  const bool is_known = contrast < echoes.size() && (!counters.empty() || echoes.size() == 1);
+  const auto contrast = static_cast<std::size_t>(provenance_.counters_of_repetition(repetition).contrast);
+  const bool is_counted = !provenance_.repetition_counters.empty();
+  const bool is_known = contrast < echoes.size() && (is_counted || echoes.size() == 1);
   elements.push_back({"EchoTime", is_known ? decimal(echoes[contrast] * 1e3) : ""});
   if (is_known) elements.push_back({"EchoNumbers", std::to_string(contrast + 1)});
   add_time(plane.repetition, elements);

@@ -9,7 +9,7 @@
 
 namespace fhd::io::dicom {
 
-inline constexpr std::uint16_t private_group = 0x0011, checksum_element = 0x1001;
+inline constexpr std::uint16_t private_group = 0x0011, checksum_element = 0x1001, run_element = 0x1002;
 
 /// An attribute of a file. `path`: as DCMTK writes it; `vr`: of private ones.
 struct Element {
@@ -29,7 +29,8 @@ struct Scaling {
   /// The nearest; slope * stored is the magnitude to half a slope.
   std::uint16_t stored(float magnitude) const;
 };
-/// Reads every image once. Throws Error naming `subject`: a magnitude that is not finite, or all are zero.
+/// Reads every image once; of zeros alone the slope and the end of the window are 1. Throws Error naming `subject`: a
+/// magnitude that is not finite.
 Scaling scaling_of(const ImageSeries& series, const std::string& subject);
 
 /// One slice of one image.

@@ -9,25 +9,12 @@
 #include <vector>
 
 #include "io/sha256.hpp"
+#include "io/shown_text.hpp"
 
 namespace fhd::io::dicom {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Bytes of the character of UTF-8 at the beginning of `bytes`; 0 where they are none.
-std::size_t length_of_character(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC2 || byte(0) > 0xF4 || bytes.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const bool overlong = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xF0 && byte(1) < 0x90);
-  const bool beyond = (byte(0) == 0xED && byte(1) > 0x9F) || (byte(0) == 0xF4 && byte(1) > 0x8F);
-  const bool control = byte(0) == 0xC2 && byte(1) < 0xA0;
-  return overlong || beyond || control ? 0 : length;
-}
 
 /// The number that two digits are; -1 where they are none, or beyond `most`.
 int two_digits(std::string_view value, std::size_t at, int most) {

@@ -1,6 +1,7 @@
 // ISMRMRD -> ISMRMRD. The readouts stay as they are, flags, counters and time stamps too, and so does the header, but
 // for what the user says of matrix, FOV and unit. Trajectories whose unit the header does not state, or that the
 // user states, are written in cycles/FOV.
+#include <filesystem>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "io/guard/readers.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -156,8 +158,8 @@ void copy_waveforms(const hdf5::File& from, const std::string& group, hdf5::File
 
 }  // namespace
 
-Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, const ReadOptions& options,
-                       const std::string& path) {
+Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
+                            const std::string& path) {
   const auto measurement = mrd::open_measurement(from, options);
   const auto header_name = mrd::header_name(measurement.group);
   const auto subject = measurement.file.subject(header_name);
@@ -170,8 +172,7 @@ Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, 
     for_each_readout(measurement.records, false,
                      [&](const mrd::Readout& readout) { left_out += converted.leaves_out(readout.head); });
 
-  files.emplace_back(path);
-  auto file = hdf5::File::create(files.back().temporary(), path);
+  auto file = hdf5::File::create(temporary, path);
   mrd::RecordWriter writer(file, header_of(xml, measurement, options, converted.converts()),
                            measurement.records.count() - left_out);
   for_each_readout(measurement.records, true, [&](const mrd::Readout& readout) {
@@ -186,6 +187,16 @@ Sentences copy_ismrmrd(std::vector<AtomicFile>& files, const std::string& from, 
       fmt::format("{} readouts of other encoding spaces are not written: the unit of their trajectories is "
                   "not known.",
                   left_out)};
+}
+
+Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
+                       const std::string& path) {
+  files.add(path);
+  // By its name, not as a descriptor of this process.
+  std::error_code is_name;
+  const auto name = std::filesystem::read_symlink(files.back().temporary(), is_name);
+  const std::string temporary = is_name ? files.back().temporary() : name.string();
+  return guard::apart<&copy_ismrmrd_here>({{from}, {temporary}}, from, options, temporary, path);
 }
 
 }  // namespace fhd::io

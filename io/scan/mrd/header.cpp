@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <pugixml.hpp>
+#include <type_traits>
 
 #include "io/scan/mrd/acquisition_header.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -18,8 +19,14 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
   std::array<T, 3> values{};
   for (int axis = 0; axis < 3; ++axis) {
     const double value = node.child(std::array{"x", "y", "z"}[axis]).text().as_double(0);
-    if (!(value >= 0 && value <= 65535))
-      throw Error(subject, "sizes from 0 to 65535", fmt::format("{}", value));
+    constexpr bool counts = std::is_integral_v<T>;
+    // Lengths may be in metres: 1e-6 m are the least of open_scan.
+    const bool may_be = counts ? value >= 0 && value <= 65535 && value == std::floor(value)
+                               : value == 0 || (value >= 1e-3 * least_fov_mm && value <= largest_fov_mm);
+    if (!may_be)
+      throw Error(fmt::format("{}, {}", subject, node.name()),
+                  counts ? "whole numbers from 0 to 65535" : "lengths in mm from 0.001 to 100000, or 0",
+                  fmt::format("{}", value), "correct the header");
     values[axis] = static_cast<T>(value);
   }
   return values;

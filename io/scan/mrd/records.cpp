@@ -190,22 +190,20 @@ void RecordDataset::find_layout(hid_t file, hid_t stored_type) {
   static_assert(sizeof(hvl_t) == 16);
   const auto chunk_records = plain_chunk(dataset_.get(), subject_);
   if (chunk_records == 0 || !has_plain_addresses(file, subject_) ||
-      !holds_native_floats(stored_type, "traj", subject_) || !holds_native_floats(stored_type, "data", subject_))
+      !holds_native_floats(stored_type, "traj", subject_) ||
+      !holds_native_floats(stored_type, "data", subject_))
     return;
   const auto offset_of = [&](const char* member) {
     return H5Tget_member_offset(stored_type, static_cast<unsigned>(H5Tget_member_index(stored_type, member)));
   };
   int* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 || descriptor == nullptr)
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 ||
+      descriptor == nullptr)
     return;
   const auto head = static_cast<unsigned>(H5Tget_member_index(stored_type, "head"));
   stored_head_type_ = {H5Tget_member_type(stored_type, head), H5Tclose, subject_, "a readable type"};
-  const Layout layout{*descriptor,
-                      H5Tget_size(stored_type),
-                      H5Tget_size(stored_head_type_.get()),
-                      offset_of("head"),
-                      offset_of("traj"),
-                      offset_of("data"),
+  const Layout layout{*descriptor,       H5Tget_size(stored_type), H5Tget_size(stored_head_type_.get()),
+                      offset_of("head"), offset_of("traj"),        offset_of("data"),
                       chunk_records};
   constexpr std::size_t most_chunk_bytes = 1 << 24;  // more are no chunk of records, but damage
   if (std::max(layout.trajectory_offset, layout.values_offset) + sizeof(hvl_t) <= layout.record_bytes &&
@@ -291,11 +289,15 @@ const char* RecordReader::chunk_of(std::int64_t number) {
   const hsize_t first = static_cast<hsize_t>(wanted * layout.chunk_records);
   const auto bytes = static_cast<std::size_t>(layout.chunk_records) * layout.record_bytes;
   hsize_t stored = 0;
+  unsigned left_out = 0;
+  haddr_t place = 0;
   std::uint32_t filters = 0;
-  // H5Dread_chunk writes as many bytes as are stored.
-  if (H5Dget_chunk_storage_size(dataset, &first, &stored) < 0 || stored != bytes) return nullptr;
+  // H5Dread_chunk writes as many bytes as the index of the chunks states; H5Dget_chunk_storage_size tells what there should be.
+  if (H5Dget_chunk_info_by_coord(dataset, &first, &left_out, &place, &stored) < 0 || stored != bytes)
+    return nullptr;
   chunk_.resize(bytes);
-  if (H5Dread_chunk(dataset, H5P_DEFAULT, &first, &filters, chunk_.data()) < 0 || filters != 0) return nullptr;
+  if (H5Dread_chunk(dataset, H5P_DEFAULT, &first, &filters, chunk_.data()) < 0 || filters != 0)
+    return nullptr;
   chunk_number_ = wanted;
   return chunk_.data();
 }

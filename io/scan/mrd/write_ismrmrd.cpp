@@ -18,7 +18,7 @@
 namespace fhd::io {
 namespace {
 
-constexpr std::int64_t most = 65535;  // counters and sizes are 16 bits wide
+constexpr std::int64_t most = 65535;  // of samples in a readout, and counters of readouts: 16 bits
 
 ISMRMRD::EncodingSpace space_of(const std::array<int, 3>& matrix, const std::array<double, 3>& fov_mm) {
   const auto n = [&](int axis) { return static_cast<unsigned short>(matrix[axis]); };
@@ -129,12 +129,8 @@ OwnedReadout readout_of(const Scan& scan, std::int64_t first, std::int64_t count
 
 }  // namespace
 
-Sentences write_ismrmrd(std::vector<AtomicFile>& files, const std::string& path, const ScanSeries& series) {
-  if (series.slice_count > most || series.repetition_count > most ||
-      series.scans.front().kspace.coil_count() > most)
-    throw Error(path, "at most 65535 slices, repetitions and coils (ISMRMRD)", "more",
-                "write the fhd layout");
-  files.emplace_back(path);
+Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series) {
+  files.add(path);
   auto file = hdf5::File::create(files.back().temporary(), path);
   const auto length_of = [&](const Scan& scan) {
     return piece_length(scan.kspace.sample_count(), series.readout_length, most);

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "recon/array/parallel_failure.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/direct/direct_backends.hpp"
 #include "recon/transform/direct/direct_cost.hpp"
@@ -48,10 +49,15 @@ class AdjointSums {
     plan(coils);
     sums_ = memory_for(memory, row_count_ * row_size_);
     threads_.resize(std::max<std::size_t>(threads_.size(), static_cast<std::size_t>(omp_get_max_threads())));
+    ParallelFailure failure;
+#pragma omp \
+    parallel  // each its own: near its processor, and before the sums, whose threads wait for each other
+    failure.guard([&] { take_memory(threads_[static_cast<std::size_t>(omp_get_thread_num())]); });
+    failure.rethrow();
 #pragma omp parallel
     {
       Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
-      prepare(own);
+      clear_rows();
       for (const Step& step : steps_) {
         fill(step, value, own);
         accumulate(step, own);
@@ -119,11 +125,14 @@ class AdjointSums {
 
   std::int64_t tiles() const { return ceil_div(row_count_, kernels_->tile_rows); }
 
-  /// This thread's memory and tiles; it meets the same tiles in accumulate().
-  void prepare(Thread& own) {
+  void take_memory(Thread& own) const {
     memory_for(own.a, std::int64_t{4} * kernels_->tile_rows * adjoint_stride);
     memory_for(own.z_real, planes_ * unit), memory_for(own.z_imag, planes_ * unit);
     memory_for(own.d_real, coils_ * unit), memory_for(own.d_imag, coils_ * unit);
+  }
+
+  /// This thread's tiles; it meets the same tiles in accumulate().
+  void clear_rows() {
 #pragma omp for schedule(static) nowait
     for (std::int64_t tile = 0; tile < tiles(); ++tile) {
       const std::int64_t first = tile * kernels_->tile_rows;
@@ -290,11 +299,14 @@ class ForwardSums {
     // Small problems are cut finer, so that every thread has samples.
     const std::int64_t fair = ceil_div(ceil_div(samples_, omp_get_max_threads()), group_) * group_;
     block_ = static_cast<int>(std::min<std::int64_t>(ceil_div(256, group_) * group_, fair));
+    ParallelFailure failure;
+#pragma omp parallel
+    failure.guard([&] { take_memory(threads_[static_cast<std::size_t>(omp_get_thread_num())]); });
+    failure.rethrow();
 #pragma omp parallel
     {
       pack(images);
       Thread& own = threads_[static_cast<std::size_t>(omp_get_thread_num())];
-      prepare(own);
 #pragma omp for schedule(dynamic)
       for (std::int64_t start = 0; start < samples_; start += block_)
         sum_block(start, static_cast<int>(std::min<std::int64_t>(block_, samples_ - start)), own, out);
@@ -307,7 +319,7 @@ class ForwardSums {
     Array<T> panel, y_real, y_imag, z_real, z_imag, g, plane_real, plane_imag, sum_real, sum_imag;
   };
 
-  void prepare(Thread& own) const {
+  void take_memory(Thread& own) const {
     memory_for(own.panel, std::int64_t{2} * half_ * block_);
     memory_for(own.y_real, axes_[1].count * block_), memory_for(own.y_imag, axes_[1].count * block_);
     memory_for(own.z_real, axes_[2].count * block_), memory_for(own.z_imag, axes_[2].count * block_);
@@ -493,11 +505,14 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
   for (int axis = 0; axis < axes; ++axis) source_axes[axis] = sources.data() + axis * source_count;
 
   Array<Complex<double>> out(Shape{coils, target_count});
+  ParallelFailure failure;
 #pragma omp parallel
   {
-    std::vector<Complex<double>> sum(coils);
+    auto own = failure.made_by([&] { return std::vector<Complex<double>>(coils); });
 #pragma omp for schedule(static)
     for (std::int64_t t = 0; t < target_count; ++t) {
+      if (!own) continue;
+      auto& sum = *own;
       std::array<double, 8> target{};
       for (int axis = 0; axis < axes; ++axis) target[axis] = targets[axis * target_count + t];
       std::fill(sum.begin(), sum.end(), Complex<double>());
@@ -511,6 +526,7 @@ Array<Complex<double>> general_sum(const Array<double>& sources, const Array<dou
       for (std::int64_t coil = 0; coil < coils; ++coil) out[coil * target_count + t] = sum[coil];
     }
   }
+  failure.rethrow();
   return out;
 }
 

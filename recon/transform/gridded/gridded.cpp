@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "recon/transform/direct/direct.hpp"
@@ -28,6 +29,26 @@ Array<Complex<T>> centred_point_spread(const Trajectory& trajectory, std::array<
   Array<Complex<T>> centred(transform->images_shape(1), device);
   transform->adjoint(ones, centred);
   return centred;
+}
+
+GriddedCost cost_of_density(const Trajectory& trajectory, std::array<int, 3> matrix_size, Device device) {
+  return GriddedCost::of_density(
+      {matrix_size, {trajectory.sample_count()}, Precision::single_precision, device});
+}
+
+Blur blur_of(const Trajectory& trajectory, const GriddedCost& cost, Device device) {
+  if (device.is_cpu()) return make_blur_cpu(trajectory, cost);
+  if constexpr (built_with_cuda) return make_blur_cuda(trajectory, cost);
+  refuse_cuda();
+}
+
+/// C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per axis; an image
+/// of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels) per (cycle/FOV)^d.
+double scale_of_density(const GriddedCost& cost) {
+  double scale = 1;
+  for (const std::int64_t points : cost.gridding().grid)
+    if (points > 1) scale *= std::pow(cost.gridding().kernel.transform(0), 2) / static_cast<double>(points);
+  return scale;
 }
 
 }  // namespace
@@ -60,12 +81,8 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
                                    Device device, int iterations) {
   require_trajectory(trajectory);
   const std::int64_t samples = trajectory.sample_count();
-  const auto cost = GriddedCost::of_density({matrix_size, {samples}, Precision::single_precision, device});
-  const Blur blur = [&] {
-    if (device.is_cpu()) return make_blur_cpu(trajectory, cost);
-    if constexpr (built_with_cuda) return make_blur_cuda(trajectory, cost);
-    refuse_cuda();
-  }();
+  const auto cost = cost_of_density(trajectory, matrix_size, device);
+  const Blur blur = blur_of(trajectory, cost, device);
   Array<Complex<float>> weights(Shape{samples}), blurred(Shape{samples}, device);
   std::fill(weights.begin(), weights.end(), 1.0f);
   if (device.is_cuda()) weights = weights.to(device);
@@ -74,15 +91,35 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
     for_each_index(device, samples, UpdateWeights{weights.data(), blurred.data()});
   }
   if (device.is_cuda()) weights = weights.to(Device::cpu());
-  // C w = 1 means a density of w of 1 / A per grid point, A = integral of the kernel of C = (phi^(0))^2 per
-  // axis; an image of the right intensity needs the density 1 / (points of the grid), that is 1 / (voxels)
-  // per (cycle/FOV)^d.
-  double scale = 1;
-  for (const std::int64_t points : cost.gridding().grid)
-    if (points > 1) scale *= std::pow(cost.gridding().kernel.transform(0), 2) / static_cast<double>(points);
+  const double scale = scale_of_density(cost);
   Array<double> result(Shape{samples});
   for (std::int64_t m = 0; m < samples; ++m) result[m] = scale * weights[m].re;
   return result;
+}
+
+DensityDeviation density_deviation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
+                                   const Array<double>& weights, Device device) {
+  require_trajectory(trajectory);
+  const std::int64_t samples = trajectory.sample_count();
+  require_shape(weights, {samples}, "weights");
+  const auto cost = cost_of_density(trajectory, matrix_size, device);
+  const double scale = scale_of_density(cost);
+  Array<Complex<float>> scaled(Shape{samples}), blurred(Shape{samples}, device);
+  for (std::int64_t m = 0; m < samples; ++m) scaled[m] = static_cast<float>(weights[m] / scale);
+  const auto is_weight = [](Complex<float> w) { return w.re > 0 && std::isfinite(w.re); };
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (!std::all_of(scaled.begin(), scaled.end(), is_weight)) return {infinite, infinite};
+  if (device.is_cuda()) scaled = scaled.to(device);
+  blur_of(trajectory, cost, device)(scaled, blurred);
+  if (device.is_cuda()) blurred = blurred.to(Device::cpu());
+  double largest = 0, squares = 0, sum = 0;
+  for (std::int64_t m = 0; m < samples; ++m) {
+    const double difference = double{blurred[m].re} - 1;
+    largest = std::max(largest, std::abs(difference));
+    squares += weights[m] * difference * difference;
+    sum += weights[m];
+  }
+  return {largest, std::sqrt(squares / sum)};
 }
 
 template <class T>

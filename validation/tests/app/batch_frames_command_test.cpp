@@ -63,7 +63,11 @@ class BatchFrames : public ProgramTest {
             << i << " " << what;
     EXPECT_EQ(report["input"].value("pieces", nlohmann::json()),
               expected["input"].value("pieces", nlohmann::json()));
-    EXPECT_EQ(bytes_of(path(one + ".nii.gz")), bytes_of(path(other + ".nii.gz")));
+    const auto ours = io::read_image(path(one + ".h5")), theirs = io::read_image(path(other + ".h5"));
+    ASSERT_EQ(ours.images.size(), theirs.images.size());
+    for (std::size_t i = 0; i < theirs.images.size(); ++i)
+      for (std::int64_t p = 0; p < theirs.images[i].values.size(); ++p)
+        ASSERT_TRUE(ours.images[i].values[p] == theirs.images[i].values[p]) << i << " " << p;
     const auto made = io::hdf5::File::open(path(one + ".h5")),
                wanted = io::hdf5::File::open(path(other + ".h5"));
     EXPECT_EQ(made.text_attribute("/image", "repetitions_are"),

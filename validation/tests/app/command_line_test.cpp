@@ -40,8 +40,10 @@ TEST_F(CommandLine, an_unknown_option_gets_the_nearest) {
             "fhd: unknown option --device-memory-mbi: did you mean --device-memory?")
       << "hidden options are not advertised";
   EXPECT_EQ(refusal("--verson"), "fhd: unknown option --verson: did you mean --version?");
-  EXPECT_EQ(refusal("info " + std::string(3000, 'x') + " --" + std::string(3000, 'y')),
-            "fhd: unknown option --" + std::string(3000, 'y') + "; see 'fhd info --help'");
+  const auto long_line = refusal("info " + std::string(3000, 'x') + " --" + std::string(3000, 'y'));
+  EXPECT_TRUE(long_line.starts_with("fhd: unknown option --yyy")) << long_line;
+  EXPECT_TRUE(long_line.ends_with("; see 'fhd info --help'")) << long_line;
+  EXPECT_LE(long_line.size(), 1100u) << "without its middle";
 }
 
 TEST_F(CommandLine, an_unknown_value_gets_the_nearest) {

@@ -176,11 +176,10 @@ TEST_F(DicomCommand, an_interrupted_series_goes_on_with_it) {
 TEST_F(SeriesCommand, says_what_a_build_without_dcmtk_lacks) {
   fs::copy_file(program(), path("fhd"));
   EXPECT_EQ(run_command("./fhd recon scan.h5 --device cpu -o out --dicom series"), 1);
-  EXPECT_EQ(
-      text("err"),
-      "fhd: DICOM files: expected " + fs::canonical(folder()).string() +
-          "/fhd_dicom.so, which a build with DCMTK makes, found none; install libdcmtk-dev and build fhd "
-          "again\n");
+  EXPECT_EQ(text("err"),
+            "fhd: DICOM files: expected " + fs::canonical(folder()).string() +
+                "/fhd_dicom.so, which a build with DCMTK makes, found none; install fhd-dicom where fhd is a "
+                "package; else libdcmtk-dev, and build fhd again\n");
   EXPECT_FALSE(exists("out.json"));
   EXPECT_EQ(run_command("./fhd recon scan.h5 --device cpu -o out"), 0) << "everything else works";
 }

@@ -68,7 +68,7 @@ TEST_F(EventLines, recon_tells_scan_stages_images_and_files) {
   }
   const auto written = of_kind(all, "written");
   ASSERT_EQ(written.size(), 1u);
-  EXPECT_EQ(written[0].at("files"), Json({"out.png", "out.nii.gz", "out.h5", "out.json"}));
+  EXPECT_EQ(written[0].at("files"), Json({"out.h5", "out.nii.gz", "out.png", "out.json"}));
   for (const std::string file : written[0].at("files"))
     EXPECT_TRUE(std::filesystem::exists(path(file))) << file;
 }

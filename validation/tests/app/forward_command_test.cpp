@@ -37,9 +37,10 @@ class Forward : public tests::ProgramTest {
     write_image("image.h5", {1, 1, {image}});
   }
   void write_image(const std::string& name, const ImageSeries& series) {
-    std::vector<AtomicFile> files;
+    const OutputLock lock(path("set"));
+    FileSet files(lock);
     write_image_file(files, path(name), {{"/image", &series}});
-    commit_all(files);
+    files.commit();
   }
   Scan read(const std::string& name, std::int64_t slice = 0) {
     return open_scan(path(name), double_options)->read(slice, 0);

@@ -105,10 +105,12 @@ TEST_F(GatingCommand, contradictions_and_signals_that_do_not_fit_are_refused_in_
       "a file");
   expect_refused("--gate self --frames 242", 1,
                  "--frames: expected 2 ... 241, of the 241 readouts of the scan, found 242");
-  for (const std::string value : {"nothing.txt", "Self", "''"})
-    expect_refused("--gate " + value, 2,
-                   "--gate: expected self, physiology, physiology:K or a file, found '" +
-                       (value == "''" ? "" : value) + "', which is neither");
+  for (const std::string value : {"nothing.txt", "Self"})
+    expect_refused(
+        "--gate " + value, 2,
+        "--gate: expected self, physiology, physiology:K or a file, found '" + value + "', which is neither");
+  expect_refused("--gate ''", 2,
+                 "--gate: expected a value, found none; leave the option out; see 'fhd recon --help'");
   for (const std::string value : {"0", "-1", "2.5", "99999999999999999999999"})
     expect_refused(
         "--frames 4 --basis=" + value, 2,

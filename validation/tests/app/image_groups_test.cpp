@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -121,6 +123,41 @@ TEST(ImageGroups, noise_goes_to_all_and_references_to_images_without) {
   stream.add(head_of(2, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
   EXPECT_EQ(numbers_of(stream.add(head_of(2, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
             (Numbers{0, 4, 5}));
+}
+
+TEST(ImageGroups, limits_beyond_what_counters_hold_do_not_wrap_around) {
+  io::mrd::Header header;  // 2^64 + 4 readouts
+  header.step_1 = io::mrd::Limit{.maximum = 769545};
+  header.step_2 = io::mrd::Limit{.maximum = 494769};
+  header.average = io::mrd::Limit{.maximum = 48448660};
+  Stream stream(header);
+  for (int step = 0; step < 100; ++step) EXPECT_TRUE(stream.add(head_of(0, 0, step)).empty()) << step;
+}
+
+TEST(ImageGroups, references_after_the_last_readout_are_refused_too) {
+  Stream stream;
+  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE));
+  EXPECT_THROW(stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION)), Error);
+}
+
+TEST(ImageGroups, references_of_a_repetition_of_their_own_are_those_of_the_slice) {
+  Stream stream;
+  stream.add(head_of(0, 0, 0, ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION));
+  EXPECT_EQ(numbers_of(stream.add(head_of(1, 0, 0, ISMRMRD::ISMRMRD_ACQ_LAST_IN_SLICE)).at(0)),
+            (Numbers{0, 1}));
+}
+
+TEST(ImageGroups, many_unfinished_images_do_not_slow_each_other_down) {
+  constexpr int images = 30000;
+  Stream stream;
+  const auto begin = std::clock();
+  for (int i = 0; i < images; ++i) {
+    auto head = head_of(0, i % 60000);
+    EXPECT_TRUE(stream.add(head).empty());
+  }
+  // Looking through all of them for each took 4 s and more.
+  EXPECT_LE(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1);
+  EXPECT_EQ(stream.groups.take_rest().size(), std::size_t{images});
 }
 
 TEST(ImageGroups, at_close_everything_is_one_group) {

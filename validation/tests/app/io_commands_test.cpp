@@ -181,6 +181,25 @@ TEST_F(Info, fails_when_nobody_can_read_its_output) {
   EXPECT_CONTAINS(text("err"), "standard output");
 }
 
+TEST_F(Info, tells_of_noise_that_a_scan_brings) {
+  ASSERT_EQ(fhd("simulate -o with --matrix 16 --noise-readouts 256").status, 0);
+  ASSERT_EQ(fhd("simulate -o without --matrix 16").status, 0);
+  EXPECT_CONTAINS(fhd("info with.h5").output, "noise              yes");
+  EXPECT_EQ(fhd("info without.h5").output.find("noise"), std::string::npos);
+}
+
+TEST_F(Info, as_all_commands_and_help_fails_when_its_output_is_lost) {
+  write_input();
+  for (const char* arguments : {"--help", "--version", "--version --verbose", "recon --help", "options",
+                                "info scan.h5", "check scan.h5", "plan scan.h5"})
+    for (const char* lost : {" > /dev/full", " >&-"}) {
+      EXPECT_EQ(run_command("'" + program() + "' " + arguments + lost), 1) << arguments << lost;
+      const auto error = text("err");
+      EXPECT_CONTAINS(error, "fhd: standard output: ");
+      EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << arguments << lost << ": " << error;
+    }
+}
+
 TEST_F(Info, tells_a_wrong_option_in_one_line) {
   for (const char* arguments : {"", "info", "info a b", "info --nonsense", "nonsense", "recon x --threads -1",
                                 "recon x --lambda nan", "recon x --method gridded --lambda 1"}) {

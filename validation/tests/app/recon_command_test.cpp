@@ -82,13 +82,15 @@ TEST_F(Recon, compression_changes_the_sizes_of_files_alone) {
   for (const std::string level : {"0", "1", "9"})
     ASSERT_EQ(recon("one.h5 -o out" + level + " --iterations 3 --compression " + level), 0) << text("err");
   ASSERT_EQ(recon("one.h5 -o out --iterations 3"), 0) << text("err");
-  EXPECT_EQ(bytes("out.nii.gz"), bytes("out1.nii.gz")) << "the default";
+  constexpr double of_run = 16;  // digits in the header, which differ from run to run
+  EXPECT_NEAR(static_cast<double>(bytes("out.nii.gz")), static_cast<double>(bytes("out1.nii.gz")), of_run)
+      << "the default";
   EXPECT_GT(bytes("out0.nii.gz"), 64 * 64 * sizeof(float));
   EXPECT_LT(bytes("out1.nii.gz"), bytes("out0.nii.gz"));
   EXPECT_NE(bytes("out9.nii.gz"), bytes("out1.nii.gz"));
   EXPECT_EQ(bytes("out0.png"), bytes("out1.png"));
   EXPECT_LT(bytes("out9.png"), bytes("out1.png"));
-  EXPECT_EQ(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz > $i.nii; done; cmp 0.nii 1.nii && cmp 0.nii 9.nii"),
+  EXPECT_EQ(run_command("for i in 0 1 9; do gzip -dc out$i.nii.gz | tail -c +349 > $i.nii; done; cmp 0.nii 1.nii && cmp 0.nii 9.nii"),
             0);
   const auto pixels = [&](const std::string& name) { return io::read_png(path(name)).pixels; };
   EXPECT_EQ(pixels("out9.png"), pixels("out1.png"));
@@ -171,6 +173,8 @@ TEST_F(Recon, what_is_no_result_is_not_overwritten_without_force) {
   EXPECT_CONTAINS(text("err"), "found a file that does not say of which scan it is");
   ASSERT_EQ(mkfifo(path("out.json").c_str(), 0600), 0);
   EXPECT_EQ(recon("one.h5 -o out"), 1) << "a pipe is not waited for";
+  EXPECT_EQ(recon("one.h5 -o out --force"), 1) << "nor is it replaced";
+  std::filesystem::remove(path("out.json"));
   EXPECT_EQ(recon("one.h5 -o out --force"), 0) << text("err");
   EXPECT_NE(text("out.png"), "a picture");
 }
@@ -199,7 +203,7 @@ TEST_F(Recon, contrasts_and_slices_keep_their_names) {
 TEST_F(Recon, writes_the_phase_where_asked_for_and_never_over_another_result) {
   simulate("one", "");
   ASSERT_EQ(recon("one.h5 -o out --phase"), 0) << text("err");
-  EXPECT_CONTAINS(text("out"), "wrote     out.png out.nii.gz out.h5 out.json out_phase.nii.gz\n");
+  EXPECT_CONTAINS(text("out"), "wrote     out.h5 out.nii.gz out.png out.json out_phase.nii.gz\n");
   ASSERT_EQ(recon("one.h5 -o out --phase"), 0) << text("err");
   ASSERT_EQ(recon("one.h5 -o out"), 0) << text("err");
   EXPECT_CONTAINS(text("out"), "note      out_phase.nii.gz is of an earlier run; --phase makes it anew\n");

@@ -142,7 +142,7 @@ TEST_F(ServeCommand, takes_configurations_by_name_from_its_folder_alone) {
   std::filesystem::create_directory(path("configs"));
   ASSERT_EQ(run("simulate -o maps --matrix 16 --coils 2 --seed 3"), 0);
   write_text(path("configs/quick.toml"), "image = \"complex\"\nmaps = \"" + path("maps.h5") + "\"\n");
-  serve({"--configs", path("configs")});
+  serve({"--configs", path("configs"), "--max-sessions", "64"});  // those before may not have ended
   const RecordedScan scan(path("scan.h5"));
   const auto error_of = [&](const std::string& configuration) {
     MrdClient client(port());

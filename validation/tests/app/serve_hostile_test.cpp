@@ -104,13 +104,13 @@ TEST_F(ServeHostile, what_is_no_session_is_told_so) {
   // Control characters of a client do not reach the log.
   EXPECT_NE(error_of(name_message("a\x1b[2J\nb")), "");
   auto log = text("err_bg");
-  for (int i = 0; i < 500 && log.find("J?b") == std::string::npos;
+  for (int i = 0; i < 500 && log.find("J\\nb") == std::string::npos;
        ++i) {  // a session is logged after its end
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     log = text("err_bg");
   }
   EXPECT_EQ(log.find('\x1b'), std::string::npos);
-  EXPECT_NE(log.find("a?[2J?b"), std::string::npos);
+  EXPECT_NE(log.find("a\\x1b[2J\\nb"), std::string::npos);
   expect_that_it_goes_on(scan);
 }
 
@@ -154,6 +154,79 @@ TEST_F(ServeHostile, memory_of_a_session_is_bounded) {
             "found more");
   EXPECT_LE(resident_bytes(), before + 100e6);
   expect_that_it_goes_on(scan);
+}
+
+/// The server waits for a client that does not read, while that sends what is not worked on.
+TEST_F(ServeHostile, messages_that_wait_for_the_work_are_bounded_whatever_they_are) {
+  constexpr std::size_t flood = std::size_t{130} << 20, most_messages = 300000;
+  serve({"--write-timeout", "6"});
+  simulate("many", "--matrix 256 --coils 1 --readouts 16 --repetitions 30");
+  const RecordedScan many(path("many.h5"));
+  std::string header = header_message(many.xml), waveform(42, '\0');
+  const std::string begin = configuration_message("--method gridded --image complex") + header + [&] {
+    std::string all;
+    for (const auto& one : many.acquisitions) all += one;
+    return all;
+  }();
+  const std::uint16_t id = 1026;
+  std::memcpy(waveform.data(), &id, 2);
+  for (const auto& message :
+       {header_message(many.xml + std::string(3 << 20, ' ')), configuration_message(std::string(60000, ' ')),
+        name_message("fhd"), waveform}) {
+    MrdClient deaf(port(), 4096);
+    deaf.give_up_after(std::chrono::seconds(1));
+    deaf.send(begin);
+    const double before = resident_bytes();
+    std::string some;
+    while (some.size() < (1 << 20)) some += message;
+    const auto bytes = std::min(flood, most_messages * message.size());
+    for (std::size_t sent = 0; sent < bytes && deaf.send(some); sent += some.size()) {
+    }
+    EXPECT_LE(resident_bytes(), before + 100e6) << message.size();
+  }
+}
+
+TEST_F(ServeHostile, what_is_kept_of_slices_is_bounded) {
+  constexpr int slices = 30;
+  serve({"--max-memory", "64MiB"});
+  simulate("long", "--matrix 16 --coils 1 --readouts 2500 --trajectory radial");
+  const RecordedScan scan(path("long.h5"));
+  auto xml = scan.xml;
+  xml.replace(xml.find("<slice>"), xml.find("</slice>") - xml.find("<slice>"),
+              "<slice><minimum>0</minimum><maximum>29</maximum><center>0</center>");
+  MrdClient client(port());
+  client.send(configuration_message("--iterations 2") + header_message(xml));
+  double early = 0;
+  for (std::uint16_t slice = 0; slice < slices; ++slice) {
+    std::string bytes;
+    for (auto one : scan.acquisitions) {
+      std::memcpy(one.data() + 2 + 242 + 6, &slice, 2);
+      bytes += one;
+    }
+    ASSERT_TRUE(client.send(bytes));
+    client.read(slice + 1u);
+    ASSERT_EQ(client.images.size(), slice + 1u) << client.error();
+    if (slice == 2) early = resident_bytes();
+  }
+  // Of each slice 9 MB would stay. As much again as the limit may lie ready for the next image.
+  EXPECT_LE(resident_bytes(), early + 150e6);
+  client.send(close_message());
+  client.read();
+  EXPECT_TRUE(client.closed);
+  EXPECT_EQ(std::count_if(client.texts.begin(), client.texts.end(),
+                          [](const auto& text) { return text.find("are found anew") != std::string::npos; }),
+            1);
+}
+
+TEST_F(ServeHostile, a_client_that_reads_slowly_is_not_one_that_does_not_read) {
+  serve({"--write-timeout", "2"});
+  simulate("large", "--matrix 1024 --coils 1 --readouts 16 --repetitions 2");
+  const RecordedScan large(path("large.h5"));
+  MrdClient client(port(), 1 << 16);
+  client.read_slowly(1 << 16, std::chrono::milliseconds(25));  // 8 MiB in 3.2 s
+  client.run(large, "--method gridded --image complex");
+  EXPECT_EQ(client.images.size(), 2u) << client.error() << text("err_bg");
+  EXPECT_TRUE(client.closed);
 }
 
 TEST_F(ServeHostile, slow_clients_get_their_image_and_silent_ones_their_end) {
@@ -264,10 +337,19 @@ TEST_F(ServeHostile, wrong_options_and_a_port_in_use_are_told_in_one_line) {
   EXPECT_EQ(text("err"),
             "fhd: 127.0.0.1:" + used +
                 ": expected a port to listen at, found Address already in use; choose another with --port\n");
-  EXPECT_EQ(run("serve --device cpu --host nowhere"), 1);
-  EXPECT_EQ(text("err"), "fhd: --host: expected an IPv4 address such as 127.0.0.1, found 'nowhere'\n");
+  EXPECT_EQ(run("serve --device cpu --host nowhere"), 2);
+  EXPECT_EQ(
+      text("err"),
+      "fhd: --host: expected an IPv4 address such as 127.0.0.1, found 'nowhere'; see 'fhd serve --help'\n");
   EXPECT_EQ(run("serve --device cpu --port 70000"), 2);
   EXPECT_EQ(run("serve --device cpu --configs nowhere"), 2);
+  for (const char* option : {"--idle-timeout", "--write-timeout"}) {
+    EXPECT_EQ(run_command("timeout 20 '" + program() + "' serve --device cpu --port 0 " + option + " nan"),
+              2);
+    EXPECT_NE(text("err").find("expected a number from 0.1 to 1e+06, found 'nan'"), std::string::npos)
+        << text("err");
+  }
+  EXPECT_EQ(run("serve --device cpu --port 80.5"), 2);
 }
 
 }  // namespace

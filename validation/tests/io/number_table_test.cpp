@@ -30,7 +30,8 @@ class NumberTable : public tests::ScratchTest {
 };
 
 TEST_F(NumberTable, of_text_has_a_row_for_each_line_that_says_something) {
-  const auto table = io::read_number_table(write("t", "# heading\n1, 2.5\t-3e2\r\n\n+4 5 6 # six\n"), "/numbers");
+  const auto table =
+      io::read_number_table(write("t", "# heading\n1, 2.5\t-3e2\r\n\n+4 5 6 # six\n"), "/numbers");
   ASSERT_EQ(table.shape(), (Shape{2, 3}));
   const double expected[] = {1, 2.5, -300, 4, 5, 6};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(table[i], expected[i]);
@@ -52,8 +53,10 @@ TEST_F(NumberTable, of_hdf5_has_one_axis_or_two) {
 }
 
 TEST_F(NumberTable, refuses_what_is_none_in_words_with_file_and_line) {
-  EXPECT_EQ(refusal(write("a", "1 2\n3\n")), path("a") + ", line 2: expected 2 numbers, as in the first, found 1");
-  EXPECT_EQ(refusal(write("b", "1\n1e999\n")), path("b") + ", line 2: expected finite numbers, found '1e999'");
+  EXPECT_EQ(refusal(write("a", "1 2\n3\n")),
+            path("a") + ", line 2: expected 2 numbers, as in the first, found 1");
+  EXPECT_EQ(refusal(write("b", "1\n1e999\n")),
+            path("b") + ", line 2: expected finite numbers, found '1e999'");
   EXPECT_EQ(refusal(write("c", "1x\n")), path("c") + ", line 1: expected finite numbers, found '1x'");
   EXPECT_NE(refusal(write("d", "# nothing\n")), "");
   EXPECT_NE(refusal(path("absent")), "");

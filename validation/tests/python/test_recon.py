@@ -79,6 +79,39 @@ def test_arrays_give_the_image_of_the_file(scan, result):
     assert np.array_equal(of_arrays.image, result.image)
 
 
+def test_results_of_arrays_replace_those_of_the_same_arrays_alone(scan, tmp_path):
+    v = scan.volume()
+
+    def reconstructed(factor):
+        return fhd.reconstruct(factor * v.kspace, v.trajectory, v.shape, maps=v.maps, iterations=2)
+
+    reconstructed(1).save(tmp_path / "out")
+    checksum = json.loads((tmp_path / "out.json").read_text())["input"]["checksum"]
+    assert checksum.startswith("sha256-arrays:")
+    reconstructed(1).save(tmp_path / "out")
+    before = (tmp_path / "out.h5").read_bytes()
+    with pytest.raises(fhd.Error, match="out"):
+        reconstructed(2).save(tmp_path / "out")
+    assert (tmp_path / "out.h5").read_bytes() == before
+
+
+def test_a_file_may_be_called_arrays(radial, result, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arrays").write_bytes(radial.read_bytes())
+    of_file = fhd.recon("arrays", lambda_=1e-3)
+    assert np.array_equal(of_file.image, result.image)
+    assert of_file.report["input"]["checksum"] == result.report["input"]["checksum"]
+
+
+def test_noise_maps_are_exhibits_and_are_saved(scan, tmp_path):
+    result = fhd.recon(scan, noise_map=4, ismrmrd_images=True)
+    assert result.exhibits["noise_deviation"].shape == (1, 48, 48)
+    result.save(tmp_path / "out")
+    names = set(os.listdir(tmp_path))
+    assert {"out_noise.nii.gz", "out_snr.nii.gz", "out_images.h5"} <= names
+    result.save(tmp_path / "out")  # of the same scan: replaced
+
+
 def test_series_of_arrays_keep_their_order(scan):
     v = scan.volume()
     series = np.stack([v.kspace, 2 * v.kspace, -1j * v.kspace])
@@ -119,6 +152,7 @@ def test_certificate_exhibits_and_progress(scan):
         ({"lambda_": "much"}, "--lambda"),
         ({"lambda_": -1.0}, "lambda"),
         ({"matrix": (64, 64)}, "matrix: says what a file leaves out"),
+        ({"fov_mm": 200}, "fov_mm: says what a file leaves out"),
         ({"device": "cuda:99"}, "cuda"),
         ({"regularizer": {"tv": float("nan")}}, "regularizer"),
     ],
@@ -146,6 +180,12 @@ def test_wrong_arrays_are_errors_in_words(scan, change, message):
         fhd.recon(fhd.Scan(**arguments))
 
 
+@pytest.mark.parametrize("options", [{"fov": 200}, {"lambda_": 1}])
+def test_reading_takes_the_options_of_reading_alone(radial, options):
+    with pytest.raises(fhd.Error, match="no such option"):
+        fhd.read(radial, **options)
+
+
 def test_absent_and_broken_files_are_errors(tmp_path):
     (tmp_path / "broken.h5").write_bytes(b"not HDF5")
     for name in ("absent.h5", "broken.h5"):
@@ -153,6 +193,14 @@ def test_absent_and_broken_files_are_errors(tmp_path):
             fhd.read(tmp_path / name)
         with pytest.raises(fhd.Error, match=name):
             fhd.load(tmp_path / name)
+
+
+def test_results_of_different_runs_are_refused(scan, result, tmp_path):
+    result.save(tmp_path / "out")
+    fhd.recon(scan, lambda_=1e-2).save(tmp_path / "other")
+    (tmp_path / "other.h5").replace(tmp_path / "out.h5")
+    with pytest.raises(fhd.Error, match="results of one run"):
+        fhd.load(tmp_path / "out.h5")
 
 
 def test_ctrl_c_ends_the_work(scan):

@@ -72,8 +72,10 @@ TEST_F(ReportPage, of_several_results_is_titled_by_all_and_tells_namesakes_apart
   std::filesystem::create_directory(path("other"));
   for (const std::string name : {"one.h5", "two.h5", "three.h5", "four.h5", "other/one.h5"})
     std::filesystem::copy_file(result, path(name));
-  EXPECT_NE(io::report_page({path("one.h5"), path("two.h5")}).find("<title>one, two</title>"), std::string::npos);
-  const auto four = data_of(io::report_page({path("one.h5"), path("two.h5"), path("three.h5"), path("four.h5")}));
+  EXPECT_NE(io::report_page({path("one.h5"), path("two.h5")}).find("<title>one, two</title>"),
+            std::string::npos);
+  const auto four =
+      data_of(io::report_page({path("one.h5"), path("two.h5"), path("three.h5"), path("four.h5")}));
   EXPECT_EQ(four["title"], "one, two, three and 1 more");
   const auto namesakes = data_of(io::report_page({path("one.h5"), path("other/one.h5")}));
   EXPECT_EQ(namesakes["results"][0]["title"], path("one"));
@@ -263,8 +265,9 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
     {"name": "bare", "scan": "/s/bare.h5", "status": "finished", "seconds": 1.5, "data_residual": 0.1},
     {"name": "bad<b>", "scan": "/s/bad.h5", "status": "failed", "why": "expected </script>"},
     {"name": "../escape", "scan": "x", "status": "finished"}]})";
-  const auto index = io::write_batch_pages(path(""));
-  const auto data = data_of(content(index));
+  const auto pages = io::write_batch_pages(path(""));
+  EXPECT_TRUE(pages.failures.empty()) << pages.failures.front();
+  const auto data = data_of(content(pages.index));
   ASSERT_EQ(data["scans"].size(), 3U);
   EXPECT_EQ(data["scans"][0]["status"], "failed") << "failures come first";
   EXPECT_FALSE(data["scans"][0].contains("page"));
@@ -274,6 +277,54 @@ TEST_F(ReportPage, of_a_batch_lists_every_scan) {
   EXPECT_FALSE(data["scans"][2].contains("page"));
   EXPECT_EQ(data_of(content(path("bare.html")))["results"].size(), 1U);
   EXPECT_THROW(io::write_batch_pages(path("no/such")), Error);
+}
+
+TEST_F(ReportPage, of_a_batch_shows_all_results_that_it_can_and_says_which_it_cannot) {
+  bare_result({8, 8, 1});
+  std::ofstream(path("broken.h5")) << "no HDF5";
+  std::ofstream(path("broken.html")) << "of an earlier run";
+  std::ofstream(path("summary.json")) << R"({"scans": [{"name": "broken", "status": "finished"},
+    {"name": "bare", "status": "finished"}]})";
+  EXPECT_EQ(run("report ."), 1);
+  EXPECT_EQ(text("out"), "wrote     ./index.html\n");
+  EXPECT_EQ(text("err"), "fhd: ./broken.h5: expected an HDF5 file, found another format\n");
+  const auto scans = data_of(content(path("index.html")))["scans"];
+  ASSERT_EQ(scans.size(), 2U);
+  EXPECT_EQ(scans[0]["line"], "./broken.h5: expected an HDF5 file, found another format");
+  EXPECT_FALSE(scans[0].contains("page"));
+  EXPECT_FALSE(std::filesystem::exists(path("broken.html"))) << "which is not its page any more";
+  EXPECT_EQ(scans[1]["page"], "bare.html");
+  EXPECT_EQ(data_of(content(path("bare.html")))["results"].size(), 1U);
+}
+
+// Copying or printing such values was the end of the stack.
+TEST_F(ReportPage, of_json_that_nests_deeper_than_any_report_is_refused_in_a_line) {
+  const auto deep = [](const std::string& before, const std::string& behind) {
+    constexpr int depth = 100000;
+    return before + std::string(depth, '[') + std::string(depth, ']') + behind;
+  };
+  const auto result = bare_result({8, 8, 1});
+  const std::string report = deep("{\"images\": [{\"settings\": {\"a\": ", "}}]}");
+  {
+    auto file = io::hdf5::File::create(path("deep.h5"), path("deep.h5"));
+    const std::vector<Complex<float>> image(4, {1, 0});
+    file.write("/image", image.data(), {1, 1, 1, 2, 2});
+    file.create_group("/report");
+    file.write("/report/json", report);
+    file.close();
+  }
+  EXPECT_EQ(run("report deep.h5"), 1);
+  EXPECT_EQ(
+      text("err"),
+      "fhd: deep.h5:/report/json: expected the report of 'fhd recon', found JSON that nests too deep\n");
+  std::filesystem::create_directory(path("batch"));
+  std::ofstream(path("batch/summary.json")) << deep(R"({"scans": [{"name": )", "}]}");
+  EXPECT_EQ(run("report batch"), 1);
+  EXPECT_EQ(text("err"),
+            "fhd: batch/summary.json: expected the summary of 'fhd batch', found something else; run 'fhd "
+            "batch' again\n");
+  std::ofstream(path("other.json")) << deep(R"({"input": {}, "program": )", "}");
+  EXPECT_THROW(io::require_replaceable(path("other"), "scan.h5", "00", false), Error);
 }
 
 TEST_F(ReportPage, of_a_large_batch_shows_the_pictures_beside_it) {

@@ -107,10 +107,15 @@ TEST(DicomScaling, refuses_what_is_no_image) {
                 scaling_of(series_of({1, wrong}), "out");
               }),
               "out: expected an image of finite numbers, found NaN or infinity in image 1");
-  EXPECT_EQ(error_of([&] {
-              scaling_of(series_of({0, 0}), "out");
-            }),
-            "out: expected an image with signal, found zeros alone");
+}
+
+TEST(DicomScaling, an_image_of_zeros_is_one) {
+  const auto scaling = scaling_of(series_of({0, 0}), "out");
+  EXPECT_EQ(scaling.slope_text, "1");
+  EXPECT_EQ(scaling.slope, 1);
+  EXPECT_EQ(scaling.white, 1);
+  EXPECT_EQ(scaling.stored(0), 0);
+  EXPECT_EQ(scaling.digest.size(), 64u);
 }
 
 TEST(DicomScaling, the_window_shows_an_image_that_is_empty_but_for_a_voxel) {

@@ -445,9 +445,10 @@ TEST_F(Results, images_of_another_shape_are_refused) {
 TEST_F(Results, truth_files_hold_several_series) {
   const auto first = random_series(oblique_geometry(), 1, 1),
              second = random_series(oblique_geometry(), 1, 2);
-  std::vector<AtomicFile> files;
+  const OutputLock lock(path("set"));
+  FileSet files(lock);
   write_image_file(files, path("truth.h5"), {{"/image", &first}, {"/ideal", &second}});
-  commit_all(files);
+  files.commit();
   EXPECT_EQ(read_image(path("truth.h5")).slice_count, 1);
   EXPECT_EQ(read_image(path("truth.h5"), "/ideal").slice_count, 2);
   EXPECT_CONTAINS(error_of([&] { read_image(path("truth.h5"), "/other"); }), "truth.h5:/other");

@@ -95,9 +95,10 @@ TEST_F(InDouble, images_come_back_as_they_were_written) {
   geometry.matrix_size = {6, 5, 4};
   geometry.fov_mm = {60, 50, 40};
   const ImageSeries series{1, 2, {random_image_in_double(geometry, 1), random_image_in_double(geometry, 5)}};
-  std::vector<AtomicFile> files;
+  const OutputLock lock(path("set"));
+  FileSet files(lock);
   write_image_file(files, path("image.h5"), {{"/image", &series}});
-  commit_all(files);
+  files.commit();
   const auto read = read_image(path("image.h5"));
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(largest_difference(read.images.at(i).in_double, series.images[i].in_double), 0);

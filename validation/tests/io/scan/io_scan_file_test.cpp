@@ -485,6 +485,17 @@ TEST_F(ScanFile, impatient_offset_of_voxels_becomes_a_phase) {
   EXPECT_TRUE(told);
 }
 
+// They were divided by.
+TEST_F(ScanFile, impatient_directory_without_samples_is_refused) {
+  write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 8, 1}, 2, 10, 4)}});
+  for (const char* name : {"kx", "ky", "kz", "t"})
+    write_text(path("scan/") + name + ".dat", "version = 1.000000\nEOF\n");
+  const auto refused = "scan/kx.dat: expected at least one sample, found none";
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), refused);
+  std::filesystem::remove(path("scan/kdata_r.dat"));
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan")); }), refused) << "also without k-space";
+}
+
 TEST_F(ScanFile, impatient_directory_without_k_space_is_refused_only_when_read) {
   write_scan(path("scan"), ScanFormat::impatient, {1, 1, 10, {random_scan({8, 8, 1}, 2, 10, 4)}});
   std::filesystem::remove(path("scan/kdata_r.dat"));
@@ -546,7 +557,8 @@ TEST(RealScan, impatient_trajectories_alone_are_read_for_info) {
 
 TEST_F(ScanFile, ismrmrd_volumes_are_read_by_several_threads_at_once) {
   ScanSeries series{24, 1, 32, {}};
-  for (unsigned seed = 1; seed <= 24; ++seed) series.scans.push_back(random_scan({16, 16, 1}, 3, 32, 20, seed));
+  for (unsigned seed = 1; seed <= 24; ++seed)
+    series.scans.push_back(random_scan({16, 16, 1}, 3, 32, 20, seed));
   write_scan(path("series.mrd"), ScanFormat::ismrmrd, series);
   const auto file = open_scan(path("series.mrd"));
   if (!file->reads_side_by_side()) GTEST_SKIP() << "libhdf5 is built without threads";

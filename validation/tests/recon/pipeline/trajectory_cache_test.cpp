@@ -2,11 +2,14 @@
 #include "io/result/trajectory_cache.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
 #include "data/simulate.hpp"
@@ -81,6 +84,32 @@ TEST_F(TrajectoryCacheTest, removes_a_damaged_file) {
   });
 }
 
+TEST_F(TrajectoryCacheTest, does_not_wait_for_a_pipe_nor_read_through_a_link) {
+  const TrajectoryProduct product{trajectory_, {8, 8, 1}, "Q"};
+  io::DiskTrajectoryCache cache(folder(), "1.0");
+  cache.store(product, values_.data(), bytes_);
+  const auto entry = files().front();
+  const auto elsewhere = fs::path(path("elsewhere"));
+  fs::rename(entry, elsewhere);
+  std::vector<double> read(1000);
+  fs::create_symlink(elsewhere, entry);
+  EXPECT_FALSE(cache.load(product, read.data(), bytes_));
+  fs::remove(entry);
+  ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.load(product, read.data(), bytes_));
+  cache.store(product, values_.data(), bytes_);
+  EXPECT_TRUE(fs::is_fifo(entry)) << "what it did not make stays";
+}
+
+TEST_F(TrajectoryCacheTest, removes_only_what_it_made) {
+  tests::write_text(path("mine.fhdcache"), std::string(4 * bytes_, 'x'));
+  io::DiskTrajectoryCache cache(folder(), "1.0", 3 * (bytes_ + 200));
+  for (const char* name : {"a", "b", "c", "d"})
+    cache.store({trajectory_, {8, 8, 1}, name}, values_.data(), bytes_);
+  EXPECT_TRUE(fs::exists(path("mine.fhdcache")));
+  EXPECT_EQ(files().size(), 4U);
+}
+
 TEST_F(TrajectoryCacheTest, stays_below_its_bound_and_keeps_what_was_used_last) {
   io::DiskTrajectoryCache cache(folder(), "1.0", 3 * (bytes_ + 200));
   const auto product = [&](const std::string& name) {
@@ -147,6 +176,55 @@ class Lying final : public TrajectoryCache {
   void forget(const TrajectoryProduct&) override { ++forgotten; }
   int stored = 0, forgotten = 0;
 };
+
+/// A cache in which every density compensation is rewritten, checksum and all.
+class Rewriting final : public TrajectoryCache {
+ public:
+  using Change = std::function<double(std::size_t, double)>;
+  explicit Rewriting(Change change) : change_(std::move(change)) {}
+  bool load(const TrajectoryProduct& product, void* values, std::size_t bytes) override {
+    if (product.what != "density compensation" || stored_.size() * sizeof(double) != bytes) return false;
+    auto* to = static_cast<double*>(values);
+    for (std::size_t i = 0; i < stored_.size(); ++i) to[i] = change_(i, stored_[i]);
+    return true;
+  }
+  void store(const TrajectoryProduct& product, const void* values, std::size_t bytes) override {
+    if (product.what != "density compensation") return;
+    const auto* from = static_cast<const double*>(values);
+    stored_.assign(from, from + bytes / sizeof(double));
+  }
+  void forget(const TrajectoryProduct&) override { ++forgotten; }
+  int forgotten = 0;
+
+ private:
+  Change change_;
+  std::vector<double> stored_;
+};
+
+TEST_F(TrajectoryCacheTest, density_compensation_is_checked_by_its_own_equation) {
+  const Scan scan = small_scan();
+  const auto gridded = [&](const std::shared_ptr<Rewriting>& cache) {
+    const Settings settings{ConventionalGridding{}};
+    reconstruct(scan, settings, {}, {cache});  // fills it
+    return reconstruct(scan, settings, {}, {cache});
+  };
+  const auto right = std::make_shared<Rewriting>([](std::size_t, double w) { return w; });
+  const auto of_right = gridded(right);
+  EXPECT_EQ(of_right.report.trajectory_hits, 1);
+  EXPECT_EQ(right->forgotten, 0);
+  const std::pair<const char*, Rewriting::Change> changes[]{
+      {"twice as much", [](std::size_t, double w) { return 2 * w; }},
+      {"a flat one", [](std::size_t, double) { return 1e-3; }},
+      {"one sample", [](std::size_t i, double w) { return i == 100 ? 100 * w : w; }},
+      {"one negative", [](std::size_t i, double w) { return i == 100 ? -w : w; }},
+      {"NaN", [](std::size_t i, double w) { return i == 7 ? std::nan("") : w; }},
+      {"every other", [](std::size_t i, double w) { return i / 48 % 2 == 0 ? 1.8 * w : 0.2 * w; }}};
+  for (const auto& [what, change] : changes) {
+    const auto cache = std::make_shared<Rewriting>(change);
+    EXPECT_TRUE(equal(gridded(cache).image, of_right.image)) << what;
+    EXPECT_EQ(cache->forgotten, 1) << what;
+  }
+}
 
 TEST_F(TrajectoryCacheTest, is_checked_against_the_direct_sum) {
   const Scan scan = small_scan();

@@ -1,6 +1,7 @@
 // Readouts of an ISMRMRD file, one at a time.
 #include "io/scan/mrd/records.hpp"
 
+#include <cstring>
 #include <numeric>
 
 #include "validation/tests/io/io_scans.hpp"
@@ -39,6 +40,31 @@ class RecordReaderTest : public FolderTest {
   }
 };
 using RecordReaderFile = RecordReaderTest;
+
+// The index of the chunks (a B-tree, version 1) states their lengths, and libhdf5 writes so many bytes of one that is not
+// compressed: behind the end of what was meant for it, found by the fuzz target of these files.
+TEST_F(RecordReaderFile, a_chunk_that_is_stored_longer_than_it_is_does_not_go_beyond_its_memory) {
+  const std::vector<std::size_t> sizes(2000, 40);
+  auto bytes = bytes_of(write(sizes));
+  int changed = 0;
+  constexpr std::size_t first_key = 24;  // behind signature, kind, level, count and two neighbours
+  for (auto node = bytes.find("TREE"); node != std::string::npos; node = bytes.find("TREE", node + 4)) {
+    if (bytes[node + 4] != 1 || bytes[node + 5] != 0) continue;  // of groups, or not a leaf
+    std::uint32_t length = 0;
+    std::memcpy(&length, bytes.data() + node + first_key, sizeof length);
+    length += 200000;
+    std::memcpy(bytes.data() + node + first_key, &length, sizeof length);
+    ++changed;
+  }
+  ASSERT_GE(changed, 1);
+  write_text(path("long.mrd"), bytes);
+  const auto file = hdf5::File::open(path("long.mrd"));
+  const RecordDataset records(file, usual_group);
+  RecordReader whole(records, true);
+  // Read as it is or refused: what counts is that nothing else was overwritten, which sanitizers, or malloc, would tell.
+  error_of([&] { expect(whole(0), 0, sizes[0]); });
+  error_of([&] { expect(whole(1999), 1999, sizes[1999]); });
+}
 
 TEST_F(RecordReaderFile, delivers_every_readout_in_any_order) {
   std::vector<std::size_t> sizes(700);
@@ -89,7 +115,8 @@ void compress(const std::string& from, const std::string& to) {
   H5Pset_deflate(properties.get(), 4);
   std::vector<char> values(H5Tget_size(type.get()) *
                            static_cast<std::size_t>(hdf5::extents_of(space.get(), from).at(0)));
-  hdf5::check(H5Dread(records.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), from, "values");
+  hdf5::check(H5Dread(records.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), from,
+              "values");
   auto copy = file.create_dataset(name, type.get(), space.get(), properties.get());
   hdf5::check(H5Dwrite(copy.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), to, "a file");
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, values.data());

@@ -1,0 +1,30 @@
+#pragma once
+// What a process that reads a file of others may still do: read that file, compute, and answer.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fhd::io::guard {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool has_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool has_sanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool has_sanitizer = false;
+#endif
+
+struct Confinement {
+  std::uint64_t memory_bytes = 0;
+  int threads = 1;                     ///< beside the first; their stacks come on top
+  std::vector<std::string> inputs{};   ///< files and folders that may be read
+  std::vector<std::string> outputs{};  ///< files that may be written; begun here where they are not there
+};
+
+/// Of this process, for good. Memory is limited always, or Error is thrown; the rest as far as the kernel goes along.
+void confine(const Confinement& confinement);
+
+/// What this kernel offers: "memory and time are limited; other files are out of reach (Landlock); ...".
+std::string text_of_confinement();
+
+}  // namespace fhd::io::guard

@@ -1,0 +1,82 @@
+#include "io/guard/guarded_scan.hpp"
+
+#include <cmath>
+
+#include "io/guard/process.hpp"
+#include "io/guard/readers.hpp"
+#include "io/scan/scan_parts.hpp"
+#include "recon/array/thread_limit.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io::guard {
+namespace {
+
+/// All that is read of a scan: its files, and those of its pieces.
+std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options) {
+  std::vector<std::string> inputs{path};
+  const auto add = [&](const std::string& name) {
+    for (auto& file : files_of_scan(name)) inputs.push_back(std::move(file));
+  };
+  add(path);
+  for (const auto& [what, piece] : options.outside.given()) {
+    inputs.push_back(piece);
+    add(piece);
+  }
+  return inputs;
+}
+
+/// Those of others rely on it. A file that is read well is so: what is said here is of a process that was taken over.
+void require_sane(const ScanSummary& summary, const std::string& path) {
+  constexpr std::int64_t most = std::int64_t{1} << 32;
+  const auto is_count = [](std::int64_t count) { return count >= 1 && count < most; };
+  const auto is_number_of = [](std::size_t count, std::int64_t expected) {
+    return count == 0 || static_cast<std::int64_t>(count) == expected;
+  };
+  bool sane = is_count(summary.coil_count) && is_count(summary.slice_count) &&
+              is_count(summary.repetition_count) && summary.samples_per_scan >= 0 &&
+              summary.readout_length >= 0 &&
+              is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
+              is_number_of(summary.slice_counters.size(), summary.slice_count) &&
+              summary.time_origin <= TimeOrigin::readout_start;
+  for (const auto* geometry : {&summary.geometry, &summary.unit_geometry})
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      sane = sane && geometry->matrix_size[axis] >= 0 && std::isfinite(geometry->fov_mm[axis]);
+  if (!sane)
+    throw Error(path, "a scan", "numbers that no scan has", "the file is damaged, or made to do harm");
+}
+
+class ScanApart final : public ScanFile {
+ public:
+  ScanApart(const std::string& path, const ReadOptions& options)
+      : process_({inputs_of_scan(path, options)}, most_channels) {
+    std::tie(summary_, side_by_side_) =
+        process_.ask<std::pair<ScanSummary, bool>>(request_open_scan, path, options);
+    require_sane(summary_, path);
+  }
+  const ScanSummary& summary() const override { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    require_volume(summary_, slice, repetition);
+    auto scan = process_.ask<Scan>(request_volume, slice, repetition);
+    constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
+    const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
+    scan.validate(summary_.path);
+    // Of no file: who relies on them relies on those who make them.
+    scan.readout_numbers.clear();
+    scan.second_maps.reset();
+    return scan;
+  }
+  bool reads_side_by_side() const override { return side_by_side_; }
+
+ private:
+  ReaderProcess process_;
+  ScanSummary summary_;
+  bool side_by_side_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ScanFile> open_scan_apart(const std::string& path, const ReadOptions& options) {
+  return std::make_unique<ScanApart>(path, options);
+}
+
+}  // namespace fhd::io::guard

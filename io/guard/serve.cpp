@@ -1,0 +1,204 @@
+// The life of a process that reads one file.
+#include <omp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <tuple>
+
+#include "io/guard/confinement.hpp"
+#include "io/guard/process.hpp"
+#include "io/guard/readers.hpp"
+#include "io/input_memory.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io::guard {
+namespace {
+
+/// Nobody asks any more.
+struct EndOfRequests {};
+
+void read_request(int socket, void* bytes, std::size_t count) {
+  for (auto* next = static_cast<char*>(bytes); count > 0;) {
+    const auto got = ::read(socket, next, count);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw EndOfRequests();
+    next += got;
+    count -= static_cast<std::size_t>(got);
+  }
+}
+
+void write_answer(int pipe, const void* bytes, std::size_t count) {
+  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
+    const auto put = ::write(pipe, next, count);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) throw EndOfRequests();
+    next += put;
+    count -= static_cast<std::size_t>(put);
+  }
+}
+
+/// As this program says it (recon/array/memory.cpp), HDF5, or the system.
+bool tells_of_memory(std::string_view text) {
+  for (const std::string_view words :
+       {"could not be allocated", "allocation failed", "Cannot allocate memory"})
+    if (text.find(words) != std::string_view::npos) return true;
+  return false;
+}
+
+/// What `work` gives, or why not.
+template <class Work>
+void answer(Output& out, Work work) {
+  auto outcome = Outcome::failure;
+  std::string text;
+  try {
+    const auto result = work();
+    out(Outcome::result, result);
+    return out.flush();
+  } catch (const Error& error) {
+    text = error.what();
+    outcome = tells_of_memory(text) ? Outcome::out_of_memory : Outcome::error;
+  } catch (const std::bad_alloc&) {
+    outcome = Outcome::out_of_memory;
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  out(outcome, text);
+  out.flush();
+}
+
+/// Large arrays of one answer, one behind the other.
+class SharedMemory {
+ public:
+  explicit SharedMemory(int descriptor) : descriptor_(descriptor) {}
+  void begin() { end_ = 0; }
+  std::optional<std::uint64_t> put(const void* bytes, std::size_t count) {
+    const auto place = end_, page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    for (std::size_t done = 0; done < count;) {
+      const auto put = ::pwrite(descriptor_, static_cast<const char*>(bytes) + done, count - done,
+                                static_cast<off_t>(place + done));
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return {};
+      done += static_cast<std::size_t>(put);
+    }
+    end_ = (place + count + page - 1) / page * page;
+    return place;
+  }
+
+ private:
+  int descriptor_;
+  std::uint64_t end_ = 0;
+};
+
+class FileServer {
+ public:
+  FileServer(const ChannelEnds* channels, std::size_t count) : channels_(channels), count_(count) {}
+
+  void run() {
+    Input in = requests_of(0);
+    Opening opening;
+    in(opening);
+    threads_ = opening.threads;
+    shares_memory_ = opening.shares_memory;
+    set_input_memory(opening.memory_bytes);
+    static_cast<void>(!chdir(opening.folder.c_str()));
+    try {
+      confine(
+          {opening.memory_bytes, static_cast<int>(count_) * (1 + threads_), opening.inputs, opening.outputs});
+    } catch (const Error& error) {
+      refusal_ = error.what();
+    }
+    serve(0);
+  }
+
+ private:
+  Input requests_of(std::size_t channel) const {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  // they come from the program
+    return {"request", most_bytes, [socket = channels_[channel].requests](void* bytes, std::size_t count) {
+              read_request(socket, bytes, count);
+            }};
+  }
+
+  void serve(std::size_t channel) {
+    omp_set_num_threads(threads_);
+    Input in = requests_of(channel);
+    SharedMemory memory(channels_[channel].memory);
+    Output::Share share;
+    if (shares_memory_)
+      share = [&memory](const void* bytes, std::size_t count) { return memory.put(bytes, count); };
+    Output out([pipe = channels_[channel].answers](const void* bytes,
+                                                   std::size_t count) { write_answer(pipe, bytes, count); },
+               share);
+    for (;;) {
+      std::uint32_t request = 0;
+      in(request);
+      memory.begin();  // the last answer has been read
+      if (!refusal_.empty())
+        answer(out, [&]() -> bool { throw Error(refusal_, "", ""); });
+      else if (request == request_open_scan)
+        open(in, out);
+      else if (request == request_volume)
+        volume(in, out);
+      else
+        Readers::call(request, [&](auto reader) { call(reader, in, out); });
+    }
+  }
+
+  template <class Result, class... Arguments>
+  static void call(Result (*reader)(Arguments...), Input& in, Output& out) {
+    std::tuple<std::remove_cvref_t<Arguments>...> arguments;
+    std::apply([&](auto&... each) { in(each...); }, arguments);
+    answer(out, [&] { return std::apply(reader, arguments); });
+  }
+
+  void open(Input& in, Output& out) {
+    std::string path;
+    ReadOptions options;
+    in(path, options);
+    answer(out, [&] {
+      file_ = open_scan_here(path, options);
+      const bool side_by_side = file_->reads_side_by_side();
+      for (std::size_t channel = 1; side_by_side && channel < count_; ++channel)
+        std::thread([this, channel] { serve_until_the_end(channel); }).detach();
+      return std::pair(file_->summary(), side_by_side);
+    });
+  }
+
+  void volume(Input& in, Output& out) {
+    std::int64_t slice = 0, repetition = 0;
+    in(slice, repetition);
+    answer(out, [&] { return file_->read(slice, repetition); });
+  }
+
+  void serve_until_the_end(std::size_t channel) {
+    try {
+      serve(channel);
+    } catch (const EndOfRequests&) {  // of all of them
+    }
+  }
+
+  const ChannelEnds* channels_;
+  std::size_t count_;
+  int threads_ = 1;
+  bool shares_memory_ = false;
+  std::string refusal_;
+  std::unique_ptr<ScanFile> file_;
+};
+
+}  // namespace
+
+void serve_requests(const ChannelEnds* channels, std::size_t count) {
+  FileServer server(channels, count);
+  try {
+    server.run();
+  } catch (const EndOfRequests&) {
+  } catch (const std::exception&) {  // a request that is none
+  }
+}
+
+}  // namespace fhd::io::guard

@@ -1,0 +1,112 @@
+#include "io/result/file_set.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "io/result/journal.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+/// Where a longer name goes on: scan of scan_traj.cfl, scan.truth.h5.
+constexpr const char* name_ends = "._";
+
+}  // namespace
+
+AtomicFile& FileSet::take(AtomicFile file) {
+  lock_.remember(*file.folder_, file.temporary_);
+  return files_.emplace_back(std::move(file));
+}
+
+void FileSet::commit() {
+  if (files_.size() == 1 && !files_.front().replaces_directory_) return files_.front().commit();
+  for (auto& file : files_) {
+    file.keep_permissions();
+    if (!file.flushed_) file.flush();
+  }
+  commit_several();
+}
+
+void FileSet::commit_several() {
+  const NoEndNow not_yet;
+  Journal journal(lock_.folder(), lock_.name());
+  for (const auto& file : files_) {
+    const auto kind = !file.is_directory_        ? Journal::Kind::file
+                      : file.replaces_directory_ ? Journal::Kind::replacing_directory
+                                                 : Journal::Kind::new_directory;
+    journal.add(file.folder_, kind, file.temporary_, file.name_);
+  }
+  lock_.remember(*lock_.folder(), journal.temporary());
+  lock_.flush();
+  journal.flush_folders();  // the temporary names
+  journal.write();
+  const auto release = [&] {
+    for (auto& file : files_) end_unfinished(file.folder_, std::exchange(file.temporary_, {}));
+  };
+  try {
+    journal.carry_out();
+  } catch (const Error&) {
+    if (!journal.take_back()) {
+      release();  // they are what the next command completes
+      throw;
+    }
+    journal.remove();
+    throw;
+  }
+  release();
+  journal.flush_folders();
+  journal.remove_replaced();
+  journal.remove();
+}
+
+void complete_journal(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  auto journal = Journal::read(folder, name);
+  if (!journal) return;
+  try {
+    journal->carry_out();
+    journal->flush_folders();
+    journal->remove_replaced();
+  } catch (const Error&) {
+    if (!journal->take_back()) throw;
+    journal->flush_folders();
+    journal->remove_temporaries();
+  }
+  journal->remove();
+}
+
+void settle(const std::string& path) {
+  auto whole = path;
+  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
+  const auto file = file_name_of(whole);
+  const auto folder = std::filesystem::path(whole).parent_path();
+  for (auto end = file.find_first_of(name_ends, 1);; end = file.find_first_of(name_ends, end + 1)) {
+    const auto name = file.substr(0, end);
+    const auto journal = (folder / (std::string(journal_start) + name)).string();
+    constexpr auto pause = std::chrono::milliseconds(10);
+    // What a run that is alive has to do takes it milliseconds.
+    for (int attempt = 0;
+         attempt < 500 && ::faccessat(AT_FDCWD, journal.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0; ++attempt) {
+      try {
+        const OutputLock lock((folder / name).string());
+        break;
+      } catch (const OutputLock::Held&) {
+        std::this_thread::sleep_for(pause);
+      } catch (const Error&) {
+        break;  // not ours to complete
+      }
+    }
+    if (end == std::string::npos) return;
+  }
+}
+
+}  // namespace fhd::io

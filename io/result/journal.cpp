@@ -1,0 +1,169 @@
+// A journal holds texts that end with zeros: the format, the number of steps; of each step its folder (empty: that of the
+// journal), kind, temporary name, name, name of what it replaces; the CRC-32 of all that.
+#include "io/result/journal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "io/result/atomic_file.hpp"
+#include "io/result/file_set.hpp"
+#include "io/result/zero_ended.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+constexpr const char* journal_format = "fhd journal 1";
+constexpr const char* kinds[]{"file", "new directory", "directory"};  // in the order of Journal::Kind
+constexpr std::size_t fields_of_head = 2, fields_of_step = 5;
+
+std::string crc_text(const std::string& text) {
+  return std::to_string(crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+}
+
+/// The fields, where they are whole.
+std::vector<std::string> whole_fields(const std::string& text) {
+  auto fields = fields_of(text);
+  if (fields.size() < fields_of_head + 1 || fields[0] != journal_format) return {};
+  const auto crc = fields.back();
+  if (text.size() < crc.size() + 1 || crc_text(text.substr(0, text.size() - crc.size() - 1)) != crc)
+    return {};
+  fields.pop_back();
+  const bool complete = (fields.size() - fields_of_head) % fields_of_step == 0 &&
+                        fields[1] == std::to_string((fields.size() - fields_of_head) / fields_of_step);
+  return complete ? fields : std::vector<std::string>{};
+}
+
+bool is_own_temporary(const std::string& name) {
+  return is_file_name(name) && final_name_of_temporary(name).has_value();
+}
+
+}  // namespace
+
+Journal::Journal(std::shared_ptr<const Folder> folder, std::string name)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      file_(std::string(journal_start) + name_),
+      temporary_(temporary_name(file_)) {}
+
+void Journal::add(std::shared_ptr<const Folder> folder, Kind kind, const std::string& temporary,
+                  const std::string& final_name) {
+  steps_.push_back({std::move(folder), kind, temporary, final_name, temporary_name(final_name)});
+}
+
+std::string Journal::text() const {
+  std::vector<std::string> fields{journal_format, std::to_string(steps_.size())};
+  for (const auto& step : steps_)
+    fields.insert(fields.end(),
+                  {step.folder->is_same_as(*folder_) ? "" : step.folder->whole_path(),
+                   kinds[static_cast<int>(step.kind)], step.temporary, step.final_name, step.replaced});
+  const auto text = zero_ended(fields);
+  return text + zero_ended({crc_text(text)});
+}
+
+std::optional<Journal> Journal::read(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  Journal journal(folder, name);
+  const auto file = folder->open(journal.file_, O_RDONLY);
+  if (!file && errno == ENOENT) return {};
+  struct stat found {};
+  // Others may write what they like into their own files: it would be done with this user's rights.
+  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != ::geteuid() ||
+      found.st_nlink != 1 || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw Error(journal.path(), "none, or one of this user", "something else",
+                "if a run of another user has died there, let that user repeat it; else remove this file");
+  constexpr std::size_t most_bytes = 1 << 20;
+  const auto text = text_of_file(file, most_bytes);
+  const auto fields = text ? whole_fields(*text) : std::vector<std::string>{};
+  for (std::size_t i = fields_of_head; i < fields.size(); i += fields_of_step) {
+    const auto* kind = std::find(std::begin(kinds), std::end(kinds), fields[i + 1]);
+    if (kind == std::end(kinds) || !is_own_temporary(fields[i + 2]) || !is_file_name(fields[i + 3]) ||
+        !is_own_temporary(fields[i + 4]))
+      throw Error(journal.path(), "a journal of fhd", "something else", "remove this file");
+    auto place = fields[i].empty() ? journal.folder_ : Folder::of(fields[i] + "/" + fields[i + 3]);
+    journal.steps_.push_back({std::move(place), static_cast<Kind>(kind - std::begin(kinds)), fields[i + 2],
+                              fields[i + 3], fields[i + 4]});
+  }
+  return journal;
+}
+
+void Journal::write() const {
+  const auto content = text();
+  OutputFile file(folder_->open(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0600), folder_->path_of(name_));
+  try {
+    file.write(content.data(), content.size());
+    file.flush();
+    file.close();
+    if (!folder_->rename(temporary_, file_)) fail_by_errno(folder_->path_of(name_), "a folder that can be written");
+    folder_->flush(folder_->path_of(name_));
+  } catch (const Error&) {
+    folder_->remove(temporary_);
+    folder_->remove(file_);
+    throw;
+  }
+}
+
+/// What is replaced gets a second name before it loses the first, where the file system has such, so that there is
+/// always something of the name.
+void Journal::Step::carry_out() const {
+  if (!folder->find(temporary)) return;
+  const auto there = folder->find(final_name);
+  if (there && S_ISDIR(there->st_mode) == (kind == Kind::file))
+    throw Error(folder->path_of(final_name), "what was there before", "something else",
+                "choose another name");
+  if (there && kind != Kind::new_directory && !folder->find(replaced)) {
+    const bool is_linked = kind == Kind::file && ::linkat(folder->get(), final_name.c_str(), folder->get(),
+                                                          replaced.c_str(), 0) == 0;
+    if (!is_linked && !folder->rename(final_name, replaced))
+      fail_by_errno(folder->path_of(final_name), "a file that can be replaced");
+  }
+  if (!folder->rename(temporary, final_name))
+    fail_by_errno(folder->path_of(final_name), "a file that can be replaced");
+}
+
+bool Journal::Step::take_back() const {
+  const auto old = folder->find(replaced);
+  if (!folder->find(temporary)) {
+    if (!folder->rename(final_name, temporary)) return false;
+    return !old || folder->rename(replaced, final_name);
+  }
+  if (!old) return true;
+  if (!folder->find(final_name)) return folder->rename(replaced, final_name);
+  return folder->remove(replaced);  // its second name
+}
+
+void Journal::carry_out() const {
+  for (const auto& step : steps_) step.carry_out();
+}
+
+bool Journal::take_back() const {
+  bool could = true;
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) could = step->take_back() && could;
+  return could;
+}
+
+void Journal::flush_folders() const {
+  std::vector<const Folder*> done;
+  for (const auto& step : steps_) {
+    if (std::any_of(done.begin(), done.end(),
+                    [&](const Folder* other) { return other->is_same_as(*step.folder); }))
+      continue;
+    step.folder->flush(step.folder->path_of(step.final_name));
+    done.push_back(step.folder.get());
+  }
+}
+
+void Journal::remove_replaced() const {
+  for (const auto& step : steps_) step.folder->remove_tree(step.replaced);
+}
+
+void Journal::remove_temporaries() const {
+  for (const auto& step : steps_) step.folder->remove_tree(step.temporary);
+}
+
+void Journal::remove() const { folder_->remove(file_); }
+
+}  // namespace fhd::io

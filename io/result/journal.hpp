@@ -1,0 +1,55 @@
+#pragma once
+// What becomes of the files of a set (io/result/file_set.hpp), as it is written down: its steps can be carried out again
+// from wherever a crash has left them, and taken back. What is done shows in the names that are there.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/result/folder.hpp"
+
+namespace fhd::io {
+
+class Journal {
+ public:
+  enum class Kind { file, new_directory, replacing_directory };
+
+  /// Of the files called `name` in the folder.
+  Journal(std::shared_ptr<const Folder> folder, std::string name);
+  /// That of a run that died; empty: there is none, or none that is whole. Throws Error: it is another user's.
+  static std::optional<Journal> read(const std::shared_ptr<const Folder>& folder, const std::string& name);
+
+  void add(std::shared_ptr<const Folder> folder, Kind kind, const std::string& temporary,
+           const std::string& final_name);
+  /// What it is called until it counts.
+  const std::string& temporary() const { return temporary_; }
+  /// Afterwards it counts. Throws Error: then there is none.
+  void write() const;
+  /// All steps that are not yet done. Throws Error.
+  void carry_out() const;
+  /// All that are; whether that could be done.
+  bool take_back() const;
+  /// To the disk, what has become of the names. Throws Error.
+  void flush_folders() const;
+  void remove_replaced() const;
+  void remove_temporaries() const;
+  /// It has served. (Where a power failure brings it back, there is nothing left for it to do.)
+  void remove() const;
+
+ private:
+  struct Step {
+    std::shared_ptr<const Folder> folder;
+    Kind kind;
+    std::string temporary, final_name, replaced;  ///< what was called final_name is `replaced` meanwhile
+    void carry_out() const;
+    bool take_back() const;
+  };
+  std::string text() const;
+  std::string path() const { return folder_->path_of(file_); }
+
+  std::shared_ptr<const Folder> folder_;
+  std::string name_, file_, temporary_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace fhd::io

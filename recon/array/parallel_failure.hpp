@@ -1,0 +1,44 @@
+#pragma once
+// Exceptions in OpenMP regions. One that leaves the body of a region ends the program, whatever is thrown: most often
+// that there is no memory.
+#include <atomic>
+#include <exception>
+#include <optional>
+
+namespace fhd {
+
+/// What was thrown first in a parallel region, for the thread that began it:
+///
+///     ParallelFailure failure;
+///     #pragma omp parallel for
+///     for (...) failure.guard([&] { body that may throw });
+///     failure.rethrow();
+class ParallelFailure {
+ public:
+  /// Any thread of the region may call it.
+  template <class Work>
+  void guard(const Work& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      if (!is_taken_.test_and_set()) failure_ = std::current_exception();
+    }
+  }
+  /// A thread's own memory for the region; empty where making it throws: then there is nothing to be done by it.
+  template <class Make>
+  auto made_by(const Make& make) noexcept {
+    std::optional<decltype(make())> made;
+    guard([&] { made.emplace(make()); });
+    return made;
+  }
+  /// After the region.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::atomic_flag is_taken_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace fhd

@@ -1,0 +1,110 @@
+// Files that did harm to the program, or to the library that reads them: one clear line, or a right result. They lie beside
+// the project's folder, and tests that use them are skipped where they do not.
+#include <algorithm>
+
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+class HostileFiles : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (!std::filesystem::is_directory(hostile)) GTEST_SKIP() << "no folder " << hostile;
+  }
+
+  /// Of every file with this ending, `fhd ARGUMENTS` with its name in the place of FILE.
+  void expect_one_line(const std::string& ending, const std::vector<std::string>& arguments) const {
+    std::size_t tried = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(hostile)) {
+      const auto name = entry.path().string();
+      if (!name.ends_with(ending)) continue;
+      ++tried;
+      auto words = arguments;
+      for (auto& word : words)
+        if (word == "FILE") word = name;
+      const auto end = measured(words);
+      const auto size = static_cast<double>(std::filesystem::file_size(name));
+      EXPECT_LE(end.status, 2) << name << ": " << text("err_bg");
+      // 1.2 s of a processor are the reader's; those of the program are here.
+      EXPECT_LE(end.processor_seconds, longest_) << name;
+      EXPECT_LE(end.peak_bytes, 4 * size + 200 * 0x1p20) << name;
+      if (end.status != 0) expect_line(name);
+    }
+    EXPECT_GE(tried, 4u);
+  }
+  double longest_ = 2;  ///< s of a processor
+
+ private:
+  /// `check` says it on standard output.
+  void expect_line(const std::string& name) const {
+    const auto error = text("err_bg");
+    if (error.empty()) {
+      EXPECT_NE(text("out_bg"), "") << name;
+      return;
+    }
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << name << ": " << error;
+    EXPECT_LE(error.size(), 1000u) << name;
+    EXPECT_NE(error.find(std::filesystem::path(name).filename().stem().string()), std::string::npos) << error;
+  }
+  const std::string hostile = FHD_SCANS "/../hostile";
+};
+
+TEST_F(HostileFiles, info_says_one_line) { expect_one_line(".h5", {"info", "FILE"}); }
+
+TEST_F(HostileFiles, recon_says_one_line) {
+  longest_ = 20;  // one of them is a scan of 400 slices
+  expect_one_line(".h5", {"recon", "FILE", "-o", path("o"), "--force", "--quiet", "--device", "cpu",
+                          "--iterations", "2", "--no-gridded-image", "--threads", "1"});
+}
+
+TEST_F(HostileFiles, convert_says_one_line) {
+  expect_one_line(".h5", {"convert", "FILE", path("c.h5"), "--force"});
+  expect_one_line(".h5", {"convert", "FILE", path("c.mrd"), "--force"});
+}
+
+TEST_F(HostileFiles, plan_says_one_line) { expect_one_line(".h5", {"plan", "FILE", "--device", "cpu"}); }
+
+TEST_F(HostileFiles, report_says_one_line) {
+  expect_one_line(".h5", {"report", "FILE", "-o", path("p.html")});
+}
+
+TEST_F(HostileFiles, a_prior_says_one_line) {
+  ASSERT_EQ(run("simulate -o small --matrix 16 --coils 2"), 0) << text("err");
+  expect_one_line(".nii", {"recon", path("small.h5"), "--prior", "FILE", "-o", path("o"), "--force",
+                           "--quiet", "--device", "cpu", "--iterations", "2"});
+}
+
+TEST_F(HostileFiles, a_batch_goes_on_with_the_next) {
+  ASSERT_EQ(run("simulate -o small --matrix 16 --coils 2"), 0) << text("err");
+  const std::string hostile_file = FHD_SCANS "/../hostile/sp_vlen_all_len1.h5",
+                    endless = FHD_SCANS "/../hostile/hdf5_heap_infinite_loop.h5";
+  EXPECT_EQ(run("batch '" + hostile_file + "' '" + endless + "' small.h5 -o results --device cpu"), 1);
+  EXPECT_TRUE(std::filesystem::exists(path("results/small.nii.gz"))) << text("err");
+  const auto said = text("out") + text("err");
+  EXPECT_NE(said.find("signal 6"), std::string::npos) << said;
+  EXPECT_NE(said.find("--input-seconds"), std::string::npos) << said;
+}
+
+using InputLimits = ProgramTest;
+
+TEST_F(InputLimits, a_file_may_be_trusted_or_given_more) {
+  ASSERT_EQ(run("simulate -o small --matrix 16 --coils 2"), 0) << text("err");
+  ASSERT_EQ(run("info small.h5"), 0);
+  const auto told = text("out");
+  ASSERT_EQ(run("info small.h5 --trust-input"), 0);
+  EXPECT_EQ(text("out"), told);
+  ASSERT_EQ(run("simulate -o large --matrix 128"), 0) << text("err");  // 3 MB of k-space
+  EXPECT_EQ(run("convert large.h5 copy.h5 --input-memory 0.001"), 1);
+  EXPECT_NE(text("err").find("--input-memory GIB allows more"), std::string::npos) << text("err");
+  EXPECT_EQ(run("info small.h5 --input-memory 1 --input-seconds 60"), 0) << text("err");
+}
+
+TEST_F(InputLimits, the_version_says_how_files_are_read) {
+  ASSERT_EQ(run("--version --verbose"), 0);
+  EXPECT_NE(text("out").find("in processes of their own; "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fhd::tests

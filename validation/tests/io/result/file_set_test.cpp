@@ -1,0 +1,309 @@
+// Sets of files: all or none, whatever is planted in their folder, whatever fails; one run at a time.
+#include "io/result/file_set.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "io/result/journal.hpp"
+#include "recon/error.hpp"
+#include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/scratch.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SetTest : public tests::ScratchTest {
+ protected:
+  std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder()))
+      found[entry.path().filename()] = entry.is_regular_file() ? tests::bytes_of(entry.path())
+                                       : entry.is_directory()  ? "a folder"
+                                                               : "?";
+    return found;
+  }
+  void write(AtomicFile& to, const std::string& text) const {
+    write_bytes(to.temporary(), text.data(), text.size(), to.path());
+  }
+  /// A set of three files and a folder, all with the same text.
+  void add_all(FileSet& files, const std::string& text) const {
+    for (const char* name : {"out.h5", "out.json", "out.png"}) write(files.add(path(name)), text);
+    auto& series = files.add_replacing_directory(path("series"));
+    write_bytes(series.temporary() + "/1.dcm", text.data(), text.size(), "1.dcm");
+  }
+  void write_all(const std::string& text) const {
+    const OutputLock lock(path("out"));
+    FileSet files(lock);
+    add_all(files, text);
+    files.commit();
+  }
+  std::map<std::string, std::string> all_of(const std::string& text) const {
+    return {{"out.h5", text}, {"out.json", text}, {"out.png", text}, {"series", "a folder"}};
+  }
+  mode_t mode_of(const std::string& name) const {
+    struct stat found {};
+    EXPECT_EQ(::stat(path(name).c_str(), &found), 0) << name;
+    return found.st_mode & 0777;
+  }
+};
+using AtomicFiles = SetTest;
+using FileSets = SetTest;
+using OutputLocks = SetTest;
+
+void write_once(const std::string& path) { write_atomically(path, "new", 3); }
+
+TEST_F(AtomicFiles, keep_the_permissions_of_what_they_replace) {
+  const mode_t umask_before = ::umask(022);
+  tests::write_text(path("secret"), "old");
+  fs::permissions(path("secret"), fs::perms(0600));
+  for (const char* name : {"secret", "new"}) write_once(path(name));
+  tests::write_text(path("read_only"), "old");
+  fs::permissions(path("read_only"), fs::perms(0440));
+  write_once(path("read_only"));
+  ::umask(umask_before);
+  EXPECT_EQ(mode_of("secret"), 0600U);
+  EXPECT_EQ(mode_of("read_only"), 0440U);
+  EXPECT_EQ(mode_of("new"), 0644U);
+  EXPECT_EQ(tests::bytes_of(path("secret")), "new");
+}
+
+TEST_F(AtomicFiles, are_never_more_open_than_what_they_replace) {
+  tests::write_text(path("secret"), "old");
+  fs::permissions(path("secret"), fs::perms(0600));
+  const AtomicFile file(path("secret"));
+  struct stat found {};
+  ASSERT_EQ(::stat(file.temporary().c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0077, 0U);
+}
+
+TEST_F(AtomicFiles, replace_a_link_and_leave_what_it_leads_to) {
+  tests::write_text(path("victim"), "mine");
+  fs::create_symlink(path("victim"), path("link"));
+  fs::create_symlink(path("nothing"), path("dangling"));
+  for (const char* name : {"link", "dangling"}) {
+    write_once(path(name));
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path(name)))) << name;
+    EXPECT_EQ(tests::bytes_of(path(name)), "new");
+  }
+  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+  EXPECT_FALSE(fs::exists(path("nothing")));
+}
+
+TEST_F(AtomicFiles, refuse_pipes_and_devices) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_CONTAINS(
+      error_of([&] { write_once(path("pipe")); }),
+      "pipe: expected the name of a file, found a pipe, a device or a socket; choose another name");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  if (::mknod(path("device").c_str(), S_IFCHR | 0600, 0x103) != 0) return;  // null; for root alone
+  EXPECT_CONTAINS(error_of([&] { write_once(path("device")); }), "a device");
+  EXPECT_TRUE(fs::is_character_file(path("device")));
+}
+
+TEST_F(AtomicFiles, are_written_to_themselves_whatever_takes_their_temporary_name) {
+  tests::write_text(path("victim"), "mine");
+  AtomicFile file(path("out"));
+  std::string temporary;
+  for (const auto& [name, text] : contents())
+    if (final_name_of_temporary(name)) temporary = name;
+  ASSERT_EQ(temporary.size(), std::string(".fhd-0123456789abcdef-out").size());
+  fs::remove(path(temporary));
+  fs::create_symlink(path("victim"), path(temporary));
+  write_bytes(file.temporary(), "new", 3, file.path());
+  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+}
+
+TEST_F(AtomicFiles, have_names_that_nobody_foresees) {
+  const AtomicFile one(path("out")), other(path("out"));
+  EXPECT_EQ(contents().size(), 2U);
+  EXPECT_NE(temporary_name("x"), temporary_name("x"));
+  EXPECT_EQ(final_name_of_temporary(temporary_name("a-b.h5")), "a-b.h5");
+  for (const char* name :
+       {".fhd-1-2-x", "x", ".fhd-0123456789abcdef", ".fhd-0123456789abcdeg-x", ".fhd-01-x"})
+    EXPECT_FALSE(final_name_of_temporary(name)) << name;
+}
+
+TEST_F(FileSets, replace_all_that_was_there) {
+  write_all("old");
+  EXPECT_EQ(contents(), all_of("old"));
+  write_all("new");
+  EXPECT_EQ(contents(), all_of("new"));
+  EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "new");
+}
+
+TEST_F(FileSets, of_which_one_cannot_be_replaced_leave_what_was_there) {
+  write_all("old");
+  const int png = ::open(path("out.png").c_str(), O_RDONLY);
+  int flags = 0;
+  const auto set = [&](int value) { return ::ioctl(png, FS_IOC_SETFLAGS, &value) == 0; };
+  if (::ioctl(png, FS_IOC_GETFLAGS, &flags) != 0 || !set(flags | FS_IMMUTABLE_FL)) {
+    ::close(png);
+    GTEST_SKIP() << "no permission to make a file that cannot be replaced";
+  }
+  const auto line = error_of([&] { write_all("new"); });
+  set(flags);
+  ::close(png);
+  EXPECT_CONTAINS(line, "out.png: expected a file that can be replaced, found Operation not permitted");
+  EXPECT_EQ(contents(), all_of("old"));
+  EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "old");
+}
+
+/// The steps of a journal as a run begins them that dies.
+class Journals : public SetTest {
+ protected:
+  Journal three_files(const std::string& name = "out") {
+    Journal journal(Folder::of(path("out")), name);
+    for (const char* ending : {".h5", ".json", ".png"}) {
+      const auto temporary = temporary_name(name + ending);
+      tests::write_text(path(temporary), "new");
+      journal.add(Folder::of(path("out")), Journal::Kind::file, temporary, name + ending);
+    }
+    return journal;
+  }
+  void write_old() const {
+    for (const char* ending : {".h5", ".json", ".png"}) tests::write_text(path("out") + ending, "old");
+  }
+  std::map<std::string, std::string> set_of(const std::string& text) const {
+    return {{"out.h5", text}, {"out.json", text}, {"out.png", text}};
+  }
+};
+
+TEST_F(Journals, of_a_run_that_died_are_completed_before_anybody_reads) {
+  for (const char* reader : {"out.h5", "out.json", "out_phase.nii.gz", "out.truth.h5", "out"}) {
+    write_old();
+    three_files().write();
+    EXPECT_EQ(tests::bytes_of(path("out.json")), "old");
+    settle(path(reader));
+    EXPECT_EQ(contents(), set_of("new")) << reader;
+  }
+}
+
+TEST_F(Journals, may_be_carried_out_again_from_anywhere) {
+  write_old();
+  const auto journal = three_files();
+  journal.write();
+  journal.carry_out();
+  settle(path("out.h5"));
+  EXPECT_EQ(contents(), set_of("new"));
+  settle(path("out.h5"));
+  EXPECT_EQ(contents(), set_of("new"));
+}
+
+TEST_F(Journals, that_cannot_be_carried_out_are_taken_back) {
+  write_old();
+  fs::remove(path("out.png"));
+  fs::create_directory(path("out.png"));  // by somebody else, meanwhile
+  tests::write_text(path("out.png/x"), "mine");
+  const auto before = contents();
+  three_files().write();
+  settle(path("out.h5"));
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(Journals, that_are_not_whole_do_not_count) {
+  write_old();
+  three_files().write();
+  fs::resize_file(path(".fhd-journal-out"), fs::file_size(path(".fhd-journal-out")) - 3);
+  settle(path("out.h5"));
+  for (const auto& [name, text] : set_of("old")) EXPECT_EQ(tests::bytes_of(path(name)), text);
+  EXPECT_FALSE(fs::exists(path(".fhd-journal-out")));
+}
+
+TEST_F(Journals, of_others_are_not_obeyed) {
+  write_old();
+  three_files().write();
+  if (::chown(path(".fhd-journal-out").c_str(), 12345, 12345) != 0)
+    GTEST_SKIP() << "root alone gives files away";
+  settle(path("out.h5"));
+  for (const auto& [name, text] : set_of("old")) EXPECT_EQ(tests::bytes_of(path(name)), text);
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected none, or one of this user");
+}
+
+TEST_F(Journals, name_no_place_but_their_folder) {
+  tests::write_text(path("victim"), "mine");
+  Journal journal(Folder::of(path("out")), "out");
+  const auto temporary = temporary_name("x");
+  tests::write_text(path(temporary), "evil");
+  journal.add(Folder::of(path("out")), Journal::Kind::file, temporary, "../victim");
+  journal.write();
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected a journal of fhd");
+  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+}
+
+TEST_F(OutputLocks, say_who_holds_them) {
+  const OutputLock lock(path("out"));
+  const auto line = error_of([&] { OutputLock(path("out.h5")); });
+  EXPECT_CONTAINS(line, path("out"));
+  EXPECT_CONTAINS(line, "expected a name that no other run writes to, found process " +
+                            std::to_string(getpid()) + " on ");
+  EXPECT_CONTAINS(line, ", since 2");
+  EXPECT_NO_THROW(OutputLock(path("other")));
+}
+
+TEST_F(OutputLocks, leave_nothing_and_wait_where_they_are_told_to) {
+  {
+    std::optional<OutputLock> lock(path("out"));
+    std::thread other([&] { const OutputLock its(path("out"), OutputLock::WhenHeld::wait); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    lock.reset();
+    other.join();
+  }
+  EXPECT_TRUE(contents().empty());
+}
+
+TEST_F(OutputLocks, of_a_run_that_was_killed_are_free_and_its_litter_goes) {
+  tests::write_text(path("out.h5"), "old");
+  tests::write_text(path(".fhd-0123456789abcdef-x.h5"), "of another run");
+  const auto before = contents();
+  const pid_t child = fork();
+  if (child == 0) {
+    const OutputLock lock(path("out"));
+    FileSet files(lock);
+    add_all(files, "new");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(contents().size(), before.size() + 5) << "a lock, three files and a folder";
+  { const OutputLock lock(path("out")); }
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(OutputLocks, do_not_remove_what_a_lock_of_others_names) {
+  tests::write_text(path(".fhd-0123456789abcdef-x.h5"), "mine");
+  const std::string zero(1, '\0');
+  tests::write_text(path(".fhd-lock-out"), "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero +
+                                               zero + ".fhd-0123456789abcdef-x.h5" + zero);
+  if (::chown(path(".fhd-lock-out").c_str(), 12345, 12345) != 0)
+    GTEST_SKIP() << "root alone gives files away";
+  { const OutputLock lock(path("out")); }
+  EXPECT_EQ(tests::bytes_of(path(".fhd-0123456789abcdef-x.h5")), "mine");
+}
+
+TEST_F(OutputLocks, never_follow_a_link) {
+  tests::write_text(path("victim"), "mine");
+  fs::create_symlink(path("victim"), path(".fhd-lock-out"));
+  EXPECT_NE(error_of([&] { OutputLock(path("out")); }), "");
+  fs::remove(path(".fhd-lock-out"));
+  fs::create_hard_link(path("victim"), path(".fhd-lock-out"));
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "the lock of a run of fhd");
+  fs::remove(path(".fhd-lock-out"));
+  ASSERT_EQ(::mkfifo(path(".fhd-lock-out").c_str(), 0600), 0);
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "the lock of a run of fhd");
+  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+}
+
+}  // namespace
+}  // namespace fhd::io

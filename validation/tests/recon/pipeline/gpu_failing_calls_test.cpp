@@ -1,0 +1,80 @@
+// Every call of CUDA and cuFFT that fails in turn, over a small reconstruction: one Error each time, no memory lost, and
+// a device on which the next reconstruction is right.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "data/simulate.hpp"
+#include "recon/array/failing_cuda.hpp"
+#include "recon/error.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+#include "validation/metrics.hpp"
+#include "validation/tests/gpu.hpp"
+
+namespace fhd {
+namespace {
+
+Scan simulated(bool with_maps) {
+  data::SimulationSettings settings;
+  settings.trajectory.kind = data::TrajectoryKind::golden_radial;
+  settings.trajectory.matrix_size = {24, 24, 1};
+  settings.trajectory.fov_mm = {240, 240, 5};
+  settings.coil_count = 3;
+  Scan scan = data::simulate(settings).scan;
+  if (!with_maps) scan.sensitivity_maps.reset();
+  return scan;
+}
+
+class GpuFailingCalls : public tests::GpuTest {
+ protected:
+  /// Fails a call of `reconstruct(scan, settings)` after the other: FHD_FAIL_EVERY_CALL=all each of them, else 150 that are
+  /// spread over all.
+  static void fail_each(const Scan& scan, const Settings& settings) {
+    if constexpr (built_with_cuda) {
+      const auto run = [&] { return reconstruct(scan, settings, {Device::cuda()}, {}, {}).image; };
+      const Image expected = run();  // plans are made and kept
+      const auto used = [] { return device::memory_use(Device::cuda()).used_bytes; };
+      const auto used_before = used();
+      device::fail_call(std::numeric_limits<std::int64_t>::max());
+      ASSERT_TRUE(tests::identical(run().values, expected.values));
+      const std::int64_t count = device::checked_calls();
+      const std::int64_t step =
+          std::getenv("FHD_FAIL_EVERY_CALL") ? 1 : std::max<std::int64_t>(1, count / 150);
+      ASSERT_GT(count, 100);
+      std::int64_t failed = 0, went_on = 0;
+      for (std::int64_t number = 1; number <= count; number += step) {
+        device::fail_call(number);
+        try {
+          const Image image = run();
+          ++went_on;  // where it could do without
+          EXPECT_TRUE(tests::identical(image.values, expected.values)) << "call " << number;
+        } catch (const Error& error) {
+          ++failed;
+          EXPECT_NE(std::string(error.what()).find("cu"), std::string::npos)
+              << number << ": " << error.what();
+        }
+        device::fail_call(0);
+        ASSERT_NO_THROW(device::synchronize(Device::cuda())) << "call " << number;
+        ASSERT_EQ(used(), used_before) << "device memory is lost by call " << number;
+        ASSERT_TRUE(tests::identical(run().values, expected.values)) << "after call " << number;
+      }
+      EXPECT_GT(failed, went_on);
+      std::printf("calls: %lld: %lld failed, %lld went on\n", static_cast<long long>(count),
+                  static_cast<long long>(failed), static_cast<long long>(went_on));
+    }
+  }
+};
+
+TEST_F(GpuFailingCalls, leave_a_device_on_which_direct_sums_go_on) {
+  fail_each(simulated(true),
+            {LeastSquares{.transform = {TransformKind::direct}, .iterations = 6, .tolerance = 0}});
+}
+
+TEST_F(GpuFailingCalls, leave_a_device_on_which_gridding_and_its_plans_go_on) {
+  fail_each(simulated(false),
+            {LeastSquares{.transform = {TransformKind::gridded}, .iterations = 6, .tolerance = 0}});
+}
+
+}  // namespace
+}  // namespace fhd
