@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -87,6 +88,25 @@ void tell_summary(const std::vector<Outcome>& outcomes, const std::vector<std::s
   tell_event("written", {{"files", written}});
 }
 
+/// What workers were writing when an error ended the batch, and with it them, is removed after they have gone.
+class RemovesStraysOnError {
+ public:
+  explicit RemovesStraysOnError(std::string directory) : directory_(std::move(directory)) {}
+  ~RemovesStraysOnError() {
+    if (std::uncaught_exceptions() == before_) return;
+    try {
+      remove_strays(directory_);
+    } catch (const std::exception&) {  // the error that ended it is told; the next batch removes them
+    }
+  }
+  RemovesStraysOnError(const RemovesStraysOnError&) = delete;
+  RemovesStraysOnError& operator=(const RemovesStraysOnError&) = delete;
+
+ private:
+  std::string directory_;
+  int before_ = std::uncaught_exceptions();
+};
+
 int BatchCommand::run() {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
@@ -113,6 +133,7 @@ int BatchCommand::run() {
   for (const auto& note : list.notes) log.line("note      " + note);
 
   std::optional<StopRequests> stop_requests(std::in_place);
+  const RemovesStraysOnError of_ended_workers(output);
   BatchLedger ledger(work, log);
   BatchScheduler scheduler(work, limited, ledger, log);
   scheduler.run();

@@ -70,6 +70,13 @@ void keep_only(std::vector<int> descriptors) {
   close_all(first, ~0u);
 }
 
+void mask(int how, int signal_number) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, signal_number);
+  sigprocmask(how, &signals, nullptr);
+}
+
 void silence() {
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nowhere, STDIN_FILENO);
@@ -80,17 +87,20 @@ void silence() {
 
 class Host {
  public:
-  Host(int socket, int ended, void (*serve)(const ChannelEnds*, std::size_t))
-      : socket_(socket), ended_(ended), serve_(serve) {}
+  Host(int socket, void (*serve)(const ChannelEnds*, std::size_t)) : socket_(socket), serve_(serve) {}
 
-  /// Returns when the program has gone.
+  /// Returns when the program has gone. SIGCHLD, which is blocked, comes while this waits and at no other time.
   void run() {
+    sigset_t none;
+    sigemptyset(&none);
     for (;;) {
-      std::vector<pollfd> waiting{{socket_, POLLIN, 0}, {ended_, POLLIN, 0}};
+      std::vector<pollfd> waiting{{socket_, POLLIN, 0}};
       for (const auto& process : processes_) waiting.push_back({process.news, POLLIN, 0});
-      if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
-      if (waiting[1].revents != 0) reap();
-      for (std::size_t i = 2; i < waiting.size(); ++i)
+      const int found = ppoll(waiting.data(), waiting.size(), nullptr, &none);
+      if (found < 0 && errno != EINTR) return;
+      reap();
+      if (found <= 0) continue;
+      for (std::size_t i = 1; i < waiting.size(); ++i)
         if (waiting[i].revents != 0) end(waiting[i].fd);
       if (waiting[0].revents != 0 && !start()) return;
     }
@@ -138,6 +148,7 @@ class Host {
     }
     keep_only(std::move(kept));
     std::signal(SIGCHLD, SIG_DFL);
+    mask(SIG_UNBLOCK, SIGCHLD);
     serve_(channels.data(), channel_count);
   }
   /// Nobody waits for its answers any more.
@@ -154,9 +165,6 @@ class Host {
     std::erase_if(processes_, [](const auto& process) { return process.news < 0; });
   }
   void reap() {
-    char bytes[64];
-    while (read(ended_, bytes, sizeof bytes) > 0) {
-    }
     for (auto& process : processes_) {
       int status = 0;
       if (waitpid(process.number, &status, WNOHANG) != process.number) continue;
@@ -167,12 +175,10 @@ class Host {
     std::erase_if(processes_, [](const auto& process) { return process.news < 0; });
   }
 
-  int socket_, ended_;
+  int socket_;
   void (*serve_)(const ChannelEnds*, std::size_t);
   std::vector<Process> processes_;
 };
-
-int end_pipe[2] = {-1, -1};
 
 void host_until_the_end(int socket, void (*serve)(const ChannelEnds*, std::size_t)) {
   prctl(PR_SET_NAME, "fhd: reader");
@@ -183,17 +189,13 @@ void host_until_the_end(int socket, void (*serve)(const ChannelEnds*, std::size_
   sigprocmask(SIG_SETMASK, &none, nullptr);
   keep_only({socket});
   silence();
-  if (pipe2(end_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  mask(SIG_BLOCK, SIGCHLD);
   struct sigaction on_end {};
-  on_end.sa_handler = [](int) {
-    const int error = errno;
-    static_cast<void>(!write(end_pipe[1], "", 1));
-    errno = error;
-  };
-  on_end.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  on_end.sa_handler = [](int) {};  // it only ends the waiting
+  on_end.sa_flags = SA_NOCLDSTOP;
   sigaction(SIGCHLD, &on_end, nullptr);
   hdf5::be_silent();  // begins the library, once for all processes
-  Host host(socket, end_pipe[0], serve);
+  Host host(socket, serve);
   host.run();
   host.end_all();
 }

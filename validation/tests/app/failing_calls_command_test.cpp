@@ -136,6 +136,7 @@ class Judge {
   /// What is wrong; empty: nothing.
   std::string fault(const RunEnd& end, const std::string& folder, const Failure& failure) const {
     if (end.timed_out) return "it hangs";
+    if (end.left_processes) return "a process of it goes on";
     // libhdf5 1.10.8 looks into tables that it had no memory for; nobody else can know.
     if (!end.has_ended_by_itself() && end.stack.find("H5_init_library") != std::string::npos) return "";
     if (!end.has_ended_by_itself()) return std::string("it crashes: ") + strsignal(WTERMSIG(end.status));
@@ -157,7 +158,6 @@ class Judge {
   }
 
  private:
-  /// Where a batch tells of a scan that failed, as it would of any other.
   /// Whether a journal says what becomes of the results: the next command completes them.
   static bool has_journal(const Files& now) {
     return std::any_of(now.begin(), now.end(), [](const auto& file) {

@@ -3,13 +3,17 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,12 +76,40 @@ class SharedState {
 /// How a run ended.
 struct RunEnd {
   int status = 0;  ///< as wait says
-  bool timed_out = false;
+  bool timed_out = false, left_processes = false;
   std::string out, err, stack;
 
   bool has_ended_by_itself() const { return !timed_out && WIFEXITED(status); }
   int exit_status() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 };
+
+/// Whether a process of the group lives (one that nobody has waited for does not).
+inline bool has_living(pid_t group) {
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator("/proc", fs::directory_options::skip_permission_denied)) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const auto name_end = stat.rfind(')');  // PID (NAME) STATE PARENT GROUP
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(stat.substr(name_end + 1));
+    char state = 0;
+    pid_t parent = 0, of = 0;
+    if (rest >> state >> parent >> of && of == group && state != 'Z' && state != 'X') return true;
+  }
+  return false;
+}
+
+/// Whether, of a group whose first process has ended, one goes on: what it started ends soon after it.
+inline bool goes_on_without_first(pid_t group) {
+  constexpr int most_looks = 50;
+  for (int look = 0; look < most_looks; ++look) {
+    if (kill(-group, 0) != 0 || !has_living(group)) return false;
+    usleep(100'000);
+  }
+  return true;
+}
 
 /// Runs `words` in `folder`, with FHD_FAILING_CALLS_LIBRARY loaded before it; what it prints goes to files beside the
 /// state's. `variables` are added to the environment.
@@ -91,6 +123,7 @@ inline RunEnd run_with_failure(const std::vector<std::string>& words, const std:
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nor does it outlive a test that is ended
     for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
     setenv(state_variable, state.path().c_str(), 1);
     setenv(stack_variable, stack.c_str(), 1);
@@ -112,7 +145,8 @@ inline RunEnd run_with_failure(const std::vector<std::string>& words, const std:
     waitpid(child, &end.status, 0);
     break;
   }
-  kill(-child, SIGKILL);  // nothing of it goes on
+  end.left_processes = goes_on_without_first(child);
+  kill(-child, SIGKILL);
   end.out = bytes_of(out);
   end.err = bytes_of(err);
   end.stack = bytes_of(stack);
