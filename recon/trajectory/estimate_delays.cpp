@@ -60,12 +60,14 @@ double energy_at_edge(const Scan& scan) {
   for (Index m = 0; m < all; ++m) {
     if (!(squares[static_cast<std::size_t>(m)] >= 0.8 * 0.8 * furthest)) continue;
     ++count;
-    for (Index coil = 0; coil < coils; ++coil) sum += norm(Complex<double>(scan.kspace.values[coil * all + m]));
+    for (Index coil = 0; coil < coils; ++coil)
+      sum += norm(Complex<double>(scan.kspace.values[coil * all + m]));
   }
   return sum / count;
 }
 
-CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius, std::size_t most) {
+CentralReadings central_readings(const Scan& scan, const ReadoutStarts& starts, double radius,
+                                 std::size_t most) {
   const Index all = scan.trajectory.sample_count(), coils = scan.kspace.coil_count();
   CentralReadings centre;
   for (Index m = 0; m < all; ++m) {
@@ -97,19 +99,95 @@ struct Region {
   double field, radius;
 };
 
-/// r_p of a small matrix over the field, wide enough for the radius and a margin.
-std::vector<std::array<double, 3>> small_voxels(const std::array<int, 3>& matrix_size, const Region& region) {
+/// The voxels of a small matrix over the field, x fastest, wide enough for the radius and a margin.
+struct SmallGrid {
+  std::array<int, 3> n;
+  double field;
+  Index count() const { return Index{n[0]} * n[1] * n[2]; }
+  /// r of a voxel along an axis, in FOVs.
+  double position(int axis, int index) const { return field * (index - n[axis] / 2) / n[axis]; }
+  double position(Index voxel, std::size_t axis) const {
+    const Index before = axis == 0 ? 1 : axis == 1 ? n[0] : Index{n[0]} * n[1];
+    return position(static_cast<int>(axis), static_cast<int>(voxel / before % n[axis]));
+  }
+};
+
+SmallGrid small_grid(const std::array<int, 3>& matrix_size, const Region& region) {
   const double cells = 2 * region.radius * region.field;
   const int margin = matrix_size[2] > 1 ? 3 : 4, width = static_cast<int>(std::ceil(cells)) + margin;
-  std::array<int, 3> n{};
-  for (int axis = 0; axis < 3; ++axis) n[axis] = matrix_size[axis] > 1 ? width : 1;
-  std::vector<std::array<double, 3>> voxels;
-  for (int z = 0; z < n[2]; ++z)
-    for (int y = 0; y < n[1]; ++y)
-      for (int x = 0; x < n[0]; ++x)
-        voxels.push_back({region.field * (x - n[0] / 2) / n[0], region.field * (y - n[1] / 2) / n[1],
-                          region.field * (z - n[2] / 2) / n[2]});
-  return voxels;
+  SmallGrid grid{{}, region.field};
+  for (int axis = 0; axis < 3; ++axis) grid.n[axis] = matrix_size[axis] > 1 ? width : 1;
+  return grid;
+}
+
+Complex<double> turned_by(double turns) {
+  const double phase = 2 * std::numbers::pi * (turns - std::rint(turns));
+  return {std::cos(phase), std::sin(phase)};
+}
+
+using Positions = std::vector<std::array<double, 3>>;  ///< [sample][axis]
+
+/// exp(i 2 pi k_axis r) of `count` places r = first, first + step, ... for every sample, [sample][place].
+Matrix turns_along(const Positions& k, std::size_t axis, double first, double step, int count) {
+  Matrix turns({static_cast<Index>(k.size()), count});
+  for (std::size_t m = 0; m < k.size(); ++m)
+    for (int i = 0; i < count; ++i)
+      turns[static_cast<Index>(m) * count + i] = turned_by(k[m][axis] * (first + i * step));
+  return turns;
+}
+
+/// E, [sample][voxel]: exp(-i 2 pi k r) is a product of the axes'.
+Matrix encoding_matrix(const Positions& k, const SmallGrid& grid) {
+  const auto& n = grid.n;
+  std::array<Matrix, 3> along;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    along[axis] =
+        turns_along(k, axis, -grid.position(static_cast<int>(axis), 0), -grid.field / n[axis], n[axis]);
+  Matrix e({static_cast<Index>(k.size()), grid.count()});
+#pragma omp parallel for schedule(static)
+  for (Index m = 0; m < e.extent(0); ++m) {
+    auto* to = e.data() + m * grid.count();
+    for (int z = 0; z < n[2]; ++z)
+      for (int y = 0; y < n[1]; ++y) {
+        const auto plane = along[2][m * n[2] + z] * along[1][m * n[1] + y];
+        for (int x = 0; x < n[0]; ++x) *to++ = plane * along[0][m * n[0] + x];
+      }
+  }
+  return e;
+}
+
+/// E^H E, which depends on differences of voxels alone: a sum over the samples for each of those.
+Matrix gram_matrix(const Positions& k, const SmallGrid& grid) {
+  const auto& n = grid.n;
+  const int wx = 2 * n[0] - 1, wy = 2 * n[1] - 1, wz = 2 * n[2] - 1;
+  std::array<Matrix, 3> along;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double step = grid.field / n[axis];
+    along[axis] = turns_along(k, axis, -(n[axis] - 1) * step, step, 2 * n[axis] - 1);
+  }
+  Matrix sums({wz, wy, wx});
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int z = 0; z < wz; ++z)
+    for (int y = 0; y < wy; ++y) {
+      auto* const row = sums.data() + (Index{z} * wy + y) * wx;
+      for (Index m = 0; m < static_cast<Index>(k.size()); ++m) {
+        const auto plane = along[2][m * wz + z] * along[1][m * wy + y];
+        for (int x = 0; x < wx; ++x) row[x] += plane * along[0][m * wx + x];
+      }
+    }
+  Matrix gram({grid.count(), grid.count()});
+#pragma omp parallel for schedule(static)
+  for (Index p = 0; p < grid.count(); ++p) {
+    const int x = static_cast<int>(p % n[0]), y = static_cast<int>(p / n[0] % n[1]),
+              z = static_cast<int>(p / n[0] / n[1]);
+    auto* to = gram.data() + p * grid.count();
+    for (int qz = 0; qz < n[2]; ++qz)
+      for (int qy = 0; qy < n[1]; ++qy) {
+        const auto* const row = sums.data() + (Index{z - qz + n[2] - 1} * wy + y - qy + n[1] - 1) * wx;
+        for (int qx = 0; qx < n[0]; ++qx) *to++ = row[x - qx + n[0] - 1];
+      }
+  }
+  return gram;
 }
 
 Matrix adjoint(const Matrix& a) {
@@ -133,23 +211,11 @@ double sum_of_squares(const Matrix& a) {
 /// E of positions, [sample][voxel], and the projection away from what objects can explain.
 class SmallObject {
  public:
-  /// `k` are [sample][axis].
-  SmallObject(const std::vector<std::array<double, 3>>& k, const std::vector<std::array<double, 3>>& voxels)
-      : voxels_(voxels) {
-    const auto samples = static_cast<Index>(k.size()), unknowns = static_cast<Index>(voxels.size());
-    e_ = Matrix({samples, unknowns});
-#pragma omp parallel for schedule(static)
-    for (Index m = 0; m < samples; ++m)
-      for (Index p = 0; p < unknowns; ++p) {
-        double turns = 0;
-        for (std::size_t axis = 0; axis < 3; ++axis)
-          turns += k[static_cast<std::size_t>(m)][axis] * voxels[static_cast<std::size_t>(p)][axis];
-        const double phase = -2 * std::numbers::pi * (turns - std::rint(turns));
-        e_[m * unknowns + p] = {std::cos(phase), std::sin(phase)};
-      }
-    e_adjoint_ = adjoint(e_);
-    auto normal = matrix_product(e_adjoint_, e_);
-    const double weight = damping * static_cast<double>(samples);
+  SmallObject(const Positions& k, const SmallGrid& grid)
+      : grid_(grid), e_(encoding_matrix(k, grid)), e_adjoint_(adjoint(e_)) {
+    auto normal = gram_matrix(k, grid);
+    const auto unknowns = grid.count();
+    const double weight = damping * static_cast<double>(k.size());
     for (Index p = 0; p < unknowns; ++p) normal[p * unknowns + p].re += weight;
     auto factor = inverse_cholesky_factor(std::move(normal));
     if (!factor) return;
@@ -173,14 +239,14 @@ class SmallObject {
   Matrix derivative(Matrix x, std::size_t axis) const {
     const Index columns = x.extent(1);
     for (Index i = 0; i < x.size(); ++i) {
-      const double r = 2 * std::numbers::pi * voxels_[static_cast<std::size_t>(i / columns)][axis];
+      const double r = 2 * std::numbers::pi * grid_.position(i / columns, axis);
       x[i] = {r * x[i].im, -r * x[i].re};
     }
     return matrix_product(e_, x);
   }
 
  private:
-  const std::vector<std::array<double, 3>>& voxels_;
+  SmallGrid grid_;
   Matrix e_, e_adjoint_, factor_, factor_adjoint_;
   double explained_ = 0;
 };
@@ -252,12 +318,12 @@ struct Search {
   const Scan& scan;
   const ReadoutStarts& starts;
   const CentralReadings& centre;
-  const std::vector<std::array<double, 3>>& voxels;
+  SmallGrid grid;
 };
 
 /// d (samples of the model) / d D, side by side for every element: [sample][element and coil].
-Matrix jacobian(const Search& search, const SmallObject& object,
-                const std::vector<std::array<double, 3>>& steps, const std::vector<Element>& elements) {
+Matrix jacobian(const Search& search, const SmallObject& object, const Positions& steps,
+                const std::vector<Element>& elements) {
   const Index samples = search.centre.count(), coils = search.centre.values.extent(1),
               columns = coils * static_cast<Index>(elements.size());
   const auto x = object.object(search.centre.values);
@@ -282,9 +348,9 @@ Matrix jacobian(const Search& search, const SmallObject& object,
 /// From D on; empty where the samples do not determine an object, or D.
 std::optional<Step> newton_step(const Search& search, const GradientDelays& delays,
                                 const std::vector<Element>& elements) {
-  const auto& [scan, starts, centre, voxels] = search;
+  const auto& [scan, starts, centre, grid] = search;
   const PlayedPositions positions(scan.trajectory, scan.geometry, delays);
-  std::vector<std::array<double, 3>> k, steps;
+  Positions k, steps;
   for (std::size_t i = 0; i < centre.samples.size(); ++i) {
     const Index first = starts[centre.readouts[i]], last = starts[centre.readouts[i] + 1];
     const auto m = static_cast<double>(centre.samples[i]);
@@ -292,7 +358,7 @@ std::optional<Step> newton_step(const Search& search, const GradientDelays& dela
     k.push_back(positions.of(first, last, m));
     steps.push_back({after[0] - before[0], after[1] - before[1], after[2] - before[2]});
   }
-  const SmallObject object(k, voxels);
+  const SmallObject object(k, grid);
   if (!object.is_regular()) return {};
   const Index samples = centre.count(), coils = centre.values.extent(1);
   const double excess = static_cast<double>(samples) - object.explained();
@@ -343,7 +409,8 @@ const char* minimise(const Search& search, const std::vector<Element>& elements,
     }
     uncertainty = step->uncertainty;
     if (longest < 5e-4) return nullptr;
-    if ((longest >= 1 && i >= most_long_steps) || (longest >= 0.1 && i >= most_middle_steps)) return no_minimum;
+    if ((longest >= 1 && i >= most_long_steps) || (longest >= 0.1 && i >= most_middle_steps))
+      return no_minimum;
   }
   return no_minimum;
 }
@@ -397,9 +464,10 @@ DelayEstimate estimate_from(double start, const Search& search) {
       centre.edge_energy * static_cast<double>(centre.count()) / sum_of_squares(centre.values);
   if (estimate.inconsistency > largest_inconsistency ||
       std::pow(estimate.inconsistency, 2) - noise > std::pow(largest_disturbance, 2))
-    estimate.obstacle = "the samples near the centre of k-space contradict each other by " +
-                        short_number(100 * estimate.inconsistency) +
-                        " % with any delays that were found (longer ones, contrast or motion between readouts?)";
+    estimate.obstacle =
+        "the samples near the centre of k-space contradict each other by " +
+        short_number(100 * estimate.inconsistency) +
+        " % with any delays that were found (longer ones, contrast or motion between readouts?)";
   else if (!(estimate.uncertainty <= useful_uncertainty))
     estimate.obstacle = "the samples near the centre of k-space do not tell them: uncertain by " +
                         short_number(estimate.uncertainty) + " samples";
@@ -422,8 +490,7 @@ DelayEstimate estimate_inside(const Scan& scan, const ReadoutStarts& starts, con
     none.obstacle = too_few_samples;
     return none;
   }
-  const auto voxels = small_voxels(scan.geometry.matrix_size, region);
-  const Search search{scan, starts, centre, voxels};
+  const Search search{scan, starts, centre, small_grid(scan.geometry.matrix_size, region)};
   auto estimate = estimate_from(0, search);
   if (estimate.found() || estimate.obstacle == too_few_samples ||
       estimate.inconsistency < largest_inconsistency)
@@ -445,8 +512,8 @@ bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts) {
   constexpr std::size_t enough = 800;  // a step of them takes 5 MB
   const auto centre = central_readings(scan, starts, region.radius, enough);
   if (centre.count() < 20 || sum_of_squares(centre.values) == 0) return false;
-  const auto voxels = small_voxels(matrix_size, region);
-  const auto step = newton_step({scan, starts, centre, voxels}, {}, elements_of(matrix_size, false));
+  const auto step = newton_step({scan, starts, centre, small_grid(matrix_size, region)}, {},
+                                elements_of(matrix_size, false));
   if (!step) return true;  // of a smaller radius, perhaps
   constexpr double certain = 4, exact = 0.1;
   for (std::size_t e = 0; e < step->change.size(); ++e) {

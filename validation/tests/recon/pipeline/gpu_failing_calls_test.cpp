@@ -26,11 +26,16 @@ Scan simulated(bool with_maps) {
   return scan;
 }
 
+double relative_difference(const Image& image, const Image& reference) {
+  return metrics::relative_l2(converted<Complex<double>>(image.values),
+                              converted<Complex<double>>(reference.values));
+}
+
 class GpuFailingCalls : public tests::GpuTest {
  protected:
   /// Fails a call of `reconstruct(scan, settings)` after the other: FHD_FAIL_EVERY_CALL=all each of them, else 150 that are
-  /// spread over all.
-  static void fail_each(const Scan& scan, const Settings& settings) {
+  /// spread over all. An image that is made all the same differs by at most `difference`.
+  static void fail_each(const Scan& scan, const Settings& settings, double difference) {
     if constexpr (built_with_cuda) {
       const auto run = [&] { return reconstruct(scan, settings, {Device::cuda()}, {}, {}).image; };
       const Image expected = run();  // plans are made and kept
@@ -48,7 +53,7 @@ class GpuFailingCalls : public tests::GpuTest {
         try {
           const Image image = run();
           ++went_on;  // where it could do without
-          EXPECT_TRUE(tests::identical(image.values, expected.values)) << "call " << number;
+          EXPECT_LE(relative_difference(image, expected), difference) << "call " << number;
         } catch (const Error& error) {
           ++failed;
           EXPECT_NE(std::string(error.what()).find("cu"), std::string::npos)
@@ -68,12 +73,14 @@ class GpuFailingCalls : public tests::GpuTest {
 
 TEST_F(GpuFailingCalls, leave_a_device_on_which_direct_sums_go_on) {
   fail_each(simulated(true),
-            {LeastSquares{.transform = {TransformKind::direct}, .iterations = 6, .tolerance = 0}});
+            {LeastSquares{.transform = {TransformKind::direct}, .iterations = 6, .tolerance = 0}}, 0);
 }
 
 TEST_F(GpuFailingCalls, leave_a_device_on_which_gridding_and_its_plans_go_on) {
+  // Where the GPU finds no maps the CPU does: 1e-4 from the others at most (gpu_maps_test), once in F^H and twice in F^H F.
+  constexpr double of_maps = 3e-4;
   fail_each(simulated(false),
-            {LeastSquares{.transform = {TransformKind::gridded}, .iterations = 6, .tolerance = 0}});
+            {LeastSquares{.transform = {TransformKind::gridded}, .iterations = 6, .tolerance = 0}}, of_maps);
 }
 
 }  // namespace
