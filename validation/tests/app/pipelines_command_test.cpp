@@ -98,6 +98,8 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
     EXPECT_TRUE(std::regex_search(
         *text, std::regex("org\\.opencontainers\\.image\\.licenses[= ]\"?GPL-2\\.0-or-later")));
     EXPECT_CONTAINS(*text, "links FFTW, which is under the GPL");
+    for (const char* step : {"app/packaging/container tools\n", "app/packaging/container packages ", "/packages/container install\n"})
+      EXPECT_CONTAINS(*text, step);
   }
   int copied = 0;
   const auto expect_there = [&](const std::string& name) {
@@ -113,7 +115,7 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
   const std::regex file("\n    ([A-Za-z.]+) /source/");
   for (std::sregex_iterator each(image.begin(), image.end(), file), end; each != end; ++each)
     expect_there((*each)[1]);
-  EXPECT_EQ(copied, 11 + 10);
+  EXPECT_EQ(copied, 12 + 10);
 }
 
 }  // namespace
