@@ -118,5 +118,21 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
   EXPECT_EQ(copied, 12 + 10);
 }
 
+// Apptainer knows, in a stage of a definition, the defaults of that stage alone.
+TEST_F(Pipelines, every_stage_of_the_apptainer_definition_has_the_defaults_of_its_arguments) {
+  const auto image = bytes_of(packaging + "fhd.def");
+  const std::string first = "\nBootstrap:";
+  int used = 0;
+  for (auto begin = image.find(first); begin != std::string::npos;) {
+    const auto end = image.find(first, begin + 1);
+    const auto stage = image.substr(begin, end - begin);
+    const std::regex argument("\\{\\{ ([a-z]+) \\}\\}");
+    for (std::sregex_iterator each(stage.begin(), stage.end(), argument), none; each != none; ++each, ++used)
+      EXPECT_CONTAINS(stage, "\n    " + (*each)[1].str() + "=");
+    begin = end;
+  }
+  EXPECT_EQ(used, 3);
+}
+
 }  // namespace
 }  // namespace fhd::tests
