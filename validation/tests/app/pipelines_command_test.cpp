@@ -131,7 +131,7 @@ TEST_F(Pipelines, every_stage_of_the_apptainer_definition_has_the_defaults_of_it
       EXPECT_CONTAINS(stage, "\n    " + (*each)[1].str() + "=");
     begin = end;
   }
-  EXPECT_EQ(used, 3);
+  EXPECT_EQ(used, 4);
 }
 
 }  // namespace
