@@ -30,7 +30,8 @@ fs::path path_of_module() {
   const auto program = fs::read_symlink("/proc/self/exe").parent_path();
   std::vector<fs::path> folders{program, program.parent_path() / "lib/fhd"};
   static const char here = 0;
-  Dl_info file{};  // of a program, as it was called: a path that leads from the working folder is none of ours
+  // Of a program, the name it was called by: one that leads from the working folder is none of ours.
+  Dl_info file{};
   if (dladdr(&here, &file) != 0 && fs::path(file.dli_fname).is_absolute())
     folders.insert(folders.begin(), fs::path(file.dli_fname).parent_path());
   std::error_code unknown;

@@ -98,7 +98,8 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
     EXPECT_TRUE(std::regex_search(
         *text, std::regex("org\\.opencontainers\\.image\\.licenses[= ]\"?GPL-2\\.0-or-later")));
     EXPECT_CONTAINS(*text, "links FFTW, which is under the GPL");
-    for (const char* step : {"app/packaging/container tools\n", "app/packaging/container packages ", "/packages/container install\n"})
+    for (const char* step : {"app/packaging/container tools\n", "app/packaging/container packages ",
+                             "/packages/container install\n"})
       EXPECT_CONTAINS(*text, step);
   }
   int copied = 0;
