@@ -1,6 +1,10 @@
 # Writes OUTPUT with the version and the commit; untouched when nothing changed.
-set(commit "unknown")
-if(GIT)
+# The environment tells the commit of sources without a repository, such as those of a container.
+set(commit "$ENV{FHD_COMMIT}")
+if(commit STREQUAL "")
+  set(commit "unknown")
+endif()
+if(GIT AND commit STREQUAL "unknown")
   execute_process(COMMAND ${GIT} describe --always --dirty --abbrev=10 WORKING_DIRECTORY ${SOURCE}
                   OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
   if(status EQUAL 0)

@@ -30,7 +30,7 @@ set(package_mpi fhd-mpi)
 set(package_dicom fhd-dicom)
 set(package_python python3-fhd)
 foreach(component IN ITEMS mpi dicom python development)
-  if(component STREQUAL development OR TARGET fhd_${component})
+  if((component STREQUAL development OR TARGET fhd_${component}) AND NOT SKBUILD)  # of a wheel: pyproject.toml
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright DESTINATION share/doc/${package_${component}}
       COMPONENT ${component})
   endif()

@@ -98,6 +98,9 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
     EXPECT_TRUE(std::regex_search(
         *text, std::regex("org\\.opencontainers\\.image\\.licenses[= ]\"?GPL-2\\.0-or-later")));
     EXPECT_CONTAINS(*text, "links FFTW, which is under the GPL");
+    for (const char* step : {"app/packaging/container tools\n", "app/packaging/container packages ",
+                             "/packages/container install\n"})
+      EXPECT_CONTAINS(*text, step);
   }
   int copied = 0;
   const auto expect_there = [&](const std::string& name) {
@@ -113,7 +116,23 @@ TEST_F(Pipelines, container_files_copy_what_there_is_and_say_their_licence) {
   const std::regex file("\n    ([A-Za-z.]+) /source/");
   for (std::sregex_iterator each(image.begin(), image.end(), file), end; each != end; ++each)
     expect_there((*each)[1]);
-  EXPECT_EQ(copied, 11 + 10);
+  EXPECT_EQ(copied, 12 + 10);
+}
+
+// Apptainer knows, in a stage of a definition, the defaults of that stage alone.
+TEST_F(Pipelines, every_stage_of_the_apptainer_definition_has_the_defaults_of_its_arguments) {
+  const auto image = bytes_of(packaging + "fhd.def");
+  const std::string first = "\nBootstrap:";
+  int used = 0;
+  for (auto begin = image.find(first); begin != std::string::npos;) {
+    const auto end = image.find(first, begin + 1);
+    const auto stage = image.substr(begin, end - begin);
+    const std::regex argument("\\{\\{ ([a-z]+) \\}\\}");
+    for (std::sregex_iterator each(stage.begin(), stage.end(), argument), none; each != none; ++each, ++used)
+      EXPECT_CONTAINS(stage, "\n    " + (*each)[1].str() + "=");
+    begin = end;
+  }
+  EXPECT_EQ(used, 4);
 }
 
 }  // namespace

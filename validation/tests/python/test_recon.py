@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import threading
 
@@ -101,6 +102,15 @@ def test_a_file_may_be_called_arrays(radial, result, tmp_path, monkeypatch):
     of_file = fhd.recon("arrays", lambda_=1e-3)
     assert np.array_equal(of_file.image, result.image)
     assert of_file.report["input"]["checksum"] == result.report["input"]["checksum"]
+
+
+def test_a_dicom_series_is_saved_beside_the_rest(scan, tmp_path):
+    pydicom = pytest.importorskip("pydicom")
+    if not pathlib.Path(fhd._native.__file__).with_name("fhd_dicom.so").exists():
+        pytest.skip("built without DCMTK")
+    fhd.recon(scan, dicom=True).save(tmp_path / "out")
+    (file,) = (tmp_path / "out_dicom").iterdir()
+    assert pydicom.dcmread(file).pixel_array.shape == (48, 48)
 
 
 def test_noise_maps_are_exhibits_and_are_saved(scan, tmp_path):
