@@ -154,6 +154,17 @@ TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
   }
 }
 
+// The largest matrix that a scan may have (recon/domain/scan.cpp), and more coils than any has: no product overflows.
+TYPED_TEST(Toeplitz, of_the_largest_matrix_costs_what_its_maps_take_at_least) {
+  constexpr std::int64_t axis = 4096, coils = 4096;
+  const auto maps = std::size_t(axis * axis * axis * coils) * sizeof(Complex<TypeParam>);
+  for (const Device device : {Device::cpu(), Device::cuda()}) {
+    const auto cost = toeplitz_cost({axis, axis, axis}, coils, precision_of<TypeParam>(), device);
+    EXPECT_GE(cost.bytes, maps);
+    EXPECT_LE(cost.bytes, 3 * maps) << "four grids of eight times the voxels, beside thousands of maps";
+  }
+}
+
 TYPED_TEST(Toeplitz, refuses_arrays_that_do_not_agree) {
   const std::array<int, 3> matrix{6, 6, 1};
   const auto q =
