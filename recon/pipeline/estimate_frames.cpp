@@ -137,6 +137,7 @@ void Walk::solve_frames(const LeastSquares& method) {
   Walk walk(scan, how, true);
   // Quadratic terms alone, without a subspace: one frame after the other.
   const bool is_stack = components > 0 || !method.sparse.empty();
+  walk.frames_per_unknown_ = count / unknowns;
   if (is_stack) walk.images_together_ = unknowns;
   if (is_stack) walk.products_together_ = products_of(method, frames, segments_ > 0);
   const Estimate one = walk();

@@ -136,6 +136,8 @@ class Walk {
   Settings settings_as_prepared() const;
   /// Of the images that are sought at once.
   double unknowns() const { return images_together_ * voxels_; }
+  /// Of a coil.
+  double samples_per_unknown(const LeastSquares& method) const;
   /// Vector operations of an iteration with `kept` earlier residuals.
   Work vectors(double kept) const {
     return Work(WorkUnit::projection, unknowns() * kept, how_.settings.precision) +
@@ -152,6 +154,7 @@ class Walk {
   /// Frames, or components of a subspace, that are one unknown of the solver, and the products of operators of one
   /// image that E^H E of all is.
   double images_together_ = 1, products_together_ = 1;
+  double frames_per_unknown_ = 1;  ///< that one frame's samples stand for
   int segments_ = 0, differences_ = 0;
   std::size_t helped_bytes_ = 0;  ///< on a GPU, before the arrays of the walk
   std::size_t kept_ = 0;          ///< mark of what is kept after the solution
