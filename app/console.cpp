@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -131,8 +132,9 @@ std::string told_line(std::string_view line) {
 
 void print_failure(const std::string& line) {
   // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of
-  // standard output in the middle of printing is not waited for, and a reader that has gone does not end us here.
-  if (ftrylockfile(stdout) == 0) {
+  // standard output is not waited for, and a reader that has gone does not end us here.
+  pollfd takes_more{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&takes_more, 1, 0) == 1 && (takes_more.revents & POLLOUT) != 0 && ftrylockfile(stdout) == 0) {
     const auto before = std::signal(SIGPIPE, SIG_IGN);
     std::fflush(stdout);
     std::signal(SIGPIPE, before);

@@ -114,6 +114,7 @@ void wait_for_stop() {
   });
   std::signal(number, SIG_DFL);
   std::raise(number);
+  _exit(128 + number);  // the first process of a container gets no signal that it has no handler for
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -153,6 +154,7 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   int status = 1;
+  std::signal(SIGCHLD, SIG_DFL);  // a caller that ignores it would have the ends of our processes forgotten
   try {
     fhd::app::open_standard_streams();
     fhd::io::guard::begin_host();  // before the first thread
@@ -166,6 +168,7 @@ int main(int argc, char** argv) {
     status = fhd::app::tell_failure(fhd::app::failure_of_exception(), 1);
   }
   fhd::app::end_in_order();
+  fhd::io::guard::end_host();
   if (fhd::device::
           any_started()) {  // CUDA takes 0.1 s to give back what the end of a process gives back anyway
     std::fflush(nullptr);

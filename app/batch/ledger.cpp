@@ -81,7 +81,10 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
       throw Error(path, "nothing, or the claim of a batch", "something else", "remove it");
     if (!file) throw Error(path, "a file that can be created", std::strerror(errno));
     while (::flock(file.get(), operation) != 0) {
-      if (errno == EINTR) continue;
+      // Only a wait is interrupted, and only by signals that ask the batch to stop.
+      if (errno == EINTR)
+        throw Error(path, "a claim that gets free", "one that another process still has, when it was to stop",
+                    "run again");
       if (errno == EWOULDBLOCK) return {};
       throw Error(path, "a file system with locks (flock)", std::strerror(errno));
     }

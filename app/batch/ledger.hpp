@@ -61,6 +61,8 @@ class BatchLedger {
   void end(std::size_t scan, Outcome::Status status, const std::string& line = {});
   /// A failure that no worker could record.
   void fail(std::size_t scan, const std::string& line);
+  /// Takes the outcome from the manifest if nothing is left to do; else finds out why the scan is done again.
+  bool adopt(std::size_t scan);
   /// Nothing more is done for a claimed scan; what is half done leaves no trace.
   void abandon(std::size_t scan);
 
@@ -69,8 +71,6 @@ class BatchLedger {
     std::optional<Claim> claim;
     std::string reason;  ///< why it is done again
   };
-  /// Takes the outcome from the manifest if nothing is left to do; else finds out why the scan is done again.
-  bool adopt(std::size_t scan);
   /// Whether a manifest is of this scan with these settings and this program.
   bool is_same_work(const io::Manifest& manifest, std::size_t scan) const;
 

@@ -230,6 +230,7 @@ void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
   for (const auto& [scan, stage] : scans) {
     const BatchScan& lost = work_.scans[scan];
     remove_temporaries(work_.directory, lost.name);
+    if (ledger_.adopt(scan)) continue;  // it had ended, and could not tell any more
     if (scans.size() > 1 && !needs_[scan].alone) {
       needs_[scan].alone = true;
       open_.push_front(scan);

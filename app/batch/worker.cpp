@@ -145,7 +145,10 @@ class WorkerProcess {
     while (true) {
       const auto n = ::recv(socket_, block, sizeof block, 0);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) _exit(0);  // nothing left to do
+      if (n <= 0) {  // nothing left to do
+        io::guard::end_host();
+        _exit(0);
+      }
       unread.append(block, static_cast<std::size_t>(n));
       for (auto& command : take_messages(unread)) commands_.push(std::move(command));
     }

@@ -145,7 +145,6 @@ constexpr int allowed_calls[] = {
     SYS_munmap,
     SYS_mremap,
     SYS_madvise,
-    SYS_fcntl,
     SYS_flock,
     SYS_dup,
     SYS_dup3,
@@ -224,6 +223,14 @@ class CallFilter {
     code_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
   }
+  /// Where the argument is one of these.
+  void allow_one_of(int call, int argument, std::initializer_list<std::uint32_t> values) {
+    const auto behind = static_cast<std::uint8_t>(2 * values.size() + 2);
+    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, behind));
+    load(low_half_of(argument));
+    for (const auto value : values) unless_differs(value, SECCOMP_RET_ALLOW);
+    code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
+  }
   /// Everything else is refused, as if the caller had no right to it. Whether the kernel took it.
   bool install() {
     code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
@@ -261,6 +268,10 @@ void close_other_calls(bool writes) {
   filter.allow_where(SYS_mprotect, 2, PROT_EXEC, 0);
   // Which files: Landlock, where there is one.
   filter.allow_where(SYS_openat, 2, writes ? 0 : O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
+  // No owner of a descriptor, to whom the kernel would send a signal.
+  filter.allow_one_of(SYS_fcntl, 1,
+                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
+                       F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GET_SEALS, F_ADD_SEALS});
   filter.allow_where(SYS_tgkill, 0, ~0u, static_cast<std::uint32_t>(getpid()));  // abort
   filter.allow_where(SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
   filter.refuse(SYS_clone3, ENOSYS);  // its flags are out of sight: glibc asks for clone then
@@ -289,8 +300,9 @@ void confine(const Confinement& confinement) {
 std::string text_of_confinement() {
   std::string text = limits_addresses ? "memory and time are limited"
                                       : "time is limited, memory is not (this is a build with a sanitizer)";
-  text += landlock_version() >= 1 ? "; other files are out of reach (Landlock)"
-                                  : "; this kernel has no Landlock: other files may be read";
+  text += landlock_version() >= 1
+              ? "; other files are out of reach (Landlock)"
+              : "; this kernel has no Landlock: other files may be read, and by 'fhd convert' written";
   text += has_seccomp() ? "; other calls of the kernel are refused (seccomp)"
                         : "; this kernel lets nobody filter calls (seccomp)";
   return text;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <mutex>
@@ -24,6 +25,7 @@ struct HostState {
   int socket = -1;
   int error = 0;        ///< why there is none
   pid_t owner = 0;      ///< the process that began it: a copy of that one has another
+  pid_t child = 0;      ///< the host, where it is a child of the owner
   std::string program;  ///< empty: a copy of this process
 };
 
@@ -77,6 +79,22 @@ void begin_host(void (*serve)(const ChannelEnds*, std::size_t)) {
   state.socket = process < 0 ? -1 : ends[0];
   state.error = error;
   state.owner = getpid();
+  state.child = std::max(process, 0);
+}
+
+void end_host() {
+  auto& state = host_state();
+  const std::lock_guard lock(state.mutex);
+  if (state.owner != getpid() || state.child <= 0) return;
+  if (state.socket >= 0) close(state.socket);
+  state.socket = -1;
+  state.error = ESRCH;
+  for (int look = 0; look < 1000; ++look) {
+    const pid_t ended = waitpid(state.child, nullptr, WNOHANG);
+    if (ended != 0 && !(ended < 0 && errno == EINTR)) break;
+    usleep(1000);
+  }
+  state.child = 0;
 }
 
 void use_host_program(std::string path) {

@@ -17,6 +17,9 @@ void serve_requests(const ChannelEnds* channels, std::size_t count);
 /// A host that is a copy of this process: before there is a second thread. Where there can be none, every file is refused.
 /// `serve`: the life of a process that reads.
 void begin_host(void (*serve)(const ChannelEnds*, std::size_t) = serve_requests);
+/// Ends it, and waits for that at most a second: where nobody else waits for ended processes (many containers) it would
+/// stay in the table of processes. Nothing is read after it.
+void end_host();
 /// A host that is the program at `path` (app/reader.cpp), for processes that are not ours to copy; started by the first
 /// file that is read, and again in a copy of this process.
 void use_host_program(std::string path);

@@ -107,6 +107,9 @@ class Host {
   }
   void end_all() {
     for (const auto& process : processes_) kill(process.number, SIGKILL);
+    for (const auto& process : processes_)
+      while (waitpid(process.number, nullptr, 0) < 0 && errno == EINTR) {
+      }
   }
 
  private:
@@ -116,7 +119,8 @@ class Host {
     if (count < 0) return false;
     if (count > static_cast<int>(ends_of_channel))
       start(descriptors[0], &descriptors[1], static_cast<std::size_t>(count - 1) / ends_of_channel);
-    for (int i = 1; i < count; ++i) close(descriptors[static_cast<std::size_t>(i)]);
+    const bool keeps_news = count > static_cast<int>(ends_of_channel);
+    for (int i = keeps_news ? 1 : 0; i < count; ++i) close(descriptors[static_cast<std::size_t>(i)]);
     return true;
   }
   void start(int news, const int* ends, std::size_t channel_count) {

@@ -97,9 +97,13 @@ void ReaderProcess::open(std::size_t channel_count) {
   std::array<ChannelEnds, most_channels> theirs{};
   const auto failed = [&]() -> Error {
     const int error = errno;
+    const bool is_gone = error == EPIPE || error == ECONNRESET;
     for (const auto& ends : theirs)
       for (const int descriptor : {ends.requests, ends.answers})
         if (descriptor >= 0) ::close(descriptor);
+    if (is_gone)
+      return {subject_ + ": reading", "a process of its own",
+              "that what starts them was ended, as when memory runs out", "run again"};
     return {subject_ + ": reading", "a process of its own", std::strerror(error),
             "close other programs; --trust-input reads files that you trust without one"};
   };

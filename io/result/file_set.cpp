@@ -55,7 +55,7 @@ void FileSet::commit_several() {
   };
   try {
     journal.carry_out();
-  } catch (const Error&) {
+  } catch (...) {
     if (!journal.take_back()) {
       release();  // they are what the next command completes
       throw;
@@ -76,7 +76,7 @@ void complete_journal(const std::shared_ptr<const Folder>& folder, const std::st
     journal->carry_out();
     journal->flush_folders();
     journal->remove_replaced();
-  } catch (const Error&) {
+  } catch (...) {
     if (!journal->take_back()) throw;
     journal->flush_folders();
     journal->remove_temporaries();

@@ -112,7 +112,9 @@ bool OutputLock::is_of(const std::string& path) const {
 
 /// False: it was the lock of a run that has just ended.
 bool OutputLock::lock(WhenHeld when_held) {
-  descriptor_ = folder_->open(file_, O_RDWR | O_CREAT, 0666);
+  descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, 0666);
+  const bool is_ours = static_cast<bool>(descriptor_);
+  if (!is_ours && errno == EEXIST) descriptor_ = folder_->open(file_, O_RDWR);
   // That of another user, who has died, or whom the message names.
   if (!descriptor_ && errno == EACCES) descriptor_ = folder_->open(file_, O_RDONLY);
   if (!descriptor_ && errno == ENOENT) return false;
@@ -124,8 +126,9 @@ bool OutputLock::lock(WhenHeld when_held) {
     throw Error(path, "the lock of a run of fhd", "something else", "remove it");
   int operation = LOCK_EX | LOCK_NB;
   while (::flock(descriptor_.get(), operation) != 0) {
-    if (errno == EWOULDBLOCK && when_held == WhenHeld::refuse) refuse();
+    if (errno == EWOULDBLOCK && when_held == WhenHeld::refuse) refuse({});
     if (errno == EWOULDBLOCK) operation = LOCK_EX;
+    if (has_no_locks(errno) && !is_ours) refuse("where that run has died, remove " + path);
     if (has_no_locks(errno)) return true;
     if (errno != EWOULDBLOCK && errno != EINTR) fail_by_errno(path, "a file that can be locked");
   }
@@ -134,7 +137,7 @@ bool OutputLock::lock(WhenHeld when_held) {
   return named && named->st_ino == mine.st_ino && named->st_dev == mine.st_dev;
 }
 
-void OutputLock::refuse() const {
+void OutputLock::refuse(const std::string& without_locks) const {
   // Who has just taken it says so in a moment.
   constexpr auto pause = std::chrono::milliseconds(5);
   std::vector<std::string> fields;
@@ -147,7 +150,8 @@ void OutputLock::refuse() const {
     holder =
         "process " + printable(fields[2]) + " on " + printable(fields[1]) + ", since " + printable(fields[3]);
   throw Held(prefix_, "a name that no other run writes to", holder,
-             "wait for its end, or -o NAME writes beside it");
+             "wait for its end, or -o NAME writes beside it" +
+                 (without_locks.empty() ? "" : "; this file system has no locks: " + without_locks));
 }
 
 /// What a run that died has left: of this user, because others may write what they like into their own files.

@@ -1,8 +1,8 @@
 #pragma once
 // The right to write a set of files, OUT.h5, OUT.json, ...: one process at a time. It is a lock on the hidden file
 // .fhd-lock-OUT beside them, which the kernel releases when its process dies: nothing is stale after a crash. The file
-// says who holds it, and which temporary files belong to the run, for whoever comes after a crash. File systems without
-// locks (some network ones) exclude nobody.
+// says who holds it, and which temporary files belong to the run, for whoever comes after a crash. On file systems without
+// locks (some network ones) nobody can tell whether a run lives: the file alone keeps others out, until it is removed.
 #include <memory>
 #include <string>
 
@@ -44,7 +44,8 @@ class OutputLock {
  private:
   bool lock(WhenHeld when_held);
   void clear_up() const;
-  [[noreturn]] void refuse() const;
+  /// `without_locks`: what to do where nobody can tell whether that run lives.
+  [[noreturn]] void refuse(const std::string& without_locks) const;
 
   std::string prefix_, name_, file_;
   std::shared_ptr<const Folder> folder_;

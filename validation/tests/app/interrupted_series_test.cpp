@@ -1,6 +1,8 @@
 // fhd recon of many volumes: what an interrupted run leaves, how the next one goes on, and how much memory it takes.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -120,6 +122,33 @@ TEST_F(InterruptedSeries, leaves_no_folder_before_its_first_image) {
   ASSERT_TRUE(WIFSIGNALED(status)) << "it had ended before: the case proves nothing";
   EXPECT_EQ(text("err_bg"), "fhd: stopped: Terminated\n");
   EXPECT_FALSE(fs::exists(path("out.partial")));
+}
+
+TEST_F(InterruptedSeries, ends_where_it_is_the_first_process_of_a_container) {
+  if (run_command("unshare --pid --fork true && test -e /proc/$$/task/$$/children") != 0)
+    GTEST_SKIP() << "no right to make a namespace";
+  ASSERT_EQ(run("simulate -o scan --matrix 160 --coils 8 --no-maps --repetitions 4"), 0) << text("err");
+  const auto begin = std::chrono::steady_clock::now();
+  // The first process of the inner namespace is the child of unshare.
+  const int status = run_command("unshare --pid --fork " + program_path() +
+                                 " recon scan.h5 -o first --device cpu --quiet & sleep 0.5; "
+                                 "kill -TERM $(cat /proc/$!/task/$!/children); wait $!");
+  EXPECT_EQ(status, 128 + SIGTERM);
+  EXPECT_LE(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5.0);
+  EXPECT_FALSE(fs::exists(path("first.h5")));
+}
+
+TEST_F(InterruptedSeries, leaves_no_process_to_whoever_takes_orphans) {
+  ASSERT_EQ(run("simulate -o scan --matrix 16"), 0) << text("err");
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  for (const char* command : {"info scan.h5", "recon scan.h5 -o out --device cpu --force", "info absent.h5",
+                              "batch scan.h5 -o all --device cpu"})
+    run(command);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  errno = 0;
+  const pid_t left = waitpid(-1, nullptr, WNOHANG);
+  EXPECT_TRUE(left == -1 && errno == ECHILD) << left;
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST_F(InterruptedSeries, outlives_a_full_disk) {

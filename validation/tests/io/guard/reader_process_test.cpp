@@ -450,7 +450,9 @@ TEST_F(Confined, no_process_no_network_no_code) {
       if (copy == 0) _exit(0);
       const void* code = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       return errno_text(copy > 0) + ", " + errno_text(socket(AF_INET, SOCK_STREAM, 0) >= 0) + ", " +
-             errno_text(code != MAP_FAILED) + ", " + errno_text(kill(getppid(), 0) == 0);
+             errno_text(code != MAP_FAILED) + ", " + errno_text(kill(getppid(), 0) == 0) + ", " +
+             errno_text(fcntl(STDERR_FILENO, F_SETOWN, getppid()) == 0) + ", " +
+             errno_text(fcntl(STDERR_FILENO, F_SETSIG, SIGKILL) == 0);
     });
   });
   if (text_of_confinement().find("lets nobody") != std::string::npos) GTEST_SKIP() << text_of_confinement();
