@@ -425,7 +425,14 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
 }
 
 Worker::~Worker() {
-  ::close(socket_);
+  ::close(socket_);  // it ends by itself then, and what reads for it before that
+  int status = 0;
+  for (int look = 0; look < 1000 && !status_; ++look) {
+    if (waitpid(process_, &status, WNOHANG) == process_)
+      status_ = status;
+    else
+      usleep(1000);
+  }
   if (!status_) ::kill(process_, SIGKILL);
   cause();
 }
