@@ -42,6 +42,29 @@ class OwnValues : public FolderTest {
   }
 };
 
+TEST_F(OwnValues, what_is_held_is_an_error_where_it_cannot_be_told) {
+  const auto made_file = made("scan.h5");
+  write(made_file, "/values", H5P_DEFAULT);
+  H5Fclose(made_file);
+  {
+    const auto file = hdf5::File::open(path("scan.h5"));
+    EXPECT_TRUE(file.has("/"));
+    EXPECT_TRUE(file.has("/values"));
+    for (const char* name : {"/absent", "/absent/below", "/values/below"})
+      EXPECT_FALSE(file.has(name)) << name;
+    for (const char* name : {"/", "/values", "/absent"})
+      EXPECT_FALSE(file.has_attribute(name, "unit")) << name;
+  }
+  auto bytes = bytes_of(path("scan.h5"));
+  const auto heap_of_names = bytes.find("HEAP");
+  ASSERT_NE(heap_of_names, std::string::npos);
+  bytes[heap_of_names] = 'X';
+  std::ofstream(path("scan.h5"), std::ios::binary) << bytes;
+  const auto file = hdf5::File::open(path("scan.h5"));
+  EXPECT_THROW(static_cast<void>(file.has("/values")), Error);
+  EXPECT_THROW(static_cast<void>(file.has_attribute("/values", "unit")), Error);
+}
+
 TEST_F(OwnValues, external_storage_is_refused) {
   const auto file = made("scan.h5");
   const auto properties = H5Pcreate(H5P_DATASET_CREATE);
