@@ -74,6 +74,26 @@ void require_own_links(hid_t file, const std::string& name, const std::string& s
   follow(file, name.starts_with("/") ? name : "/" + name, subject, most_soft_links);
 }
 
+/// What cannot be told is an Error: what a scan has not got is left out without a word.
+bool File::has(const std::string& name) const {
+  require_own_links(id(), name, subject(name));
+  if (name == "/") return true;
+  constexpr auto expected = "links that can be read";
+  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+    const auto part = name.substr(0, end);
+    const htri_t is_there = H5Lexists(id(), part.c_str(), H5P_DEFAULT);
+    check(is_there, subject(part), expected);
+    if (is_there == 0) return false;
+    if (end == std::string::npos) return true;
+    const htri_t leads_somewhere = H5Oexists_by_name(id(), part.c_str(), H5P_DEFAULT);
+    check(leads_somewhere, subject(part), expected);
+    if (leads_somewhere == 0) return false;
+    H5O_info_t info;
+    check(H5Oget_info_by_name(id(), part.c_str(), &info, H5P_DEFAULT), subject(part), expected);
+    if (info.type != H5O_TYPE_GROUP) return false;
+  }
+}
+
 Handle open_own_dataset(hid_t file, const std::string& name, const std::string& subject) {
   require_own_links(file, name, subject);
   Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, subject, "a dataset");

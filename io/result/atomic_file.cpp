@@ -117,16 +117,22 @@ AtomicFile AtomicFile::directory_replacing(std::string path) {
 void AtomicFile::make() {
   const NoEndNow not_yet;
   auto name = temporary_name(name_);
-  if (is_directory_) {
-    if (::mkdirat(folder_->get(), name.c_str(), permissions) != 0)
-      fail_by_errno(path_, "a directory that can be created");
-    descriptor_ = folder_->open(name, O_RDONLY | O_DIRECTORY);
-  } else {
-    descriptor_ = folder_->open(name, O_RDWR | O_CREAT | O_EXCL, 0666);
-  }
-  if (!descriptor_) fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
-  add_unfinished(folder_, name);
+  add_unfinished(folder_,
+                 name);  // before it is there: where memory ends, nothing is left that nobody knows of
   temporary_ = std::move(name);
+  const bool is_made = !is_directory_ || ::mkdirat(folder_->get(), temporary_.c_str(), permissions) == 0;
+  if (is_made)
+    descriptor_ = is_directory_ ? folder_->open(temporary_, O_RDONLY | O_DIRECTORY)
+                                : folder_->open(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
+  if (!descriptor_) {
+    const int error = errno;
+    if (is_directory_ && is_made) folder_->remove_tree(temporary_);
+    end_unfinished(folder_, temporary_);
+    temporary_.clear();  // what has this name is not ours
+    errno = error;
+    if (!is_made) fail_by_errno(path_, "a directory that can be created");
+    fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
+  }
   writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
   take_permissions();
 }

@@ -6,20 +6,11 @@
 #include <limits>
 #include <string>
 
+#include "validation/tests/io/guard/bytes_of_value.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::guard {
 namespace {
-
-template <class T>
-std::string bytes_of_value(const T& value) {
-  std::string bytes;
-  Output out(
-      [&](const void* data, std::size_t count) { bytes.append(static_cast<const char*>(data), count); });
-  out(value);
-  out.flush();
-  return bytes;
-}
 
 template <class T>
 T value_of(const std::string& bytes, std::uint64_t most_bytes = std::uint64_t{1} << 30) {

@@ -23,6 +23,7 @@
 #include "io/result/nifti.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/nifti_volume.hpp"
+#include "validation/tests/io/guard/bytes_of_value.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io::guard {
@@ -30,16 +31,6 @@ namespace {
 
 /// Before main, and so before the first thread.
 const bool begun = (begin_host(), true);
-
-template <class T>
-std::string bytes_of_value(const T& value) {
-  std::string bytes;
-  Output out(
-      [&](const void* data, std::size_t count) { bytes.append(static_cast<const char*>(data), count); });
-  out(value);
-  out.flush();
-  return bytes;
-}
 
 /// Files are read here while it is there.
 struct Trusting {
