@@ -15,9 +15,11 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "app/console.hpp"
 #include "app/event_lines.hpp"
+#include "io/guard/end_of_memory.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/series_folder.hpp"
 #include "recon/error.hpp"
@@ -50,10 +52,7 @@ void try_to(const Work& work) noexcept {
   }
 }
 
-std::atomic<bool> files_are_of_others = false;
-
 void remove_temporaries() noexcept {
-  if (files_are_of_others) return;
   try_to(io::remove_unfinished_files);
   try_to(io::remove_empty_series_folder);
 }
@@ -89,7 +88,17 @@ void end_for_want_of_memory(int number) {
   std::raise(number);
 }
 
+/// The thread that ends the process lives without the memory that it does not get; all others stay where they are.
+thread_local bool is_ending_here = false;
+/// What the end itself needs, to tell it and to look into folders.
+void* kept_for_the_end = nullptr;
+
 void watch_memory() {
+  constexpr std::size_t enough = 1 << 20;
+  kept_for_the_end = std::malloc(enough);
+  io::guard::end_of_memory = [] {
+    if (!is_ending_here) end_at_once(out_of_memory);
+  };
   std::set_new_handler([] {
     has_no_memory = true;
     throw std::bad_alloc();
@@ -143,12 +152,17 @@ void end_cleanly() {
   }
 }
 
-void end_in_order() { is_in_order = true; }
+void end_in_order() {
+  is_in_order = true;
+  io::guard::end_of_memory = nullptr;
+}
 
 void end_at_once(const char* failure) noexcept {
   static std::atomic_flag is_ending;
   if (is_ending.test_and_set())
     while (true) pause();  // another thread is at it
+  is_ending_here = true;
+  std::free(std::exchange(kept_for_the_end, nullptr));
   // The failure may have come while a lock was held that the removal waits for.
   constexpr unsigned longest_s = 2;
   std::signal(SIGALRM, [](int) { _exit(1); });
@@ -165,8 +179,6 @@ void end_at_once(const char* failure) noexcept {
   });
   _exit(1);
 }
-
-void leave_files_to_others() { files_are_of_others = true; }
 
 std::string failure_of_exception() {
   try {

@@ -6,7 +6,7 @@
 namespace fhd::app {
 
 /// Once, before anything else: from here on signals that end the process, exceptions that nobody catches, libraries that
-/// call exit(), and what crashes for want of memory, first remove the temporary files.
+/// call exit(), want of small pieces of memory, and what crashes for want of large ones, first remove the temporary files.
 void end_cleanly();
 /// The program may end now, by returning from main().
 void end_in_order();
@@ -14,9 +14,6 @@ void end_in_order();
 /// Ends the process with status 1 and this line: a failure from which nothing can return. From any thread, and without
 /// memory.
 [[noreturn]] void end_at_once(const char* failure) noexcept;
-
-/// From here on end_at_once() removes nothing: a process that another one has forked, which will look for what is left.
-void leave_files_to_others();
 
 /// What the exception that is being handled says, in one line.
 std::string failure_of_exception();

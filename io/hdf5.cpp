@@ -338,6 +338,8 @@ File File::create(const std::string& path, const std::string& reported_path, std
   if (!on_disk) check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path, expected);
   // Attributes of more than 64 KiB, of 2,731 slices and more, need the format of HDF5 1.8.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), reported_path, expected);
+  // Whoever makes it holds it already (AtomicFile).
+  check(H5Pset_file_locking(access.get(), false, true), reported_path, expected);
   // Of the root: without the time of day, as all that is in the file.
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, reported_path, expected);
   check(H5Pset_obj_track_times(creation.get(), false), reported_path, expected);

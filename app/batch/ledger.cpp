@@ -115,7 +115,7 @@ void remove_temporaries(const std::string& directory, const std::string& name) {
     const io::OutputLock lock((fs::path(directory) / name).string());
     const auto folder = folder_of_results(directory);
     for (const auto& temporary : temporaries(*folder))
-      if (temporary.name == name) folder->remove_tree(temporary.file);
+      if (temporary.name == name) folder->remove_abandoned(temporary.file);
   } catch (const Error&) {
     // Another run than one of a batch is at work on it, or it cannot be completed: whoever writes it next is told.
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +43,9 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+/// How a worker ends that can read no more files, through no fault of its scans.
+constexpr int status_without_host = 13;
 
 /// Throws Error unless `path` is a file or a directory that can be read.
 void require_readable_kind(const std::string& path) {
@@ -145,10 +147,7 @@ class WorkerProcess {
     while (true) {
       const auto n = ::recv(socket_, block, sizeof block, 0);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {  // nothing left to do
-        io::guard::end_host();
-        _exit(0);
-      }
+      if (n <= 0) end(0);  // nothing left to do, or the parent has died
       unread.append(block, static_cast<std::size_t>(n));
       for (auto& command : take_messages(unread)) commands_.push(std::move(command));
     }
@@ -157,6 +156,13 @@ class WorkerProcess {
   }
 
  private:
+  /// Of the process, from any thread: nothing of its own is left.
+  [[noreturn]] static void end(int status) {
+    io::remove_unfinished_files();
+    io::guard::end_host();
+    _exit(status);
+  }
+
   /// work(i) in `count` threads.
   template <class Work>
   void start(const std::string& name, int count, const Work& work) {
@@ -169,7 +175,7 @@ class WorkerProcess {
 
   void tell(const Message& event) {
     const std::lock_guard lock(telling_);
-    if (!send_all(socket_, encoded(event))) _exit(1);
+    if (!send_all(socket_, encoded(event))) end(1);  // the parent has died
   }
 
   /// The last of a scan.
@@ -194,6 +200,8 @@ class WorkerProcess {
     std::string line;
     try {
       step();
+    } catch (const io::guard::HostGone&) {
+      end(status_without_host);
     } catch (const std::bad_alloc&) {
       line = work_.scans[job.scan].path + ": out of memory";
     } catch (const std::exception& error) {
@@ -400,7 +408,6 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error("fhd batch", "another process", std::strerror(errno));
-  const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) {
     const int error = errno;
@@ -409,14 +416,12 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
     throw Error("fhd batch", "another process", std::strerror(error));
   }
   if (process_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed parent leaves no child behind
-    if (getppid() != parent) _exit(1);
     // The parent decides what happens on Ctrl-C, which the terminal sends to both.
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
-    silence_events();         // the parent tells
-    leave_files_to_others();  // what the parent has begun is not this process's to remove
+    silence_events();  // the parent tells
+    io::forget_unfinished_files();
     io::guard::begin_host();
     WorkerProcess(work, crew, ends[1]).run();
   }
@@ -425,7 +430,9 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
 }
 
 Worker::~Worker() {
-  ::close(socket_);  // it ends by itself then, and what reads for it before that
+  // It ends by itself then, and what reads for it before that. (Later workers have copies of the descriptor.)
+  ::shutdown(socket_, SHUT_RDWR);
+  ::close(socket_);
   int status = 0;
   for (int look = 0; look < 1000 && !status_; ++look) {
     if (waitpid(process_, &status, WNOHANG) == process_)
@@ -434,7 +441,7 @@ Worker::~Worker() {
       usleep(1000);
   }
   if (!status_) ::kill(process_, SIGKILL);
-  cause();
+  this->status();
 }
 
 /// One that is dead tells it by `events`.
@@ -467,13 +474,20 @@ std::vector<WorkerEvent> Worker::events() {
   return events;
 }
 
-std::string Worker::cause() {
+int Worker::status() {
   if (!status_) {
     int status = 0;
     while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     status_ = status;
   }
+  return *status_;
+}
+
+bool Worker::lost_its_host() { return WIFEXITED(status()) && WEXITSTATUS(status()) == status_without_host; }
+
+std::string Worker::cause() {
+  if (lost_its_host()) return "lost what reads files for it";
   return WIFSIGNALED(*status_)
              ? fmt::format("ended by signal {} ({})", WTERMSIG(*status_), strsignal(WTERMSIG(*status_)))
              : fmt::format("exit status {}", WEXITSTATUS(*status_));

@@ -44,8 +44,11 @@ class Worker {
   bool alive() const { return alive_; }
   /// How it died, in words.
   std::string cause();
+  /// Whether it died through no fault of its scans.
+  bool lost_its_host();
 
  private:
+  int status();
   void send(const nlohmann::json& command);
   pid_t process_ = -1;
   int socket_ = -1;

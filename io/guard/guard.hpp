@@ -8,8 +8,15 @@
 
 #include "io/guard/host.hpp"
 #include "io/guard/limits.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::io::guard {
+
+/// The host of this process has gone, as when the system ends processes for want of memory: no file is to blame, and none can
+/// be read here any more.
+struct HostGone : Error {
+  using Error::Error;
+};
 
 /// Answers requests by reading files: serve.cpp.
 void serve_requests(const ChannelEnds* channels, std::size_t count);

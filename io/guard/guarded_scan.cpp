@@ -1,5 +1,7 @@
 #include "io/guard/guarded_scan.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "io/guard/process.hpp"
@@ -25,24 +27,42 @@ std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptio
   return inputs;
 }
 
+constexpr auto harmful = "the file is damaged, or made to do harm";
+
+/// 0 along an axis where it is not stated.
+bool is_sane(const std::array<int, 3>& matrix_size, const std::array<double, 3>& fov_mm) {
+  bool sane = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double length = fov_mm[axis];
+    sane = sane && matrix_size[axis] >= 0 && matrix_size[axis] <= largest_matrix &&
+           (length == 0 || (length >= least_fov_mm && length <= largest_fov_mm));
+  }
+  return sane;
+}
+
 /// Those of others rely on it. A file that is read well is so: what is said here is of a process that was taken over.
+/// Products of these counts with each other stay within 63 bits.
 void require_sane(const ScanSummary& summary, const std::string& path) {
-  constexpr std::int64_t most = std::int64_t{1} << 32;
-  const auto is_count = [](std::int64_t count) { return count >= 1 && count < most; };
+  constexpr std::int64_t most_coils = std::int64_t{1} << 16, most_volumes = std::int64_t{1} << 31,
+                         most_samples = std::int64_t{1} << 40;
+  const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 1 && count < most; };
   const auto is_number_of = [](std::size_t count, std::int64_t expected) {
     return count == 0 || static_cast<std::int64_t>(count) == expected;
   };
-  bool sane = is_count(summary.coil_count) && is_count(summary.slice_count) &&
-              is_count(summary.repetition_count) && summary.samples_per_scan >= 0 &&
-              summary.readout_length >= 0 &&
-              is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
-              is_number_of(summary.slice_counters.size(), summary.slice_count) &&
-              summary.time_origin <= TimeOrigin::readout_start;
-  for (const auto* geometry : {&summary.geometry, &summary.unit_geometry})
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      sane = sane && geometry->matrix_size[axis] >= 0 && std::isfinite(geometry->fov_mm[axis]);
-  if (!sane)
-    throw Error(path, "a scan", "numbers that no scan has", "the file is damaged, or made to do harm");
+  const auto is_time = [](double seconds) { return std::isfinite(seconds); };
+  const bool sane = is_count(summary.coil_count, most_coils) && is_count(summary.slice_count, most_volumes) &&
+                    is_count(summary.repetition_count, most_volumes) &&
+                    is_count(summary.slice_count * summary.repetition_count, most_volumes) &&
+                    is_count(summary.samples_per_scan + 1, most_samples) &&
+                    is_count(summary.readout_length + 1, most_samples) &&
+                    is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
+                    is_number_of(summary.slice_counters.size(), summary.slice_count) &&
+                    std::all_of(summary.echo_times_s.begin(), summary.echo_times_s.end(), is_time) &&
+                    is_time(summary.repetition_time_s) && is_time(summary.readout_time_s) &&
+                    summary.time_origin <= TimeOrigin::readout_start &&
+                    is_sane(summary.geometry.matrix_size, summary.geometry.fov_mm) &&
+                    is_sane(summary.unit_geometry.matrix_size, summary.unit_geometry.fov_mm);
+  if (!sane) throw Error(path, "a scan", "numbers that no scan has", harmful);
 }
 
 class ScanApart final : public ScanFile {
@@ -60,6 +80,8 @@ class ScanApart final : public ScanFile {
     constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
     const ThreadLimit limit(static_cast<int>(1 + scan.kspace.values.size() / values_per_thread));
     scan.validate(summary_.path);
+    if (scan.calibration && !is_sane(scan.calibration->matrix_size, scan.calibration->fov_mm))
+      throw Error(summary_.path + ": calibration", "a matrix and a FOV", "numbers that no scan has", harmful);
     // Of no file: who relies on them relies on those who make them.
     scan.readout_numbers.clear();
     scan.second_maps.reset();

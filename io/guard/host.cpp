@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/guard/confinement.hpp"
+#include "io/guard/end_of_memory.hpp"
 #include "io/hdf5.hpp"
 
 namespace fhd::io::guard {
@@ -198,7 +199,8 @@ void host_until_the_end(int socket, void (*serve)(const ChannelEnds*, std::size_
   on_end.sa_handler = [](int) {};  // it only ends the waiting
   on_end.sa_flags = SA_NOCLDSTOP;
   sigaction(SIGCHLD, &on_end, nullptr);
-  hdf5::be_silent();  // begins the library, once for all processes
+  end_of_memory = [] { _exit(status_without_memory); };  // of those that it starts, too
+  hdf5::be_silent();                                     // begins the library, once for all processes
   Host host(socket, serve);
   host.run();
   host.end_all();

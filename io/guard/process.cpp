@@ -17,6 +17,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "io/guard/end_of_memory.hpp"
 #include "io/guard/guard.hpp"
 #include "io/guard/host_socket.hpp"
 #include "recon/error.hpp"
@@ -95,24 +96,24 @@ void ReaderProcess::close_channels() {
 
 void ReaderProcess::open(std::size_t channel_count) {
   std::array<ChannelEnds, most_channels> theirs{};
-  const auto failed = [&]() -> Error {
+  const auto refuse = [&] {
     const int error = errno;
     const bool is_gone = error == EPIPE || error == ECONNRESET;
     for (const auto& ends : theirs)
       for (const int descriptor : {ends.requests, ends.answers})
         if (descriptor >= 0) ::close(descriptor);
     if (is_gone)
-      return {subject_ + ": reading", "a process of its own",
-              "that what starts them was ended, as when memory runs out", "run again"};
-    return {subject_ + ": reading", "a process of its own", std::strerror(error),
-            "close other programs; --trust-input reads files that you trust without one"};
+      throw HostGone(subject_ + ": reading", "a process of its own",
+                     "that what starts them was ended, as when memory runs out", "run again");
+    throw Error(subject_ + ": reading", "a process of its own", std::strerror(error),
+                "close other programs; --trust-input reads files that you trust without one");
   };
   for (std::size_t i = 0; i < channel_count; ++i) {
     int requests[2], answers[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0) throw failed();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests) != 0) refuse();
     theirs[i].requests = requests[1];
     channels_.push_back({requests[0], -1});
-    if (pipe2(answers, O_CLOEXEC) != 0) throw failed();
+    if (pipe2(answers, O_CLOEXEC) != 0) refuse();
     theirs[i].answers = answers[1];
     channels_.back().answers = answers[0];
     fcntl(answers[0], F_SETFL, O_NONBLOCK);
@@ -121,7 +122,7 @@ void ReaderProcess::open(std::size_t channel_count) {
     fcntl(answers[0], F_SETPIPE_SZ, pipe_bytes);
   }
   const int host = host_socket();
-  if (host < 0) throw failed();
+  if (host < 0) refuse();
   for (std::size_t i = 0; i < channel_count; ++i)
     theirs[i].memory = channels_[i].memory >= 0 ? channels_[i].memory : theirs[i].requests;
   news_ = ask_for_process(host, theirs.data(), channel_count);
@@ -130,7 +131,7 @@ void ReaderProcess::open(std::size_t channel_count) {
     ::close(theirs[i].answers);
     theirs[i] = {};
   }
-  if (news_ < 0) throw failed();
+  if (news_ < 0) refuse();
 }
 
 void ReaderProcess::tell_opening() {
@@ -276,12 +277,13 @@ void ReaderProcess::fail_by_end() {
   constexpr int most_ms = 2000;
   hear_news(most_ms);
   if (!end_status_)
-    throw Error(subject_ + ": reading", "an answer of the process that reads", "none, for it was ended",
-                "run again");
+    throw HostGone(subject_ + ": reading", "an answer of the process that reads", "none, for it was ended",
+                   "run again");
   const int status = *end_status_;
   if (status < 0)
     throw Error(subject_ + ": reading", "a process of its own", std::strerror(-status),
                 "close other programs; --trust-input reads files that you trust without one");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == status_without_memory) fail(Outcome::out_of_memory, "");
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     throw Error(subject_, "a file that can be read",
                 "one on which the process that reads it was ended by the system, as when memory runs out",

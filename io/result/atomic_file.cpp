@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
-std::mutex unfinished_mutex;
+/// Temporary names in use. Whoever holds the mutex may create, rename and remove them; recursive, as the process may end
+/// for want of memory in the very thread that does so.
+std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
 constexpr mode_t permissions = 0777;
@@ -34,7 +35,7 @@ void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::stri
 }
 
 void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
-  unfinished.erase({folder, name});
+  std::erase_if(unfinished, [&](const auto& each) { return each.first == folder && each.second == name; });
 }
 
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
@@ -115,26 +116,38 @@ AtomicFile AtomicFile::directory_replacing(std::string path) {
 
 /// Under a name of its own. Nobody else may look into a directory before it is complete, or put something there.
 void AtomicFile::make() {
-  const NoEndNow not_yet;
-  auto name = temporary_name(name_);
-  add_unfinished(folder_,
-                 name);  // before it is there: where memory ends, nothing is left that nobody knows of
-  temporary_ = std::move(name);
+  {
+    const NoEndNow not_yet;
+    constexpr int most_attempts = 8;  // some file systems cannot tell one file from another
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      open_temporary();
+      if (folder_->hold(descriptor_, temporary_)) break;
+    }
+  }
+  writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
+  take_permissions();
+}
+
+/// Noted before it is there: where memory ends, nothing is left that nobody knows of.
+void AtomicFile::open_temporary() {
+  if (!temporary_.empty()) {
+    folder_->remove_tree(temporary_);
+    end_unfinished(folder_, temporary_);
+  }
+  temporary_ = temporary_name(name_);
+  add_unfinished(folder_, temporary_);
   const bool is_made = !is_directory_ || ::mkdirat(folder_->get(), temporary_.c_str(), permissions) == 0;
   if (is_made)
     descriptor_ = is_directory_ ? folder_->open(temporary_, O_RDONLY | O_DIRECTORY)
                                 : folder_->open(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
-  if (!descriptor_) {
-    const int error = errno;
-    if (is_directory_ && is_made) folder_->remove_tree(temporary_);
-    end_unfinished(folder_, temporary_);
-    temporary_.clear();  // what has this name is not ours
-    errno = error;
-    if (!is_made) fail_by_errno(path_, "a directory that can be created");
-    fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
-  }
-  writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
-  take_permissions();
+  if (descriptor_) return;
+  const int error = errno;
+  if (is_directory_ && is_made) folder_->remove_tree(temporary_);
+  end_unfinished(folder_, temporary_);
+  temporary_.clear();  // what has this name is not ours
+  errno = error;
+  if (!is_made) fail_by_errno(path_, "a directory that can be created");
+  fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
 }
 
 /// While it is written, no more than it will have in the end.
@@ -202,6 +215,7 @@ void AtomicFile::commit() {
   if (!flushed_) flush();
   {
     const NoEndNow not_yet;
+    folder_->let_go(descriptor_);
     if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
     end_unfinished(folder_, temporary_);
     temporary_.clear();
@@ -212,6 +226,11 @@ void AtomicFile::commit() {
 void remove_unfinished_files() {
   unfinished_mutex.lock();
   for (const auto& [folder, name] : unfinished) folder->remove_tree(name);
+}
+
+void forget_unfinished_files() {
+  const NoEndNow not_yet;
+  unfinished.clear();
 }
 
 void write_atomically(const std::string& path, const void* bytes, std::size_t count) {

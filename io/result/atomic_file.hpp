@@ -43,6 +43,7 @@ class AtomicFile {
   friend class FileSet;
   AtomicFile(std::string path, bool is_directory);
   void make();
+  void open_temporary();
   void take_permissions();
   void keep_permissions();
 
@@ -57,7 +58,10 @@ class AtomicFile {
 /// a process that is about to end.
 void remove_unfinished_files();
 
-/// While it lives, remove_unfinished_files() waits. One in a thread.
+/// In a process that has just been forked: those so far are the other's.
+void forget_unfinished_files();
+
+/// While it lives, remove_unfinished_files() waits, but for that of its own thread.
 class NoEndNow {
  public:
   NoEndNow();

@@ -50,14 +50,20 @@ void FileSet::commit_several() {
   lock_.flush();
   journal.flush_folders();  // the temporary names
   journal.write();
+  // From here on they are what the next command completes, should this one end.
+  for (const auto& file : files_) {
+    file.folder_->let_go(file.descriptor_);
+    end_unfinished(file.folder_, file.temporary_);
+  }
+  journal.begin();
   const auto release = [&] {
-    for (auto& file : files_) end_unfinished(file.folder_, std::exchange(file.temporary_, {}));
+    for (auto& file : files_) file.temporary_.clear();
   };
   try {
     journal.carry_out();
   } catch (...) {
     if (!journal.take_back()) {
-      release();  // they are what the next command completes
+      release();
       throw;
     }
     journal.remove();

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -125,6 +126,23 @@ bool Folder::rename(const std::string& from, const std::string& to) const {
 bool Folder::remove(const std::string& name) const { return ::unlinkat(get(), name.c_str(), 0) == 0; }
 
 void Folder::remove_tree(const std::string& name) const { remove_tree_at(get(), name); }
+
+bool Folder::hold(const Descriptor& file, const std::string& name) const {
+  while (::flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  struct stat mine {};
+  const auto named = find(name);
+  return named && ::fstat(file.get(), &mine) == 0 && named->st_ino == mine.st_ino &&
+         named->st_dev == mine.st_dev;
+}
+
+void Folder::let_go(const Descriptor& file) const { ::flock(file.get(), LOCK_UN); }
+
+void Folder::remove_abandoned(const std::string& name) const {
+  const auto found = open(name, O_RDONLY);
+  if (found && ::flock(found.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  remove_tree(name);
+}
 
 void Folder::flush(const std::string& reported_path) const { flush_to_disk(descriptor_, reported_path); }
 

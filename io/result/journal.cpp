@@ -83,27 +83,56 @@ std::optional<Journal> Journal::read(const std::shared_ptr<const Folder>& folder
     if (kind == std::end(kinds) || !is_own_temporary(fields[i + 2]) || !is_file_name(fields[i + 3]) ||
         !is_own_temporary(fields[i + 4]))
       throw Error(journal.path(), "a journal of fhd", "something else", "remove this file");
-    auto place = fields[i].empty() ? journal.folder_ : Folder::of(fields[i] + "/" + fields[i + 3]);
+    auto place = fields[i].empty() ? journal.folder_ : journal.folder_of(fields[i]);
     journal.steps_.push_back({std::move(place), static_cast<Kind>(kind - std::begin(kinds)), fields[i + 2],
                               fields[i + 3], fields[i + 4]});
   }
   return journal;
 }
 
+std::shared_ptr<const Folder> Journal::folder_of(const std::string& path) const {
+  try {
+    if (auto folder = Folder::within(path)) return folder;
+  } catch (const Error&) {  // told below
+  }
+  throw Error(this->path(), "the folder '" + path + "', where a run that died left results to complete",
+              "none that can be opened", "bring it back; or remove this file, and with it those results");
+}
+
 void Journal::write() const {
   const auto content = text();
-  OutputFile file(folder_->open(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0600), folder_->path_of(name_));
+  add_unfinished(folder_, temporary_);
   try {
+    OutputFile file(folder_->open(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0600), folder_->path_of(name_));
     file.write(content.data(), content.size());
     file.flush();
     file.close();
-    if (!folder_->rename(temporary_, file_)) fail_by_errno(folder_->path_of(name_), "a folder that can be written");
-    folder_->flush(folder_->path_of(name_));
   } catch (const Error&) {
-    folder_->remove(temporary_);
+    remove_temporary();
+    throw;
+  }
+}
+
+void Journal::begin() const {
+  const auto reported_path = folder_->path_of(name_);
+  if (!folder_->rename(temporary_, file_)) {
+    const int error = errno;
+    remove_temporary();
+    errno = error;
+    fail_by_errno(reported_path, "a folder that can be written");
+  }
+  end_unfinished(folder_, temporary_);
+  try {
+    folder_->flush(reported_path);
+  } catch (const Error&) {
     folder_->remove(file_);
     throw;
   }
+}
+
+void Journal::remove_temporary() const {
+  folder_->remove(temporary_);
+  end_unfinished(folder_, temporary_);
 }
 
 /// What is replaced gets a second name before it loses the first, where the file system has such, so that there is

@@ -23,8 +23,10 @@ class Journal {
            const std::string& final_name);
   /// What it is called until it counts.
   const std::string& temporary() const { return temporary_; }
-  /// Afterwards it counts. Throws Error: then there is none.
+  /// Under its temporary name, and to the disk; under NoEndNow, as the next. Throws Error: then there is none.
   void write() const;
+  /// Afterwards it counts. Throws Error: then there is none.
+  void begin() const;
   /// All steps that are not yet done. Throws Error.
   void carry_out() const;
   /// All that are; whether that could be done.
@@ -44,6 +46,8 @@ class Journal {
     void carry_out() const;
     bool take_back() const;
   };
+  std::shared_ptr<const Folder> folder_of(const std::string& path) const;
+  void remove_temporary() const;
   std::string text() const;
   std::string path() const { return folder_->path_of(file_); }
 

@@ -31,8 +31,10 @@ constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw",
                               "gridded.raw", "exhibits.raw",  "lock"};
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
-std::mutex note_mutex;
-std::mutex opening;  // held from before a folder is made until remove_empty_series_folder() knows of it
+// Recursive, as the process may end for want of memory in the very thread that holds them.
+std::recursive_mutex note_mutex;
+std::recursive_mutex
+    opening;  // held from before a folder is made until remove_empty_series_folder() knows of it
 std::string unfinished_note;
 std::shared_ptr<const Folder> empty_folder;
 
@@ -158,11 +160,7 @@ void SeriesFolder::take() {
   constexpr auto expected = "a folder for the volumes of a series until all are there";
   while (true) {
     if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) fail_by_errno(path_, expected);
-    try {
-      folder_ = Folder::within(path_);
-    } catch (const Error&) {
-      throw Error(path_, expected, "a file, or a link", "remove it, or choose another -o");
-    }
+    folder_ = Folder::within(path_);
     if (!folder_) continue;  // another process has just removed it
     const bool is_ours = folder_->find("lock") || folder_->find("series.json");
     if (!is_ours && !folder_->names().empty())

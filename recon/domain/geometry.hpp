@@ -7,6 +7,9 @@
 
 namespace fhd {
 
+/// Voxels along an axis, at most.
+inline constexpr int largest_matrix = 4096;
+
 /// Where the image lies in the patient. Positions and directions are in the patient's LPS coordinates
 /// (x to the Left, y to the Posterior, z to the Superior), as in ISMRMRD and DICOM.
 struct Geometry {

@@ -62,7 +62,6 @@ void require_same(const Array<Single>& values, const Array<Double>& in_double, c
 }
 
 void require_sizes(const Geometry& geometry, const std::string& subject) {
-  constexpr int largest_matrix = 4096;
   for (int axis = 0; axis < 3; ++axis) {
     const int n = geometry.matrix_size[axis];
     if (n < 1 || n > largest_matrix)

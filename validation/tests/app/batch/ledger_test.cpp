@@ -45,7 +45,8 @@ TEST_F(Claims, in_a_folder_behind_a_link_are_refused_and_nothing_is_removed_ther
   fs::create_directory(path("victim"));
   for (const char* name : {"empty", "photo"}) tests::write_text(path("victim/") + name, "");
   fs::create_symlink(path("victim"), path(".claims"));
-  EXPECT_EQ(error_of([&] { remove_strays(path("")); }), path(".claims") + ": expected a folder, found a link; remove it");
+  EXPECT_EQ(error_of([&] { remove_strays(path("")); }),
+            path(".claims") + ": expected a folder, found a link; remove it");
   EXPECT_NE(error_of([&] { Claim::take(path(""), "scan"); }), "");
   EXPECT_TRUE(fs::exists(path("victim/empty")) && fs::exists(path("victim/photo")));
   EXPECT_FALSE(fs::exists(path("victim/scan")));
@@ -61,8 +62,9 @@ TEST_F(Claims, are_none_where_a_file_of_others_lies) {
   remove_strays(path(""));
   for (const char* name : {"letter", "link", "second_name", "pipe"}) {
     EXPECT_TRUE(fs::exists(fs::symlink_status(path(".claims/") + name))) << name;
-    EXPECT_NE(error_of([&] { Claim::take(path(""), name); }).find("expected nothing, or the claim of a batch"),
-              std::string::npos)
+    EXPECT_NE(
+        error_of([&] { Claim::take(path(""), name); }).find("expected nothing, or the claim of a batch"),
+        std::string::npos)
         << name;
   }
   EXPECT_EQ(tests::bytes_of(path(".claims/letter")), "mine");
@@ -90,12 +92,21 @@ TEST_F(Claims, do_not_take_the_temporary_files_of_a_run_that_is_alive) {
   EXPECT_TRUE(fs::exists(path("scan.h5")));
 }
 
+TEST_F(Claims, do_not_take_the_unfinished_page_of_a_report_that_is_alive) {
+  io::AtomicFile page(path("index.html")), folder = io::AtomicFile::directory(path("scan_dicom"));
+  remove_strays(path(""));
+  EXPECT_NO_THROW(page.commit());
+  EXPECT_NO_THROW(folder.commit());
+  EXPECT_TRUE(fs::exists(path("index.html")) && fs::is_directory(path("scan_dicom")));
+}
+
 TEST_F(Claims, and_the_log_are_never_written_through_a_link) {
   tests::write_text(path("victim"), "mine");
   const auto log = [&] { BatchLog(path(""), true, Ranks::of_environment(), 1).line("told"); };
   fs::create_symlink(path("victim"), path("batch.log"));
   EXPECT_EQ(error_of(log),
-            path("batch.log") + ": expected the log of a batch, found a link, or something else that is no file; remove it");
+            path("batch.log") +
+                ": expected the log of a batch, found a link, or something else that is no file; remove it");
   fs::remove(path("batch.log"));
   fs::create_hard_link(path("victim"), path("batch.log"));
   EXPECT_NE(error_of(log), "");

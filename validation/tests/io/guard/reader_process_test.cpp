@@ -1,5 +1,4 @@
 // Files through the door: what comes out is what is read here, and what happens behind it is one Error.
-#include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include <thread>
 
 #include "io/guard/confinement.hpp"
+#include "io/guard/end_of_memory.hpp"
 #include "io/guard/guard.hpp"
 #include "io/guard/readers.hpp"
 #include "io/result/nifti.hpp"
@@ -25,6 +25,7 @@
 #include "io/scan/nifti_volume.hpp"
 #include "validation/tests/io/guard/bytes_of_value.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/processes.hpp"
 
 namespace fhd::io::guard {
 namespace {
@@ -50,27 +51,6 @@ std::size_t descriptor_count() {
   while (readdir(folder) != nullptr) ++count;
   closedir(folder);
   return count;
-}
-
-struct Relative {
-  pid_t number;
-  char state;
-};
-std::vector<Relative> children_of(pid_t parent) {
-  std::vector<Relative> found;
-  DIR* const folder = opendir("/proc");
-  while (const dirent* entry = readdir(folder)) {
-    std::ifstream file(std::string("/proc/") + entry->d_name + "/stat");
-    std::string line;
-    if (!std::isdigit(static_cast<unsigned char>(entry->d_name[0])) || !std::getline(file, line)) continue;
-    std::istringstream rest(line.substr(line.rfind(')') + 1));
-    char state = 0;
-    pid_t of = 0;
-    rest >> state >> of;
-    if (of == parent) found.push_back({std::atoi(entry->d_name), state});
-  }
-  closedir(folder);
-  return found;
 }
 
 class Apart : public FolderTest {
@@ -204,7 +184,7 @@ TEST_F(Apart, a_hundred_files_leave_no_process_and_no_descriptor) {
   EXPECT_EQ(descriptor_count(), before);
   for (int wait = 0; wait < 100; ++wait) {
     std::size_t left = 0;
-    for (const auto& host : children_of(getpid())) left += children_of(host.number).size();
+    for (const auto& host : tests::children_of(getpid())) left += tests::children_of(host.number).size();
     if (left == 0) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -343,15 +323,41 @@ TEST_F(Harm, an_error_of_any_length_is_cut) {
   EXPECT_EQ(line.size(), 4096u);
 }
 
-TEST_F(Harm, a_scan_of_no_slices_is_refused) {
-  begin_host([](const ChannelEnds* channels, std::size_t) {
-    FakeReader reader(channels);
-    ScanSummary summary;
-    summary.slice_count = -1;
-    reader.answer(Outcome::result, std::pair(summary, false));
-    reader.wait();
-  });
-  EXPECT_CONTAINS(error_of([&] { open_scan(path("file.h5")); }), "numbers that no scan has");
+/// What a scan may not say of itself.
+using Absurdity = void (*)(ScanSummary&);
+const Absurdity absurdities[]{
+    [](ScanSummary& summary) { summary.slice_count = -1; },
+    [](ScanSummary& summary) { summary.coil_count = 1 << 16; },
+    [](ScanSummary& summary) { summary.slice_count = summary.repetition_count = 1 << 20; },
+    [](ScanSummary& summary) { summary.samples_per_scan = std::int64_t{1} << 62; },
+    [](ScanSummary& summary) { summary.readout_length = -2; },
+    [](ScanSummary& summary) { summary.echo_times_s = {NAN}; },
+    [](ScanSummary& summary) { summary.geometry.matrix_size[1] = 4097; },
+    [](ScanSummary& summary) { summary.geometry.fov_mm[2] = 1e-300; },
+    [](ScanSummary& summary) { summary.unit_geometry.fov_mm[0] = INFINITY; },
+};
+int absurdity = 0;
+
+TEST_F(Harm, numbers_that_no_scan_has_are_refused) {
+  for (absurdity = 0; absurdity < static_cast<int>(std::size(absurdities)); ++absurdity) {
+    begin_host([](const ChannelEnds* channels, std::size_t) {
+      FakeReader reader(channels);
+      ScanSummary summary;
+      summary.coil_count = 1;
+      absurdities[absurdity](summary);
+      reader.answer(Outcome::result, std::pair(summary, false));
+      reader.wait();
+    });
+    EXPECT_CONTAINS(error_of([&] { open_scan(path("file.h5")); }), "numbers that no scan has") << absurdity;
+  }
+}
+
+TEST_F(Harm, an_end_for_want_of_memory_says_how_to_have_more) {
+  EXPECT_CONTAINS(error_with([](const ChannelEnds* channels, std::size_t) {
+                    const FakeReader reader(channels);
+                    _exit(status_without_memory);
+                  }),
+                  "--input-memory GIB allows more");
 }
 
 TEST_F(Harm, images_of_another_shape_are_refused) {
@@ -381,8 +387,9 @@ TEST_F(Harm, the_next_file_is_read) {
 
 TEST_F(Harm, without_a_host_nothing_is_read) {
   begin_host();
-  for (const auto& host : children_of(getpid())) kill(host.number, SIGKILL);
-  for (const auto& host : children_of(getpid())) waitpid(host.number, nullptr, 0);
+  for (const auto& host : tests::children_of(getpid())) kill(host.number, SIGKILL);
+  for (const auto& host : tests::children_of(getpid())) waitpid(host.number, nullptr, 0);
+  EXPECT_THROW(open_scan(path("file.h5")), HostGone);
   const auto line = error_of([&] { open_scan(path("file.h5")); });
   EXPECT_CONTAINS(line, "expected a process of its own, found that what starts them was ended");
 }
@@ -490,9 +497,9 @@ TEST_F(Harm, the_end_of_the_program_ends_its_processes) {
   std::set<pid_t> processes;
   for (int wait = 0; wait < 500 && processes.size() < 2; ++wait) {
     processes.clear();
-    for (const auto& host : children_of(program)) {
+    for (const auto& host : tests::children_of(program)) {
       processes.insert(host.number);
-      for (const auto& reader : children_of(host.number)) processes.insert(reader.number);
+      for (const auto& reader : tests::children_of(host.number)) processes.insert(reader.number);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -171,6 +171,11 @@ class Journals : public SetTest {
     }
     return journal;
   }
+  void write_three(const std::string& name = "out") {
+    const auto journal = three_files(name);
+    journal.write();
+    journal.begin();
+  }
   void write_old() const {
     for (const char* ending : {".h5", ".json", ".png"}) tests::write_text(path("out") + ending, "old");
   }
@@ -182,7 +187,7 @@ class Journals : public SetTest {
 TEST_F(Journals, of_a_run_that_died_are_completed_before_anybody_reads) {
   for (const char* reader : {"out.h5", "out.json", "out_phase.nii.gz", "out.truth.h5", "out"}) {
     write_old();
-    three_files().write();
+    write_three();
     EXPECT_EQ(tests::bytes_of(path("out.json")), "old");
     settle(path(reader));
     EXPECT_EQ(contents(), set_of("new")) << reader;
@@ -193,6 +198,7 @@ TEST_F(Journals, may_be_carried_out_again_from_anywhere) {
   write_old();
   const auto journal = three_files();
   journal.write();
+  journal.begin();
   journal.carry_out();
   settle(path("out.h5"));
   EXPECT_EQ(contents(), set_of("new"));
@@ -206,14 +212,14 @@ TEST_F(Journals, that_cannot_be_carried_out_are_taken_back) {
   fs::create_directory(path("out.png"));  // by somebody else, meanwhile
   tests::write_text(path("out.png/x"), "mine");
   const auto before = contents();
-  three_files().write();
+  write_three();
   settle(path("out.h5"));
   EXPECT_EQ(contents(), before);
 }
 
 TEST_F(Journals, that_are_not_whole_do_not_count) {
   write_old();
-  three_files().write();
+  write_three();
   fs::resize_file(path(".fhd-journal-out"), fs::file_size(path(".fhd-journal-out")) - 3);
   settle(path("out.h5"));
   for (const auto& [name, text] : set_of("old")) EXPECT_EQ(tests::bytes_of(path(name)), text);
@@ -222,7 +228,7 @@ TEST_F(Journals, that_are_not_whole_do_not_count) {
 
 TEST_F(Journals, of_others_are_not_obeyed) {
   write_old();
-  three_files().write();
+  write_three();
   if (::chown(path(".fhd-journal-out").c_str(), 12345, 12345) != 0)
     GTEST_SKIP() << "root alone gives files away";
   settle(path("out.h5"));
@@ -237,8 +243,21 @@ TEST_F(Journals, name_no_place_but_their_folder) {
   tests::write_text(path(temporary), "evil");
   journal.add(Folder::of(path("out")), Journal::Kind::file, temporary, "../victim");
   journal.write();
+  journal.begin();
   EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected a journal of fhd");
   EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+}
+
+TEST_F(Journals, of_files_in_a_folder_that_is_gone_name_themselves) {
+  fs::create_directory(path("elsewhere"));
+  Journal journal(Folder::of(path("out")), "out");
+  journal.add(Folder::of(path("elsewhere/out")), Journal::Kind::file, temporary_name("out"), "out");
+  journal.write();
+  journal.begin();
+  fs::remove(path("elsewhere"));
+  const auto line = error_of([&] { OutputLock(path("out")); });
+  EXPECT_CONTAINS(line, path(".fhd-journal-out") + ": expected the folder '" + path("elsewhere"));
+  EXPECT_CONTAINS(line, "remove this file");
 }
 
 TEST_F(OutputLocks, say_who_holds_them) {

@@ -128,7 +128,8 @@ TEST_F(Room, ismrmrd_images_of_slices_that_state_one_position_are_stacked_as_in_
   const auto series = series_of(1, 3, /*with_positions=*/false);
   AtomicFile file(path("images.h5"));
   write_ismrmrd_images(file, series, provenance_of(3), "fhd");
-  const auto read = hdf5::File::open(file.temporary());
+  file.commit();  // until then it is held
+  const auto read = hdf5::File::open(path("images.h5"));
   struct Head {
     float position[3];
   } heads[3];

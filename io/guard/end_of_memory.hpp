@@ -1,0 +1,17 @@
+#pragma once
+// What a process does where not even a small piece of memory is left. Libraries do not look at every one of theirs: they
+// crash, spoil what others hold, or take for absent what they could not read. The program asks (app/small_memory.cpp),
+// in all its processes; in those of others, which may use this library, nobody does.
+#include <atomic>
+
+namespace fhd::io::guard {
+
+/// Does not return, but where the process is ending already. Called from anywhere, whatever locks are held, by any thread.
+using EndOfMemory = void (*)();
+/// Of this process; null: the piece is refused, as libraries are used to.
+inline constinit std::atomic<EndOfMemory> end_of_memory = nullptr;
+
+/// The exit status by which a process that reads for another one says so.
+inline constexpr int status_without_memory = 12;
+
+}  // namespace fhd::io::guard

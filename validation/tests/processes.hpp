@@ -1,0 +1,40 @@
+#pragma once
+// Who is whose child, as the system tells it.
+#include <dirent.h>
+#include <sys/types.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fhd::tests {
+
+struct Relative {
+  pid_t number;
+  char state;        ///< Z: it has ended, and nobody has asked how
+  std::string name;  ///< of the program
+};
+inline std::vector<Relative> children_of(pid_t parent) {
+  std::vector<Relative> found;
+  DIR* const folder = opendir("/proc");
+  while (const dirent* entry = readdir(folder)) {
+    std::ifstream file(std::string("/proc/") + entry->d_name + "/stat");
+    std::string line;
+    if (!std::isdigit(static_cast<unsigned char>(entry->d_name[0])) || !std::getline(file, line)) continue;
+    std::istringstream rest(line.substr(line.rfind(')') + 1));
+    char state = 0;
+    pid_t of = 0;
+    rest >> state >> of;
+    if (of == parent) {
+      const auto begin = line.find('(') + 1;
+      found.push_back({std::atoi(entry->d_name), state, line.substr(begin, line.rfind(')') - begin)});
+    }
+  }
+  closedir(folder);
+  return found;
+}
+
+}  // namespace fhd::tests
