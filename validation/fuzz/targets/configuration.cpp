@@ -37,9 +37,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 0:
       fuzz::succeeds([&] { look_at(app::options_of_text(fuzz::text_of(rest))); });
       break;
-    case 1: read_file(folder, ".toml", rest); break;
-    case 2: read_file(folder, ".json", rest); break;
-    default: fuzz::succeeds([&] { look_at(app::options_of_name(fuzz::text_of(rest), folder.path())); });
+    case 1:
+      read_file(folder, ".toml", rest);
+      break;
+    case 2:
+      read_file(folder, ".json", rest);
+      break;
+    default:
+      fuzz::succeeds([&] { look_at(app::options_of_name(fuzz::text_of(rest), folder.path())); });
   }
   return 0;
 }

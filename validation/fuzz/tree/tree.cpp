@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace fhd::fuzz {
 namespace {
@@ -98,13 +100,25 @@ static const Folder& folder_of_files() {
   return folder;
 }
 
-Hdf5File::Hdf5File(const Tree& tree) : path_(folder_of_files().file("input.h5")) { build(tree, path_); }
+/// A copy where the environment asks for one, before a reader sees the file.
+static void keep(const std::string& path) {
+  const char* const kept = std::getenv("FHD_FUZZ_KEEP");
+  if (kept == nullptr) return;
+  std::error_code ignored;
+  std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing, ignored);
+}
+
+Hdf5File::Hdf5File(const Tree& tree) : path_(folder_of_files().file("input.h5")) {
+  build(tree, path_);
+  keep(path_);
+}
 
 Hdf5File::Hdf5File(Bytes input) : path_(folder_of_files().file("input.h5")) {
   if (is_tree(input))
     build(tree_of(input), path_);
   else
     folder_of_files().write("input.h5", input);
+  keep(path_);
 }
 
 Hdf5File::~Hdf5File() { ::unlink(path_.c_str()); }

@@ -15,9 +15,9 @@ class Hdf5File : public FolderTest {
  protected:
   using Make = void (*)(hid_t file);
   /// x.h5, made by libhdf5 alone.
-  void make(Make make) const {
+  void write(Make values) const {
     const auto file = H5Fcreate(path("x.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    make(file);
+    values(file);
     ASSERT_GE(H5Fclose(file), 0);
   }
   hdf5::File opened() const { return hdf5::File::open(path("x.h5")); }
@@ -68,7 +68,7 @@ TEST_F(Hdf5File, indices_beyond_the_end_are_refused) {
 }
 
 TEST_F(Hdf5File, values_that_are_no_numbers_are_refused) {
-  make([](hid_t file) {
+  write([](hid_t file) {
     const auto space = H5Screate(H5S_SCALAR), three = H5Tcreate(H5T_COMPOUND, 12);
     for (const std::size_t i : {0, 1, 2})
       H5Tinsert(three, std::string(1, "rix"[i]).c_str(), 4 * i, H5T_NATIVE_FLOAT);
@@ -83,7 +83,7 @@ TEST_F(Hdf5File, values_that_are_no_numbers_are_refused) {
 }
 
 TEST_F(Hdf5File, values_behind_a_filter_that_is_not_there_are_refused) {
-  make([](hid_t file) {
+  write([](hid_t file) {
     constexpr H5Z_filter_t nobodys = 299;
     const hsize_t extent = 4;
     const auto space = H5Screate_simple(1, &extent, nullptr), properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -100,7 +100,7 @@ TEST_F(Hdf5File, values_behind_a_filter_that_is_not_there_are_refused) {
 }
 
 TEST_F(Hdf5File, texts_are_as_long_as_what_is_stored) {
-  make([](hid_t file) {
+  write([](hid_t file) {
     const auto space = H5Screate(H5S_SCALAR), text = H5Tcopy(H5T_C_S1);
     H5Tset_size(text, std::size_t{1} << 25);  // 32 MiB, of which nothing is written
     H5Dclose(H5Dcreate2(file, "/text", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
