@@ -140,9 +140,9 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
   require_record_type(stored.get(), subject_);
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   const auto extents = hdf5::extents_of(space.get(), subject_);
-  for (const auto extent : extents) count_ *= extent;
-  if (extents.size() != 1 || count_ == 0)
+  if (extents.size() != 1 || extents[0] == 0)
     throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
+  count_ = extents[0];
   hdf5::require_stored(dataset_.get(), stored.get(), extents, subject_);
   type_ = record_type(true, subject_);
   type_without_values_ = record_type(false, subject_);

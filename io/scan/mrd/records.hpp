@@ -47,7 +47,7 @@ class RecordDataset {
   void find_layout(hid_t file, hid_t stored_type);
   std::string subject_;
   hdf5::Handle dataset_, type_, type_without_values_, head_type_, stored_head_type_;
-  std::int64_t count_ = 1;
+  std::int64_t count_ = 0;
   Layout layout_;
 };
 

@@ -387,7 +387,7 @@ TEST_F(Results, scans_appear_whole_or_not_at_all) {
       std::string line;
       {
         const FileSizeLimit limit(bytes);
-        line = error_of([&] { write_scan(path(name), format, series); });
+        line = error_of([&, name = name, format = format] { write_scan(path(name), format, series); });
       }
       EXPECT_CONTAINS(line, path("scan")) << name << " " << bytes;
       EXPECT_TRUE(std::filesystem::is_empty(folder())) << name << " " << bytes;

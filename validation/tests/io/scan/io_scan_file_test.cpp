@@ -252,7 +252,7 @@ TEST_F(ScanFile, rejects_truncated_files) {
     for (const double share : {0.01, 0.3, 0.9, 0.999}) {
       write_scan(path(name), format, {1, 1, 200, {scan}});
       cut_file(path(name), share);
-      const auto line = error_of([&] { open_scan(path(name))->read(0, 0); });
+      const auto line = error_of([&, name = name] { open_scan(path(name))->read(0, 0); });
       EXPECT_CONTAINS(line, path(name)) << share;
       EXPECT_CONTAINS(line, "truncated") << share;
       EXPECT_CONTAINS(line, "copy or download it again") << share;

@@ -66,6 +66,25 @@ TEST_F(RecordReaderFile, a_chunk_that_is_stored_longer_than_it_is_does_not_go_be
   error_of([&] { expect(whole(1999), 1999, sizes[1999]); });
 }
 
+// Their product was taken before their number was looked at: a signed overflow, found by the fuzz target of these files.
+TEST_F(RecordReaderFile, extents_whose_product_no_integer_holds_are_refused) {
+  const auto name = write({4, 4});
+  const auto file = H5Fopen(name.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const auto old = H5Dopen2(file, "/dataset/data", H5P_DEFAULT), type = H5Dget_type(old);
+  H5Dclose(old);
+  H5Ldelete(file, "/dataset/data", H5P_DEFAULT);
+  const hsize_t extents[] = {hsize_t{1} << 62, 6}, chunk[] = {2, 2};
+  const auto space = H5Screate_simple(2, extents, nullptr), properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(properties, 2, chunk);
+  const auto made = H5Dcreate2(file, "/dataset/data", type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  ASSERT_GE(made, 0);
+  H5Dclose(made);
+  H5Tclose(type);
+  H5Fclose(file);
+  EXPECT_CONTAINS(error_of([&] { RecordDataset(hdf5::File::open(name), usual_group); }),
+                  "[readout] with at least one, found [4611686018427387904][6]");
+}
+
 TEST_F(RecordReaderFile, delivers_every_readout_in_any_order) {
   std::vector<std::size_t> sizes(700);
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * i % 301;
