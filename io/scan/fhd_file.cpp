@@ -118,6 +118,11 @@ class FhdFile final : public ScanFile {
                   hdf5::text_of(extents));
     if (std::find(extents.begin(), extents.end(), 0) != extents.end())
       throw Error(file_.subject("/kspace"), "at least one sample", hdf5::text_of(extents));
+    constexpr std::int64_t most = std::int64_t{1} << 48;  // 4 PB: no product of extents overflows
+    std::int64_t left = most;
+    for (const auto extent : extents) left /= extent;
+    if (left == 0)
+      throw Error(file_.subject("/kspace"), "at most 2^48 samples in all", hdf5::text_of(extents));
     has_leading_axes_ = extents.size() == 4;
     if (has_leading_axes_) {
       summary_.repetition_count = extents[0];

@@ -93,8 +93,8 @@ class RecordReader {
   std::vector<Record> block_;  ///< readouts first_ ...
   std::int64_t first_ = 0;
   GlobalHeap trajectories_, values_;  ///< one each: some writers put them into places far from each other
-  std::vector<StoredLists> lists_;  ///< of the readouts at hand; empty: their arrays are in pool_
-  std::vector<char> chunk_;  ///< as stored
+  std::vector<StoredLists> lists_;    ///< of the readouts at hand; empty: their arrays are in pool_
+  std::vector<char> chunk_;           ///< as stored
   std::int64_t chunk_number_ = -1;
 };
 

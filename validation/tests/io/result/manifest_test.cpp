@@ -22,7 +22,11 @@ TEST_F(Manifests, are_read_as_they_were_written) {
   manifest.input_checksum = "ab";
   manifest.examined_ns = 9;
   manifest.settings = {{"lambda", "1"}};
-  manifest.products = {{{"x.png", 3, 4}, "cd"}};
+  auto& product = manifest.products.emplace_back();
+  product.stamp.name = "x.png";
+  product.stamp.bytes = 3;
+  product.stamp.modified_ns = 4;
+  product.checksum = "cd";
   manifest.seconds = 1.5;
   manifest.converged = true;
   manifest.warnings = {"one", "two"};

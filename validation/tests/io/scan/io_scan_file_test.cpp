@@ -142,6 +142,21 @@ TEST_F(ScanFile, keeps_slices_and_repetitions_apart) {
                   "one slice and one repetition");
 }
 
+// Three times the number of slices overflowed: found by the fuzz target of these files.
+TEST_F(ScanFile, of_more_slices_than_any_file_holds_is_refused) {
+  auto made = hdf5::File::create(path("scan.h5"), path("scan.h5"));
+  const std::vector<double> positions(24);
+  made.write("/trajectory", positions.data(), {3, 8});
+  const hsize_t extents[] = {1, hsize_t{1} << 60, 2, 8}, chunk[] = {1, 1, 2, 8};
+  const auto type = H5Tcreate(H5T_COMPOUND, 8), space = H5Screate_simple(4, extents, nullptr),
+             properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Tinsert(type, "r", 0, H5T_NATIVE_FLOAT), H5Tinsert(type, "i", 4, H5T_NATIVE_FLOAT);
+  H5Pset_chunk(properties, 4, chunk);
+  H5Dclose(H5Dcreate2(made.id(), "/kspace", type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+  made.close();
+  EXPECT_CONTAINS(error_of([&] { open_scan(path("scan.h5")); }), "expected at most 2^48 samples in all");
+}
+
 TEST_F(ScanFile, shares_one_trajectory_among_repetitions) {
   auto scan = random_scan({16, 16, 1}, 2, 10, 4);
   write_scan(path("scan.h5"), ScanFormat::fhd, {2, 1, 0, {scan, scan}});
