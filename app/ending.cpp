@@ -90,6 +90,7 @@ void end_for_want_of_memory(int number) {
 
 /// The thread that ends the process lives without the memory that it does not get; all others stay where they are.
 thread_local bool is_ending_here = false;
+std::atomic_flag is_ending;
 /// What the end itself needs, to tell it and to look into folders.
 void* kept_for_the_end = nullptr;
 
@@ -97,7 +98,8 @@ void watch_memory() {
   constexpr std::size_t enough = 1 << 20;
   kept_for_the_end = std::malloc(enough);
   io::guard::end_of_memory = [] {
-    if (!is_ending_here) end_at_once(out_of_memory);
+    // Who holds off the end, which another thread has begun, does without that piece.
+    if (!is_ending_here && !(is_ending.test() && io::holds_off_the_end())) end_at_once(out_of_memory);
   };
   std::set_new_handler([] {
     has_no_memory = true;
@@ -158,20 +160,19 @@ void end_in_order() {
 }
 
 void end_at_once(const char* failure) noexcept {
-  static std::atomic_flag is_ending;
   if (is_ending.test_and_set())
     while (true) pause();  // another thread is at it
   is_ending_here = true;
-  std::free(std::exchange(kept_for_the_end, nullptr));
-  // The failure may have come while a lock was held that the removal waits for.
+  // The failure may have come while a lock was held that what follows waits for.
   constexpr unsigned longest_s = 2;
   std::signal(SIGALRM, [](int) { _exit(1); });
+  alarm(longest_s);
+  std::free(std::exchange(kept_for_the_end, nullptr));
   char line[600];
   std::snprintf(line, sizeof line, "fhd: %s", failure);
   for (char* c = line; *c != '\0'; ++c)
     if (const auto byte = static_cast<unsigned char>(*c); byte < ' ' || byte >= 0x7F) *c = ' ';
   std::fprintf(stderr, "%s\n", line);
-  alarm(longest_s);
   remove_temporaries();
   try_to([&] {
     print_unfinished();

@@ -15,6 +15,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "io/guard/end_of_memory.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 
@@ -27,6 +29,8 @@ int gpu_count() {
   const pid_t child = fork();
   if (child < 0) return 0;
   if (child == 0) {
+    io::guard::end_of_memory = [] { _exit(0); };  // its status is a number of GPUs
+    io::forget_unfinished_files();
     int count = 0;
     try {
       count = static_cast<int>(std::min<std::size_t>(device::inventory().devices.size(), 100));

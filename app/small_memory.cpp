@@ -1,6 +1,6 @@
 // A small piece of memory that the system has not got ends the process in order, instead of being refused to a library that
 // may not look (io/guard/end_of_memory.hpp). Large ones, of the arrays, are refused as ever: Error tells how much was
-// needed. Of the program alone: these functions take the place of those of the C library, also for the libraries.
+// needed. Of programs alone, `fhd` and `fhd-reader`: these functions take the place of those of the C library, also for the libraries.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -44,8 +44,12 @@ class Next {
   template <class... Arguments>
   auto operator()(Arguments... arguments) {
     if (found_.load(std::memory_order_relaxed) == nullptr) {
-      found_ = of_glibc_;
-      if (void* const found = dlsym(RTLD_NEXT, name_)) found_ = reinterpret_cast<Function*>(found);
+      thread_local bool is_searching = false;
+      if (is_searching) return of_glibc_(arguments...);
+      is_searching = true;
+      void* const found = dlsym(RTLD_NEXT, name_);
+      is_searching = false;
+      found_ = found != nullptr ? reinterpret_cast<Function*>(found) : of_glibc_;
     }
     return found_.load(std::memory_order_relaxed)(arguments...);
   }

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "app/batch/engines.hpp"
@@ -402,6 +403,12 @@ class WorkerProcess {
   Engines engines_;
 };
 
+/// The parent's ends of its workers' sockets: a worker that kept one would hold up the end of another.
+std::set<int>& ends_of_parent() {
+  static std::set<int> ends;
+  return ends;
+}
+
 }  // namespace
 
 Worker::Worker(const BatchWork& work, const Crew& crew) {
@@ -420,6 +427,7 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
     for (const int number : {SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
+    for (const int end : ends_of_parent()) ::close(end);
     silence_events();  // the parent tells
     io::forget_unfinished_files();
     io::guard::begin_host();
@@ -427,12 +435,12 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
   }
   ::close(ends[1]);
   socket_ = ends[0];
+  ends_of_parent().insert(socket_);
 }
 
 Worker::~Worker() {
-  // It ends by itself then, and what reads for it before that. (Later workers have copies of the descriptor.)
-  ::shutdown(socket_, SHUT_RDWR);
-  ::close(socket_);
+  ends_of_parent().erase(socket_);
+  ::close(socket_);  // it ends by itself then, and what reads for it before that
   int status = 0;
   for (int look = 0; look < 1000 && !status_; ++look) {
     if (waitpid(process_, &status, WNOHANG) == process_)

@@ -6,7 +6,7 @@
 
 namespace fhd::io::guard {
 
-/// Does not return, but where the process is ending already. Called from anywhere, whatever locks are held, by any thread.
+/// Does not return, but to threads that the end of the process, which has begun, needs. Called from anywhere, whatever locks are held, by any thread.
 using EndOfMemory = void (*)();
 /// Of this process; null: the piece is refused, as libraries are used to.
 inline constinit std::atomic<EndOfMemory> end_of_memory = nullptr;

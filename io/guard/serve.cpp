@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <tuple>
 
@@ -65,6 +66,13 @@ void answer(Output& out, Work work) {
     outcome = tells_of_memory(text) ? Outcome::out_of_memory : Outcome::error;
   } catch (const std::bad_alloc&) {
     outcome = Outcome::out_of_memory;
+  } catch (const std::system_error& error) {
+    text = error.what();
+    if (error.code() ==
+        std::errc::resource_unavailable_try_again) {  // no thread, through no fault of the file
+      text = "reading: another thread: " + text + "; raise the limits of the system (ulimit -u, -v)";
+      outcome = Outcome::error;
+    }
   } catch (const std::exception& error) {
     text = error.what();
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -23,12 +24,22 @@ namespace fs = std::filesystem;
 std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
+thread_local int depth = 0;  // of NoEndNow
+
 constexpr mode_t permissions = 0777;
 
 }  // namespace
 
-NoEndNow::NoEndNow() { unfinished_mutex.lock(); }
-NoEndNow::~NoEndNow() { unfinished_mutex.unlock(); }
+NoEndNow::NoEndNow() {
+  unfinished_mutex.lock();
+  ++depth;
+}
+NoEndNow::~NoEndNow() {
+  --depth;
+  unfinished_mutex.unlock();
+}
+
+bool holds_off_the_end() { return depth > 0; }
 
 void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
   unfinished.emplace(folder, name);
@@ -215,7 +226,6 @@ void AtomicFile::commit() {
   if (!flushed_) flush();
   {
     const NoEndNow not_yet;
-    folder_->let_go(descriptor_);
     if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
     end_unfinished(folder_, temporary_);
     temporary_.clear();
@@ -229,7 +239,7 @@ void remove_unfinished_files() {
 }
 
 void forget_unfinished_files() {
-  const NoEndNow not_yet;
+  new (&unfinished_mutex) std::recursive_mutex;  // of a thread, maybe, that is none of this process
   unfinished.clear();
 }
 

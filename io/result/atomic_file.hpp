@@ -61,6 +61,9 @@ void remove_unfinished_files();
 /// In a process that has just been forked: those so far are the other's.
 void forget_unfinished_files();
 
+/// Whether this thread has a NoEndNow.
+bool holds_off_the_end();
+
 /// While it lives, remove_unfinished_files() waits, but for that of its own thread.
 class NoEndNow {
  public:

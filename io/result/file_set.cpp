@@ -37,6 +37,14 @@ void FileSet::commit() {
   commit_several();
 }
 
+/// A journal takes what is not there any more for done.
+void FileSet::require_all() const {
+  for (const auto& file : files_)
+    if (!file.folder_->find(file.temporary_))
+      throw Error(file.path(), "the unfinished file that was written for it", "none: somebody has removed it",
+                  "run again");
+}
+
 void FileSet::commit_several() {
   const NoEndNow not_yet;
   Journal journal(lock_.folder(), lock_.name());
@@ -50,12 +58,11 @@ void FileSet::commit_several() {
   lock_.flush();
   journal.flush_folders();  // the temporary names
   journal.write();
-  // From here on they are what the next command completes, should this one end.
-  for (const auto& file : files_) {
-    file.folder_->let_go(file.descriptor_);
-    end_unfinished(file.folder_, file.temporary_);
-  }
+  require_all();
   journal.begin();
+  // From here on they are what the next command completes, should this one end.
+  for (const auto& file : files_) end_unfinished(file.folder_, file.temporary_);
+  journal.flush();
   const auto release = [&] {
     for (auto& file : files_) file.temporary_.clear();
   };
@@ -66,6 +73,7 @@ void FileSet::commit_several() {
       release();
       throw;
     }
+    for (const auto& file : files_) add_unfinished(file.folder_, file.temporary_);
     journal.remove();
     throw;
   }

@@ -44,6 +44,7 @@ class FileSet {
 
  private:
   AtomicFile& take(AtomicFile file);
+  void require_all() const;
   void commit_several();
   const OutputLock& lock_;
   std::deque<AtomicFile> files_;

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -127,20 +126,40 @@ bool Folder::remove(const std::string& name) const { return ::unlinkat(get(), na
 
 void Folder::remove_tree(const std::string& name) const { remove_tree_at(get(), name); }
 
+namespace {
+
+/// Of an open file as a whole, as long as it is open. Another kind of lock than flock(), by which libhdf5 locks what it
+/// reads and writes. EAGAIN: another has one that excludes it.
+int lock_as_open_file(const Descriptor& file, short kind) {
+  struct flock whole {};
+  whole.l_type = kind;
+  whole.l_whence = SEEK_SET;
+  return ::fcntl(file.get(), F_OFD_SETLK, &whole) == 0 ? 0 : errno == EACCES ? EAGAIN : errno;
+}
+
+}  // namespace
+
 bool Folder::hold(const Descriptor& file, const std::string& name) const {
-  while (::flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
-  }
+  if (lock_as_open_file(file, F_RDLCK) == EAGAIN) return false;
   struct stat mine {};
   const auto named = find(name);
   return named && ::fstat(file.get(), &mine) == 0 && named->st_ino == mine.st_ino &&
          named->st_dev == mine.st_dev;
 }
 
-void Folder::let_go(const Descriptor& file) const { ::flock(file.get(), LOCK_UN); }
-
 void Folder::remove_abandoned(const std::string& name) const {
-  const auto found = open(name, O_RDONLY);
-  if (found && ::flock(found.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  const auto is = find(name);
+  if (!is) return;
+  const bool is_folder = S_ISDIR(is->st_mode);
+  const auto found = open(name, is_folder ? O_RDONLY | O_DIRECTORY : O_RDWR);
+  if (!found && errno == EACCES) return;  // another user's
+  if (found && is_folder) {               // which cannot be opened for writing: it is asked alone
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (::fcntl(found.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK) return;
+  }
+  if (found && !is_folder && lock_as_open_file(found, F_WRLCK) == EAGAIN) return;
   remove_tree(name);
 }
 

@@ -58,11 +58,9 @@ class Folder {
   /// With all that is in it; links are removed, not followed.
   void remove_tree(const std::string& name) const;
   /// An open file or folder of this name is left alone by remove_abandoned(), in every process, as long as it is open.
-  /// False: it has just lost that name.
+  /// False: it is just losing that name.
   bool hold(const Descriptor& file, const std::string& name) const;
-  /// Before it gets the name by which others know it: libhdf5 locks what it reads.
-  void let_go(const Descriptor& file) const;
-  /// remove_tree(), unless somebody holds it. (On file systems without locks nobody can.)
+  /// remove_tree(), unless somebody holds it, or it is another user's. (On file systems without locks nobody can hold it.)
   void remove_abandoned(const std::string& name) const;
   /// What was renamed and removed is so after a power failure. Throws Error naming `reported_path`.
   void flush(const std::string& reported_path) const;

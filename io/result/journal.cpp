@@ -92,11 +92,11 @@ std::optional<Journal> Journal::read(const std::shared_ptr<const Folder>& folder
 
 std::shared_ptr<const Folder> Journal::folder_of(const std::string& path) const {
   try {
-    if (auto folder = Folder::within(path)) return folder;
-  } catch (const Error&) {  // told below
+    return Folder::of(path + "/.");
+  } catch (const Error&) {
+    throw Error(this->path(), "the folder '" + path + "', where a run that died left results to complete",
+                "none that can be opened", "bring it back; or remove this file, and with it those results");
   }
-  throw Error(this->path(), "the folder '" + path + "', where a run that died left results to complete",
-              "none that can be opened", "bring it back; or remove this file, and with it those results");
 }
 
 void Journal::write() const {
@@ -113,17 +113,18 @@ void Journal::write() const {
   }
 }
 
+/// Without memory: what it names is in the list of unfinished files until it counts.
 void Journal::begin() const {
-  const auto reported_path = folder_->path_of(name_);
-  if (!folder_->rename(temporary_, file_)) {
-    const int error = errno;
-    remove_temporary();
-    errno = error;
-    fail_by_errno(reported_path, "a folder that can be written");
-  }
-  end_unfinished(folder_, temporary_);
+  if (folder_->rename(temporary_, file_)) return end_unfinished(folder_, temporary_);
+  const int error = errno;
+  remove_temporary();
+  errno = error;
+  fail_by_errno(folder_->path_of(name_), "a folder that can be written");
+}
+
+void Journal::flush() const {
   try {
-    folder_->flush(reported_path);
+    folder_->flush(folder_->path_of(name_));
   } catch (const Error&) {
     folder_->remove(file_);
     throw;

@@ -27,6 +27,8 @@ class Journal {
   void write() const;
   /// Afterwards it counts. Throws Error: then there is none.
   void begin() const;
+  /// Also when the power goes. Throws Error: then there is none.
+  void flush() const;
   /// All steps that are not yet done. Throws Error.
   void carry_out() const;
   /// All that are; whether that could be done.

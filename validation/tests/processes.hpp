@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -35,6 +36,24 @@ inline std::vector<Relative> children_of(pid_t parent) {
   }
   closedir(folder);
   return found;
+}
+
+/// Whether a process of the group lives (one that nobody has waited for does not).
+inline bool has_living(pid_t group) {
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator("/proc", fs::directory_options::skip_permission_denied)) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const auto name_end = stat.rfind(')');  // PID (NAME) STATE PARENT GROUP
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(stat.substr(name_end + 1));
+    char state = 0;
+    pid_t parent = 0, of = 0;
+    if (rest >> state >> parent >> of && of == group && state != 'Z' && state != 'X') return true;
+  }
+  return false;
 }
 
 }  // namespace fhd::tests

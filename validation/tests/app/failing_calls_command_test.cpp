@@ -67,10 +67,10 @@ const Scenario scenarios[] = {
     {"report", "report {in}/result.h5 -o page.html", "report {in}/old_result.h5 -o page.html", {}, ""},
     {"convert", "convert {in}/scan.h5 copy.h5 --force", "convert {in}/other.h5 copy.h5", {}, ""},
     {"simulate",
-     "simulate -o made --matrix 12 --coils 2 --snr 30 --force",
-     "simulate -o made --matrix 16 --coils 1",
+     "simulate -o there/made --matrix 12 --coils 2 --snr 30 --force",
+     "simulate -o there/made --matrix 16 --coils 1",
      {},
-     "made.truth.h5"},
+     "there/made.truth.h5"},
 };
 
 std::vector<std::string> words_of(const std::string& arguments, const std::string& in) {
@@ -296,7 +296,7 @@ class FailingCalls : public testing::TestWithParam<std::tuple<Scenario, Call>> {
 };
 
 TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
-  fs::create_directory(path("before"));
+  fs::create_directories(path("before/there"));
   if (*scenario().before) {
     const auto made = inputs().run(scenario().before, path("before"));
     ASSERT_EQ(made.exit_status(), 0) << made.err;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "validation/tests/failing_calls/call_state.hpp"
+#include "validation/tests/processes.hpp"
 #include "validation/tests/scratch.hpp"
 
 namespace fhd::tests {
@@ -82,24 +83,6 @@ struct RunEnd {
   bool has_ended_by_itself() const { return !timed_out && WIFEXITED(status); }
   int exit_status() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 };
-
-/// Whether a process of the group lives (one that nobody has waited for does not).
-inline bool has_living(pid_t group) {
-  namespace fs = std::filesystem;
-  for (const auto& entry : fs::directory_iterator("/proc", fs::directory_options::skip_permission_denied)) {
-    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const auto name_end = stat.rfind(')');  // PID (NAME) STATE PARENT GROUP
-    if (name_end == std::string::npos) continue;
-    std::istringstream rest(stat.substr(name_end + 1));
-    char state = 0;
-    pid_t parent = 0, of = 0;
-    if (rest >> state >> parent >> of && of == group && state != 'Z' && state != 'X') return true;
-  }
-  return false;
-}
 
 /// Whether, of a group whose first process has ended, one goes on: what it started ends soon after it.
 inline bool goes_on_without_first(pid_t group) {

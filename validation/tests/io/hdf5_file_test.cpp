@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_facts.hpp"
+#include "io/result/atomic_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -49,6 +51,22 @@ TEST_F(Hdf5File, on_disk_holds_what_one_in_memory_holds) {
     const auto second = read.dataset("/x").read<double>({3}, {1});
     EXPECT_EQ(second[0], 4);
   }
+}
+
+// libhdf5 follows this variable whatever it is told, and would wait for our own lock.
+TEST_F(Hdf5File, that_is_held_is_written_whatever_the_environment_says_of_locks) {
+  for (const char* locking : {"TRUE", "BEST_EFFORT", "FALSE"}) {
+    setenv("HDF5_USE_FILE_LOCKING", locking, 1);
+    AtomicFile held(path("x.h5"));
+    auto file = hdf5::File::create(held.temporary(), held.path(), 8 << 20);
+    const double one = 1;
+    file.write("/x", &one, {1});
+    file.close();
+    EXPECT_NO_THROW(held.commit()) << locking;
+    EXPECT_EQ(opened().dataset("/x").read<double>(Shape{1})[0], 1)
+        << locking << ": read while the writer lives";
+  }
+  unsetenv("HDF5_USE_FILE_LOCKING");
 }
 
 TEST_F(Hdf5File, texts_that_are_not_there_are_refused) {

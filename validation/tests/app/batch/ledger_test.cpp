@@ -87,9 +87,10 @@ TEST_F(Claims, do_not_take_the_temporary_files_of_a_run_that_is_alive) {
   const io::OutputLock lock(path("scan"));  // of fhd recon -o DIR/scan
   io::FileSet files(lock);
   files.add(path("scan.h5"));
+  files.add(path("scan.truth.h5"));  // of fhd simulate: the lock is of another name
   remove_strays(path(""));
   EXPECT_NO_THROW(files.commit());
-  EXPECT_TRUE(fs::exists(path("scan.h5")));
+  EXPECT_TRUE(fs::exists(path("scan.h5")) && fs::exists(path("scan.truth.h5")));
 }
 
 TEST_F(Claims, do_not_take_the_unfinished_page_of_a_report_that_is_alive) {
