@@ -57,8 +57,8 @@ void FileSet::commit_several() {
   lock_.remember(*lock_.folder(), journal.temporary());
   lock_.flush();
   journal.flush_folders();  // the temporary names
-  journal.write();
   require_all();
+  journal.write();
   journal.begin();
   // From here on they are what the next command completes, should this one end.
   for (const auto& file : files_) end_unfinished(file.folder_, file.temporary_);
