@@ -128,12 +128,17 @@ void Folder::remove_tree(const std::string& name) const { remove_tree_at(get(), 
 
 namespace {
 
-/// Of an open file as a whole, as long as it is open. Another kind of lock than flock(), by which libhdf5 locks what it
-/// reads and writes. EAGAIN: another has one that excludes it.
-int lock_as_open_file(const Descriptor& file, short kind) {
+struct flock of_whole_file(short kind) {
   struct flock whole {};
   whole.l_type = kind;
   whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+/// Of an open file as a whole, as long as it is open. Another kind of lock than flock(), by which libhdf5 locks what it
+/// reads and writes. EAGAIN: another has one that excludes it.
+int lock_as_open_file(const Descriptor& file, short kind) {
+  auto whole = of_whole_file(kind);
   return ::fcntl(file.get(), F_OFD_SETLK, &whole) == 0 ? 0 : errno == EACCES ? EAGAIN : errno;
 }
 
@@ -154,9 +159,7 @@ void Folder::remove_abandoned(const std::string& name) const {
   const auto found = open(name, is_folder ? O_RDONLY | O_DIRECTORY : O_RDWR);
   if (!found && errno == EACCES) return;  // another user's
   if (found && is_folder) {               // which cannot be opened for writing: it is asked alone
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
+    auto whole = of_whole_file(F_WRLCK);
     if (::fcntl(found.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK) return;
   }
   if (found && !is_folder && lock_as_open_file(found, F_WRLCK) == EAGAIN) return;
