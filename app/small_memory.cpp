@@ -8,10 +8,9 @@
 #include <cstddef>
 
 #include "io/guard/end_of_memory.hpp"
+#include "io/guard/sanitizer.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-// Sanitizers have functions of their own in this place.
-#else
+#if defined(__GLIBC__) && !FHD_HAS_SANITIZER
 
 extern "C" {
 void* __libc_malloc(std::size_t);

@@ -11,7 +11,9 @@
 #include <cstring>
 
 #include "app/ending.hpp"
+#include "io/guard/sanitizer.hpp"
 
+#if !FHD_HAS_SANITIZER
 namespace {
 
 bool is_openblas(const void* caller) {
@@ -45,6 +47,10 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
     return error;
   }
 }
+}
+#endif
+
+extern "C" {
 
 /// What libgomp (linked in: CMakeLists.txt) calls where it cannot go on, in place of its gomp_fatal, which would leave
 /// temporary files: no thread for a team, no memory for its tables.

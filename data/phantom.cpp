@@ -481,7 +481,7 @@ Complex<double> Phantom::fourier_integral(const Vector3& k) const {
 
 Array<double> ideal_image(const Phantom& phantom, std::array<int, 3> matrix_size) {
   require_matrix(phantom, matrix_size);
-  const auto [nx, ny, nz] = matrix_size;
+  const int nx = matrix_size[0], ny = matrix_size[1], nz = matrix_size[2];
   const bool three = phantom.dimensions() == 3;
   Array<double> image({nz, ny, nx});
   std::vector<PartOnLine> lines;

@@ -411,7 +411,8 @@ std::vector<Subject> subjects_of(const SimulationSettings& settings) {
 /// Of one slice or volume, without noise.
 Simulation measured(const SimulationSettings& settings, const Designs& designs, const Subject& subject) {
   const auto& matrix_size = settings.trajectory.matrix_size;
-  const auto& [design, played] = designs;
+  const auto& design = designs.nominal;
+  const auto& played = designs.played;
   Simulation simulation;
   simulation.readout_count = design.readout_count;
   simulation.readout_length = design.readout_length;

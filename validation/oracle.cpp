@@ -94,7 +94,8 @@ Array<double> difference_positions(std::array<int, 3> matrix_size) {
 
 Values forward(const Array<double>& k, const Array<double>& r, const Values& values,
                const std::optional<OffResonance>& off_resonance) {
-  const auto [samples, points, coils] = check(k, r, values, false, off_resonance);
+  const auto sizes = check(k, r, values, false, off_resonance);
+  const auto samples = sizes.samples, points = sizes.points, coils = sizes.coils;
   const Exponential exponential(k, r, off_resonance, -1);
   Values result({coils, samples});
 #pragma omp parallel for
@@ -108,7 +109,8 @@ Values forward(const Array<double>& k, const Array<double>& r, const Values& val
 
 Values adjoint(const Array<double>& k, const Array<double>& r, const Values& samples_in,
                const std::optional<OffResonance>& off_resonance) {
-  const auto [samples, points, coils] = check(k, r, samples_in, true, off_resonance);
+  const auto sizes = check(k, r, samples_in, true, off_resonance);
+  const auto samples = sizes.samples, points = sizes.points, coils = sizes.coils;
   const Exponential exponential(k, r, off_resonance, +1);
   Values result({coils, points});
 #pragma omp parallel for

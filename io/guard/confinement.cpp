@@ -21,12 +21,13 @@
 #include <cstring>
 #include <fstream>
 
+#include "io/guard/sanitizer.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::guard {
 namespace {
 
-constexpr bool limits_addresses = !has_sanitizer;  // which reserves terabytes of them
+constexpr bool limits_addresses = FHD_HAS_SANITIZER == 0;
 
 #if defined(__x86_64__)
 constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;

@@ -6,14 +6,6 @@
 
 namespace fhd::io::guard {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool has_sanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool has_sanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool has_sanitizer = false;
-#endif
-
 struct Confinement {
   std::uint64_t memory_bytes = 0;
   int threads = 1;                     ///< beside the first; their stacks come on top

@@ -17,6 +17,7 @@
 
 #include "io/guard/confinement.hpp"
 #include "io/guard/end_of_memory.hpp"
+#include "io/guard/sanitizer.hpp"
 #include "io/hdf5.hpp"
 
 namespace fhd::io::guard {
@@ -82,7 +83,7 @@ void silence() {
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(nowhere, STDIN_FILENO);
   dup2(nowhere, STDOUT_FILENO);
-  if constexpr (!has_sanitizer) dup2(nowhere, STDERR_FILENO);  // what it finds is for us
+  if constexpr (FHD_HAS_SANITIZER == 0) dup2(nowhere, STDERR_FILENO);  // what it finds is for us
   close(nowhere);
 }
 

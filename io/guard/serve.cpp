@@ -115,6 +115,7 @@ class FileServer {
     shares_memory_ = opening.shares_memory;
     set_input_memory(opening.memory_bytes);
     static_cast<void>(!chdir(opening.folder.c_str()));
+    omp_set_num_threads(threads_);  // LLVM's OpenMP opens files of its own where it begins
     try {
       confine(
           {opening.memory_bytes, static_cast<int>(count_) * (1 + threads_), opening.inputs, opening.outputs});

@@ -116,7 +116,7 @@ class RowsOfField {
 
 void dominant_eigenvectors_cpu(const MatrixField& field, const EigenvectorRequest& request,
                                std::int64_t first_plane, Array<Complex<float>>& vectors) {
-  const auto [nx, ny, nz] = request.matrix_size;
+  const int nx = request.matrix_size[0], ny = request.matrix_size[1], nz = request.matrix_size[2];
   const AxisPhases along_x(field.degree[0], nx, padded_row(nx)), along_y(field.degree[1], ny, ny),
       along_z(field.degree[2], nz, nz);
   const std::int64_t volume = request.mask.size();

@@ -112,7 +112,7 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
   }
 
   Array<float> result(geometry.image_shape());
-  const auto [nx, ny, nz] = geometry.matrix_size;
+  const int nx = geometry.matrix_size[0], ny = geometry.matrix_size[1], nz = geometry.matrix_size[2];
   std::int64_t voxels_inside = 0;
 #pragma omp parallel for schedule(static) reduction(+ : voxels_inside)
   for (int row = 0; row < nz * ny; ++row)
@@ -143,7 +143,7 @@ InterpolatedVolume interpolated_at_voxels(const Volume& volume, const Geometry& 
                                           const std::string& subject) {
   const Affine map = voxel_map(volume, geometry, subject);
   InterpolatedVolume result{Array<float>(geometry.image_shape())};
-  const auto [nx, ny, nz] = geometry.matrix_size;
+  const int nx = geometry.matrix_size[0], ny = geometry.matrix_size[1], nz = geometry.matrix_size[2];
   std::int64_t outside = 0;
 #pragma omp parallel for schedule(static) reduction(+ : outside)
   for (int row = 0; row < nz * ny; ++row)

@@ -48,7 +48,8 @@ Image cropped(Array<Complex<T>> full, const Scan& scan) {
     image.geometry.fov_mm[axis] *= static_cast<double>(wanted) / n;
   }
   Array<Complex<T>> values;
-  const auto [nx, ny, nz] = image.geometry.matrix_size;
+  const auto& n = image.geometry.matrix_size;
+  const int nx = n[0], ny = n[1], nz = n[2];
   if (image.geometry.matrix_size == scan.geometry.matrix_size) {
     values = std::move(full);
   } else {

@@ -27,7 +27,8 @@ Array<Complex<T>> ones_for(const Geometry& geometry, Device device) {
 template <class T>
 void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
                   TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
-  const auto& [segments, differences] = off_resonance;
+  const auto& segments = off_resonance.segments;
+  const auto& differences = off_resonance.differences;
   model.corrects_off_resonance = true;
   model.encoding = make_off_resonance_encoding<T>(model.sense, *scan.field_map, segments);
   std::string note = "off-resonance: " + std::to_string(segments.time_s.size()) + " time segments";

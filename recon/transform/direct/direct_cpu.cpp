@@ -330,7 +330,7 @@ class ForwardSums {
 
   /// packed[coil][z][tile][h][row][S', S'', D', D'']; what rows beyond the last y hold is computed in vain.
   void pack(const Complex<T>* images) {
-    const auto& [x, y, z] = axes_;
+    const auto &x = axes_[0], &y = axes_[1], &z = axes_[2];
     const int plus = x.count / 2, minus = x.count % 2 == 0 ? plus - 1 : plus, tile_rows = kernels_->tile_rows;
 #pragma omp for schedule(static)
     for (std::int64_t row = 0; row < std::int64_t{coils_} * z.count * y.count; ++row) {
@@ -351,7 +351,7 @@ class ForwardSums {
   }
 
   void sum_block(std::int64_t start, int used, Thread& own, Complex<T>* out) const {
-    const auto& [x, y, z] = axes_;
+    const auto &x = axes_[0], &y = axes_[1], &z = axes_[2];
     kernels_->fill_forward_panel(k_ + start, used, x, own.panel.data());
     kernels_->fill_axis_table(k_ + samples_ + start, used, positions_of(y, 0, y.count), own.y_real.data(),
                               own.y_imag.data(), block_);

@@ -78,7 +78,8 @@ SampleGroups::Formed SampleGroups::formed(const Trajectory& trajectory,
 /// Groups of one size together: no slot of a block is left empty without need. Among them the order of the
 /// file: samples in the order of their positions would round their sums to the same side.
 void SampleGroups::lay_out(const Formed& formed) {
-  const auto& [places, starts] = formed;
+  const auto& places = formed.places;
+  const auto& starts = formed.starts;
   std::vector<std::size_t> groups(starts.size() - 1);
   std::iota(groups.begin(), groups.end(), std::size_t{0});
   const auto size = [&](std::size_t group) { return starts[group + 1] - starts[group]; };

@@ -134,8 +134,8 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
 
   template <bool timed>
   Seconds apply(const Array<Complex<T>>& in, Array<Complex<T>>& out) const {
-    const auto [nx, ny, nz] = matrix_;
-    const auto [gx, gy, gz] = grid_;
+    const auto ny = matrix_[1], nz = matrix_[2];
+    const auto gx = grid_[0], gy = grid_[1], gz = grid_[2];
     const std::int64_t coils = maps_.extent(0), chunks = (gx + Fft1d<T>::wide - 1) / Fft1d<T>::wide;
     const Columns y{fft_y_, nz, rows_ * pitch_, pitch_}, z{fft_z_, rows_, pitch_, rows_ * pitch_};
     double fft_seconds = 0, thread_seconds = 0;
@@ -172,7 +172,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
   /// groups and threads for every caller.
   template <class Body>
   void for_rows(const Body& body) const {
-    const auto [nx, ny, nz] = matrix_;
+    const auto ny = matrix_[1], nz = matrix_[2];
     constexpr std::int64_t wide = LineFft<T>::wide;
     const std::int64_t groups = (ny + wide - 1) / wide;
 #pragma omp for schedule(static) nowait

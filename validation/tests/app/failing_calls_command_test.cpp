@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -230,6 +231,15 @@ bool is_of_this_part(std::uint64_t n) {
   return n % parts == own;
 }
 
+/// When no further call is tried: FHD_FAIL_SECONDS from now on, of machines that are lent; else never.
+std::chrono::steady_clock::time_point last_moment() {
+  const char* text = std::getenv("FHD_FAIL_SECONDS");
+  if (!text) return std::chrono::steady_clock::time_point::max();
+  const int seconds = std::atoi(text);
+  if (seconds <= 0) throw std::runtime_error("FHD_FAIL_SECONDS: expected a number of seconds");
+  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+}
+
 /// Which calls fail: of so many, from these places.
 std::vector<std::uint64_t> chosen(std::uint64_t count, const std::vector<std::uint64_t>& places, Call call) {
   const char* asked = std::getenv("FHD_FAIL_EVERY_CALL");
@@ -278,7 +288,8 @@ class FailingCalls : public testing::TestWithParam<std::tuple<Scenario, Call>> {
             const Judge& judge) {
     const auto own = std::to_string(number);
     SharedState state(path("state" + own));
-    for (std::size_t i; (i = next++) < failures.size();) {
+    for (std::size_t i; std::chrono::steady_clock::now() < end_ && (i = next++) < failures.size();) {
+      ++tried_;
       const auto folder = prepared("run" + own);
       const auto end = run_with_failure(words_of(scenario().arguments, inputs().path()), folder, state,
                                         failures[i], environment, limit_s);
@@ -292,7 +303,8 @@ class FailingCalls : public testing::TestWithParam<std::tuple<Scenario, Call>> {
   ScratchFolder folder_;
   std::mutex mutex_;
   int faults_ = 0;
-  std::atomic<int> went_on_ = 0, failed_ = 0;
+  std::atomic<int> tried_ = 0, went_on_ = 0, failed_ = 0;
+  std::chrono::steady_clock::time_point end_ = last_moment();
 };
 
 TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
@@ -320,9 +332,11 @@ TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
   for (int i = 1; i < 2; ++i) others.emplace_back([&, i] { work(i, failures, next, judge); });
   work(0, failures, next, judge);
   for (auto& other : others) other.join();
-  std::printf("calls: %s %s: %llu, tried %zu: %d failed, %d went on, %d wrong\n", scenario().name,
+  std::printf("calls: %s %s: %llu, tried %d: %d failed, %d went on, %d wrong\n", scenario().name,
               call_names[static_cast<std::size_t>(call())], static_cast<unsigned long long>(count),
-              failures.size(), failed_.load(), went_on_.load(), faults_);
+              tried_.load(), failed_.load(), went_on_.load(), faults_);
+  if (const auto left = failures.size() - static_cast<std::size_t>(tried_.load()); left > 0)
+    std::printf("calls: %zu of them were not tried: no time\n", left);
 }
 
 /// As on clusters, where addresses and threads are limited.

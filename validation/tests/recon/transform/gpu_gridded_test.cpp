@@ -20,6 +20,15 @@ namespace {
 using tests::random_values;
 using tests::trajectories;
 
+/// Without CUDA these tests are built, and skipped.
+template <class T>
+std::unique_ptr<FourierTransform<T>> on_gpu(const Trajectory& trajectory, const GriddedCost& cost) {
+  if constexpr (built_with_cuda)
+    return make_gridded_transform_cuda<T>(trajectory, cost);
+  else
+    throw Error("a test", "a build with CUDA", "one without");
+}
+
 template <class T>
 Array<Complex<double>> as_double(const Array<Complex<T>>& values) {
   return converted<Complex<double>>(values);
@@ -243,7 +252,7 @@ TYPED_TEST(GpuGridded, little_memory_changes_the_time_and_not_the_result) {
     const auto before = device::memory_use(Device::cuda()).used_bytes;
     const TransformSizes sizes{
         matrix, {sample_count, sample_count, sample_count}, precision_of<TypeParam>(), Device::cuda()};
-    const auto transform = make_gridded_transform_cuda<TypeParam>(
+    const auto transform = on_gpu<TypeParam>(
         trajectory, GriddedCost(sizes, 1e-5, little ? std::size_t{8} << 20 : 0));
     Array<Complex<TypeParam>> image(transform->images_shape(coils), Device::cuda()),
         back(samples.shape(), Device::cuda());
@@ -282,7 +291,7 @@ TYPED_TEST(GpuGridded, holds_the_bytes_that_its_cost_says) {
     };
     const std::size_t before = device::memory_use(Device::cuda()).used_bytes;
     const auto transform =
-        make_gridded_transform_cuda<TypeParam>(trajectory, GriddedCost(sizes, 1e-4, budget));
+        on_gpu<TypeParam>(trajectory, GriddedCost(sizes, 1e-4, budget));
     transform->adjoint(values, images);
     transform->forward(images, result);
     const std::size_t used = device::memory_use(Device::cuda()).used_bytes;

@@ -1,0 +1,13 @@
+#pragma once
+// Whether this is a build with a sanitizer of addresses or threads, of GCC or clang: it reserves terabytes of addresses, has
+// functions of its own in the place of malloc and pthread_create, and tells what it finds on standard error.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FHD_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FHD_HAS_SANITIZER 1
+#endif
+#endif
+#ifndef FHD_HAS_SANITIZER
+#define FHD_HAS_SANITIZER 0
+#endif
