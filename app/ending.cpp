@@ -71,7 +71,7 @@ void remove_temporaries() noexcept {
   end_at_once(line);
 }
 
-std::atomic<bool> is_in_order = false, has_no_memory = false;
+std::atomic<bool> is_in_order = false;
 
 /// HDF5 calls exit() where it has no memory for a table of its own.
 void end_at_exit() {
@@ -83,7 +83,7 @@ constexpr int crashes[3] = {SIGSEGV, SIGBUS, SIGABRT};
 
 /// Libraries crash where they do not look for the memory that they have not got. Any other crash stays one.
 void end_for_want_of_memory(int number) {
-  if (errno == ENOMEM || has_no_memory) end_at_once(out_of_memory);
+  if (io::guard::memory_was_refused) end_at_once(out_of_memory);
   for (std::size_t i = 0; i < std::size(crashes); ++i) sigaction(crashes[i], &of_crashes[i], nullptr);
   std::raise(number);
 }
@@ -101,10 +101,6 @@ void watch_memory() {
     // Who holds off the end, which another thread has begun, does without that piece.
     if (!is_ending_here && !(is_ending.test() && io::holds_off_the_end())) end_at_once(out_of_memory);
   };
-  std::set_new_handler([] {
-    has_no_memory = true;
-    throw std::bad_alloc();
-  });
   for (std::size_t i = 0; i < std::size(crashes); ++i) {
     struct sigaction action {};
     action.sa_handler = end_for_want_of_memory;

@@ -1,6 +1,7 @@
 // A small piece of memory that the system has not got ends the process in order, instead of being refused to a library that
 // may not look (io/guard/end_of_memory.hpp). Large ones, of the arrays, are refused as ever: Error tells how much was
-// needed. Of programs alone, `fhd` and `fhd-reader`: these functions take the place of those of the C library, also for the libraries.
+// needed. Of programs alone, `fhd` and `fhd-reader`: these functions take the place of those of the C library, also for
+// the libraries.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -24,13 +25,14 @@ namespace {
 /// Where glibc begins to ask the system for each piece by itself (M_MMAP_THRESHOLD).
 constexpr std::size_t least_large = 128 << 10;
 
-void require_unless_large(int error, std::size_t bytes) {
+void look_at(int error, std::size_t bytes) {
+  fhd::io::guard::memory_was_refused = error == ENOMEM;
   if (error != ENOMEM || bytes >= least_large) return;
   if (const auto end = fhd::io::guard::end_of_memory.load()) end();
 }
 
 void* checked(void* found, std::size_t bytes) {
-  if (found == nullptr && bytes > 0) require_unless_large(errno, bytes);
+  look_at(found == nullptr && bytes > 0 ? errno : 0, bytes);
   return found;
 }
 
@@ -92,7 +94,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 int posix_memalign(void** data, std::size_t alignment, std::size_t bytes) {
   const int error = next_posix_memalign(data, alignment, bytes);
-  require_unless_large(error, bytes);
+  look_at(error, bytes);
   return error;
 }
 }
