@@ -27,6 +27,13 @@ std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptio
   return inputs;
 }
 
+/// Which of the files did harm is not known.
+std::string subject_of(const std::string& path, const ReadOptions& options) {
+  auto subject = path;
+  for (const auto& [what, piece] : options.outside.given()) subject += " with " + piece;
+  return subject;
+}
+
 constexpr auto harmful = "the file is damaged, or made to do harm";
 
 /// 0 along an axis where it is not stated.
@@ -67,7 +74,7 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
 class ScanApart final : public ScanFile {
  public:
   ScanApart(const std::string& path, const ReadOptions& options)
-      : process_({inputs_of_scan(path, options)}, most_channels) {
+      : process_({inputs_of_scan(path, options), {}, subject_of(path, options)}, most_channels) {
     std::tie(summary_, side_by_side_) =
         process_.ask<std::pair<ScanSummary, bool>>(request_open_scan, path, options);
     require_sane(summary_, path);

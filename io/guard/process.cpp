@@ -74,7 +74,7 @@ ReaderProcess::Turn::~Turn() {
 
 ReaderProcess::ReaderProcess(Task task, std::size_t channel_count)
     : task_(std::move(task)),
-      subject_(task_.inputs.front()),
+      subject_(task_.subject.empty() ? task_.inputs.front() : task_.subject),
       allowance_(allowance_of(bytes_of_files(task_.inputs), limits())) {
   try {
     open(channel_count);

@@ -18,8 +18,9 @@ namespace fhd::io::guard {
 
 /// What a process is for.
 struct Task {
-  std::vector<std::string> inputs;     ///< the first is what errors name
+  std::vector<std::string> inputs;
   std::vector<std::string> outputs{};  ///< files that it may write
+  std::string subject{};               ///< what errors name; empty: the first input
 };
 
 /// How an answer begins.
