@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "app/input_error.hpp"
 #include "recon/error.hpp"
 
 namespace CLI {
@@ -37,11 +38,13 @@ void set_command_line(int argc, const char* const* argv);
 struct UsageError : Error {
   explicit UsageError(const Error& error) : Error(error) {}
 };
-/// The result of `work`, whose errors are those of the options.
+/// The result of `work`, whose errors are those of the options, but for files that these name.
 template <class Work>
 auto of_options(Work work) {
   try {
     return work();
+  } catch (const InputError&) {
+    throw;
   } catch (const Error& error) {
     throw UsageError(error);
   }

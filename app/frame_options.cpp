@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "app/input_error.hpp"
 #include "app/number_option.hpp"
 #include "io/number_table.hpp"
 #include "recon/error.hpp"
@@ -109,7 +110,7 @@ void FrameOptions::take_part_in(Settings& settings) const {
   if (is_count(*basis_))
     method->basis = LeadingCourses{std::stoll(*basis_)};
   else
-    method->basis = GivenCourses{io::read_number_table(*basis_, "/subspace/basis")};
+    method->basis = GivenCourses{of_input([&] { return io::read_number_table(*basis_, "/subspace/basis"); })};
 }
 
 FrameLayout FrameOptions::layout_of(const Scan& scan, const io::ScanSummary& summary) const {

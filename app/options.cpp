@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "app/console.hpp"
+#include "app/input_error.hpp"
 #include "app/nearest_word.hpp"
 #include "app/option_names.hpp"
 #include "app/processors.hpp"
@@ -151,7 +152,8 @@ Regularizer ReconOptions::regularizer(const RegularizerOption& option) const {
       throw Error(
           "--prior with --regularizer " + regularizer_, "", "these options contradict each other",
           option.sparse.empty() ? "leave out --regularizer" : "add roughness:0.01, which the prior weights");
-    return RoughnessPenalty{AnatomicalPrior{io::read_nifti_volume(prior_), prior_strength_}};
+    return RoughnessPenalty{
+        AnatomicalPrior{of_input([&] { return io::read_nifti_volume(prior_); }), prior_strength_}};
   }
   if (given("--prior-strength"))
     throw Error("--prior-strength without --prior", "", "there is no prior image",

@@ -110,8 +110,8 @@ data::SimulationSettings stated(const Options& options) {
   if (options.echo_times) settings.echo_times_s = parse_echo_times(*options.echo_times);
   if (options.delay) settings.trajectory.delay_samples = parse_delays(*options.delay, "--delay");
   if (options.girf)
-    settings.trajectory.response =
-        std::make_shared<GradientResponse>(io::read_gradient_response(*options.girf));
+    settings.trajectory.response = std::make_shared<GradientResponse>(
+        of_input([&] { return io::read_gradient_response(*options.girf); }));
   settings.noise_samples = options.noise_samples;
   settings.readouts_per_frame = options.dynamic;
   settings.breaths = options.breaths;
