@@ -57,7 +57,8 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
     return count == 0 || static_cast<std::int64_t>(count) == expected;
   };
   const auto is_time = [](double seconds) { return std::isfinite(seconds); };
-  const bool sane = is_count(summary.coil_count, most_coils) && is_count(summary.slice_count, most_volumes) &&
+  const bool has_coils = summary.coil_count == 0 || is_count(summary.coil_count, most_coils);  // 0: no k-space
+  const bool sane = has_coils && is_count(summary.slice_count, most_volumes) &&
                     is_count(summary.repetition_count, most_volumes) &&
                     is_count(summary.slice_count * summary.repetition_count, most_volumes) &&
                     is_length(summary.samples_per_scan) && is_length(summary.readout_length) &&

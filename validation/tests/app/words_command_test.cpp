@@ -116,9 +116,9 @@ TEST_F(Words, of_the_library_of_nifti_stay_unsaid) {
   for (std::size_t axis = 1; axis <= 3; ++axis) put(40 + 2 * axis, std::int16_t{4});
   header.replace(344, 3, "n+1");
   write_text(path("bad.nii"), header + std::string(256, '\0'));
-  expect_refused("recon scan.h5 -o out --device cpu --prior bad.nii", 2, "bad.nii: expected real numbers");
+  expect_refused("recon scan.h5 -o out --device cpu --prior bad.nii", 1, "bad.nii: expected real numbers");
   write_text(path("ascii.nii"), "<nifti_image\n  nifti_type = 'NIFTI-1A'\n/>\n");
-  expect_refused("recon scan.h5 -o out --device cpu --prior ascii.nii", 2,
+  expect_refused("recon scan.h5 -o out --device cpu --prior ascii.nii", 1,
                  "ascii.nii: expected a NIfTI image");
 }
 
@@ -205,6 +205,39 @@ TEST_F(Words, about_options_say_what_is_wrong) {
   expect_refused("options --folder /proc/x", 1,
                  "--folder /proc/x: expected a folder, or a place where one can be made");
   expect_refused("serve --host nonsense", 2, "expected an IPv4 address such as 127.0.0.1, found 'nonsense'");
+}
+
+TEST_F(Words, about_a_disk_that_cannot_be_written_are_not_about_its_folders) {
+  const std::string read_only =
+      "mkdir disk && exec unshare -m sh -c \"mount --bind disk disk && mount -o remount,ro,bind disk || exit "
+      "77; ";
+  for (const std::string arguments :
+       {"batch scan.h5 -o disk/all", "batch scan.h5 -o disk", "recon scan.h5 -o disk/out",
+        "convert scan.h5 disk/copy.h5", "simulate -o disk/made --matrix 12"}) {
+    std::filesystem::remove(path("disk"));
+    const int status = run_command(read_only + "'" + program() + "' " + arguments + "\"");
+    if (status == 77 || text("err").find("unshare") != std::string::npos)
+      GTEST_SKIP() << "nothing may be mounted here: " << text("err");
+    EXPECT_EQ(status, 1) << arguments;
+    EXPECT_CONTAINS(text("err"), "Read-only file system");
+    EXPECT_EQ(text("err").find("create it"), std::string::npos) << text("err");
+  }
+}
+
+TEST_F(Words, of_a_check_are_not_about_a_gpu_that_is_not_there) {
+  if (run("recon scan.h5 -o out --device cuda") == 0) GTEST_SKIP() << "there is a GPU";
+  ASSERT_EQ(run("check scan.h5"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "that the machine has");
+  EXPECT_EQ(text("out").find("GPU"), std::string::npos) << text("out");
+}
+
+TEST_F(Words, about_a_directory_without_k_space_say_what_is_missing) {
+  ASSERT_EQ(run("convert scan.h5 parts/"), 0) << text("err");
+  std::filesystem::remove(path("parts/kdata_r.dat"));
+  EXPECT_EQ(run("info parts"), 0) << text("err");
+  EXPECT_CONTAINS(text("out"), "There is no k-space");
+  for (const char* command : {"recon parts -o out --device cpu", "plan parts", "convert parts copy.h5"})
+    expect_refused(command, 1, "expected k-space in kdata_r.dat and kdata_i.dat, found only a trajectory");
 }
 
 TEST_F(Words, of_a_refusal_are_an_event_too) {
