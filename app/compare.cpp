@@ -136,7 +136,8 @@ int CompareCommand::run() {
   parse_selection(std::to_string(repetition), summary.repetition_count, "--repetition");
   if (truth.empty()) {
     const auto sibling = without_extension(scan).string() + ".truth.h5";
-    if (std::filesystem::exists(sibling)) truth = sibling;
+    std::error_code status;
+    if (std::filesystem::exists(sibling, status)) truth = sibling;
   }
   std::optional<Image> true_image;
   if (!truth.empty()) true_image = read_truth(truth, slice, repetition);

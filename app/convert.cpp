@@ -32,7 +32,8 @@ struct ConvertOptions {
 
 io::ScanFormat format_of_name(const std::string& output) {
   const auto extension = fs::path(output).extension().string();
-  if (output.ends_with('/') || fs::is_directory(output)) return io::ScanFormat::impatient;
+  std::error_code status;
+  if (output.ends_with('/') || fs::is_directory(output, status)) return io::ScanFormat::impatient;
   if (extension == ".h5") return io::ScanFormat::fhd;
   if (extension == ".mrd" || extension == ".ismrmrd") return io::ScanFormat::ismrmrd;
   if (extension == ".cfl" || extension == ".hdr") return io::ScanFormat::bart;

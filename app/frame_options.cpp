@@ -6,6 +6,7 @@
 
 #include "app/input_error.hpp"
 #include "app/number_option.hpp"
+#include "io/input_file.hpp"
 #include "io/number_table.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/gating.hpp"
@@ -49,6 +50,7 @@ GatingSignal signal_of(const std::string& gate, const Scan& scan, const io::Scan
 
 /// An option's value that is a file, and no word or number that was meant otherwise. Throws Error.
 void require_file(const std::string& option, const std::string& value, const std::string& expected) {
+  io::require_reachable(value);
   std::error_code unknown;
   if (value.empty() || !std::filesystem::exists(value, unknown))
     throw Error(option, expected, "'" + value + "', which is neither");

@@ -42,7 +42,9 @@ int ReportCommand::run() const {
                              "choose another -o, such as report.html"));
   io::require_writable_folder(path);
   io::write_report_page(results, path);
-  print_out("wrote     {} ({:.1f} MB)\n", path, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+  const auto bytes = std::filesystem::file_size(path, status);
+  print_out("wrote     {}{}\n", path,
+            status ? "" : fmt::format(" ({:.1f} MB)", static_cast<double>(bytes) / 1e6));
   return 0;
 }
 

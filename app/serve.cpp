@@ -20,6 +20,7 @@
 #include "app/processors.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/server.hpp"
+#include "io/input_file.hpp"
 #include "recon/array/device.hpp"
 
 namespace fhd::app {
@@ -81,6 +82,7 @@ SessionLimits ServeCommand::limits() const {
 }
 
 int ServeCommand::run() {
+  io::require_reachable(configurations);
   std::error_code unknown;
   if (!configurations.empty() && !std::filesystem::is_directory(configurations, unknown))
     throw UsageError(Error("--configs", "a folder", "'" + configurations + "'"));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "io/hdf5_library.hpp"
+#include "io/input_file.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/superblock.hpp"
 #include "recon/error.hpp"
@@ -304,9 +305,10 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
 File File::open(const std::string& path) {
   be_silent();
   std::error_code status;
+  require_reachable(path);
   if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
   require_regular_file(path);
-  if (!std::ifstream(path)) throw Error(path, "a readable file", std::strerror(errno));
+  if (!std::ifstream(path)) fail_by_errno(path, "a readable file");
   if (H5Fis_hdf5(path.c_str()) <= 0)
     throw Error(path, "an HDF5 file",
                 std::filesystem::file_size(path, status) == 0 ? "an empty file" : "another format");
@@ -541,8 +543,9 @@ void File::close_on_disk() {
   try {
     for (const auto& text : texts_) copy_text(text.path, descriptor, text.offset, text.bytes, path_);
     // HDF5 leaves what was reserved beyond its end.
-    const auto size = std::filesystem::file_size(destination_);
-    if (size > used && ftruncate(descriptor, static_cast<off_t>(used)) != 0)
+    struct stat written {};
+    if (::fstat(descriptor, &written) != 0) fail_by_errno(path_, "a file that can be completed");
+    if (static_cast<hsize_t>(written.st_size) > used && ftruncate(descriptor, static_cast<off_t>(used)) != 0)
       fail_by_errno(path_, "a file that can be completed");
   } catch (...) {
     ::close(descriptor);

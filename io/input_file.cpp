@@ -13,6 +13,20 @@
 
 namespace fhd::io {
 
+namespace {
+
+const char* remedy_of(int error) {
+  return error == EACCES ? "ask its owner for the permission, or choose another" : "";
+}
+
+}  // namespace
+
+void require_reachable(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 || errno != EACCES) return;
+  throw Error(path, "a name in a folder that may be entered", std::strerror(EACCES), remedy_of(EACCES));
+}
+
 InputFile::InputFile(std::string path, const char* expected)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
@@ -25,7 +39,7 @@ InputFile::InputFile(std::string path, const char* expected)
   }
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!is_open && error != ENXIO)  // that of a socket
-    throw Error(path_, expected, error == ENOENT ? "none" : std::strerror(error));
+    throw Error(path_, expected, error == ENOENT ? "none" : std::strerror(error), remedy_of(error));
   throw Error(path_, expected,
               is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",
               "save what it delivers as a file first");

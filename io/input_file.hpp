@@ -8,6 +8,10 @@
 
 namespace fhd::io {
 
+/// Throws Error where `path` leads through a folder that may not be entered: that nobody can see a file there does not make
+/// it absent.
+void require_reachable(const std::string& path);
+
 /// An open regular file. Opening never waits, whatever lies at the path.
 class InputFile {
  public:

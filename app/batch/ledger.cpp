@@ -26,7 +26,7 @@ fs::path claims_path(const std::string& directory) { return fs::path(directory) 
 /// DIRECTORY/.claims, made where it is not. Throws Error: it is a link, or no folder.
 std::shared_ptr<const io::Folder> claims_folder(const std::string& directory) {
   const auto path = claims_path(directory).string();
-  while (true) {
+  for (io::NameRace race;; race.lost(path)) {
     if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
       throw Error(path, "a folder that can be created", std::strerror(errno));
     if (auto folder = io::Folder::within(path)) return folder;  // null: another process has just removed it
@@ -67,6 +67,7 @@ std::shared_ptr<const io::Folder> folder_of_results(const std::string& directory
 }  // namespace
 
 std::optional<Claim> Claim::lock(const std::string& directory, const std::string& name, int operation) {
+  io::NameRace race;
   while (true) {
     const auto folder = claims_folder(directory);
     const auto path = folder->path_of(name);
@@ -74,7 +75,10 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
     auto file = folder->open(name, O_RDWR | O_CREAT | O_EXCL, 0666);
     const bool is_new = static_cast<bool>(file);
     if (!is_new && errno == EEXIST) file = folder->open(name, O_RDWR);
-    if (!file && errno == ENOENT) continue;  // another process has just removed it, or the empty folder
+    if (!file && errno == ENOENT) {  // another process has just removed it, or the empty folder
+      race.lost(path);
+      continue;
+    }
     struct stat ours {};
     if (file ? ::fstat(file.get(), &ours) != 0 || !is_claim(ours)
              : errno == ELOOP || errno == ENXIO || errno == EISDIR)
@@ -89,9 +93,7 @@ std::optional<Claim> Claim::lock(const std::string& directory, const std::string
       throw Error(path, "a file system with locks (flock)", std::strerror(errno));
     }
     // The holder before us removed the file on leaving: a lock on a file without a name excludes nobody.
-    const auto named = folder->find(name);
-    if (named && ours.st_ino == named->st_ino && ours.st_dev == named->st_dev)
-      return Claim(folder, std::move(file), name, !is_new);
+    if (race.is_kept(*folder, file, name)) return Claim(folder, std::move(file), name, !is_new);
   }
 }
 

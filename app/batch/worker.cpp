@@ -29,6 +29,7 @@
 #include "app/timeline.hpp"
 #include "io/guard/guard.hpp"
 #include "io/hdf5_facts.hpp"
+#include "io/input_file.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -50,6 +51,7 @@ constexpr int status_without_host = 13;
 
 /// Throws Error unless `path` is a file or a directory that can be read.
 void require_readable_kind(const std::string& path) {
+  io::require_reachable(path);
   std::error_code status;
   const auto found = fs::status(path, status);
   if (!fs::exists(found)) {

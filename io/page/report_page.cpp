@@ -476,6 +476,7 @@ namespace {
 
 Json read_summary(const std::string& folder) {
   const auto path = (fs::path(folder) / "summary.json").string();
+  require_reachable(path);
   std::error_code status;
   if (!fs::exists(path, status))
     throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
@@ -555,8 +556,10 @@ std::string write_batch(const std::string& folder, std::vector<std::string>* fai
   const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
   const auto failed = first_whole - scans.begin();
   const auto path = (fs::path(folder) / "index.html").string();
+  std::error_code status;
+  const auto whole = fs::absolute(folder, status).lexically_normal();
   const auto page = [&] {
-    return filled({{"title", "Batch " + fs::absolute(folder).lexically_normal().filename().string()},
+    return filled({{"title", "Batch " + whole.filename().string()},
                    {"subtitle", fmt::format("{} scans, {} failed", scans.size(), failed)},
                    {"scans", scans}});
   };

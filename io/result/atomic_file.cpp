@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "io/input_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -77,7 +78,13 @@ void require_writable_folder(const std::string& path) {
 }
 
 bool lies_in(const std::string& path, const std::string& outer) {
-  const auto whole = [](const std::string& name) { return fs::weakly_canonical(fs::absolute(name)); };
+  // Of a folder that may not be entered, as far as it can be told.
+  const auto whole = [](const std::string& name) {
+    std::error_code status;
+    const auto from_root = fs::absolute(name, status);
+    const auto found = fs::weakly_canonical(from_root, status);
+    return status ? from_root.lexically_normal() : found;
+  };
   const auto own = whole(path), other = whole(outer);
   return std::mismatch(other.begin(), other.end(), own.begin(), own.end()).first == other.end();
 }
@@ -93,6 +100,16 @@ void require_replaceable_entry(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : AtomicFile(std::move(path), false) {
   require_replaceable_entry(path_);
+  make();
+}
+
+AtomicFile::AtomicFile(std::shared_ptr<const Folder> folder, const std::string& name)
+    : path_(folder->path_of(name)), name_(name), folder_(std::move(folder)) {
+  const auto there = folder_->find(name_);
+  if (there && !S_ISREG(there->st_mode) && !S_ISLNK(there->st_mode))
+    throw Error(path_, "the name of a file",
+                S_ISDIR(there->st_mode) ? "a directory" : "a pipe, a device or a socket",
+                "choose another name");
   make();
 }
 
@@ -116,7 +133,11 @@ AtomicFile AtomicFile::directory(std::string path) {
 AtomicFile AtomicFile::directory_replacing(std::string path) {
   std::error_code status;
   const bool is_link = fs::is_symlink(path, status);
-  if (is_link && fs::is_directory(path, status)) path = fs::canonical(path).string();
+  if (is_link && fs::is_directory(path, status)) {
+    const auto whole = fs::canonical(path, status);
+    if (status) throw Error(path, "a directory that can be replaced", status.message());
+    path = whole.string();
+  }
   if ((is_link || fs::exists(path, status)) && !fs::is_directory(path, status))
     throw Error(path, "the name of a directory", "a file", "choose another name");
   AtomicFile result(std::move(path), true);
@@ -129,11 +150,10 @@ AtomicFile AtomicFile::directory_replacing(std::string path) {
 void AtomicFile::make() {
   {
     const NoEndNow not_yet;
-    constexpr int most_attempts = 8;  // some file systems cannot tell one file from another
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    NameRace race;
+    do {
       open_temporary();
-      if (folder_->hold(descriptor_, temporary_)) break;
-    }
+    } while (!Folder::hold(descriptor_) || !race.is_kept(*folder_, descriptor_, temporary_));
   }
   writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
   take_permissions();
@@ -212,10 +232,23 @@ AtomicFile::~AtomicFile() {
   end_unfinished(folder_, temporary_);
 }
 
+/// Of a directory.
+void AtomicFile::flush_entries() const {
+  constexpr auto expected = "a directory whose files can be brought to the disk";
+  std::error_code status;
+  fs::directory_iterator entry(writing_path_, status);
+  for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
+    const auto name = entry->path().filename();
+    const Descriptor file(::openat(descriptor_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) fail_by_errno(path_, expected);
+    flush_to_disk(file, path_);
+  }
+  errno = status.value();
+  if (status) fail_by_errno(path_, expected);
+}
+
 void AtomicFile::flush() {
-  if (is_directory_)
-    for (const auto& name : std::filesystem::directory_iterator(writing_path_))
-      flush_to_disk(Descriptor(::open(name.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)), path_);
+  if (is_directory_) flush_entries();
   flush_to_disk(descriptor_, path_);
   flushed_ = true;
 }
@@ -243,13 +276,26 @@ void forget_unfinished_files() {
   unfinished.clear();
 }
 
-void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
-  AtomicFile file(path);
-  write_bytes(file.temporary(), bytes, count, path);
+namespace {
+
+void write_whole(AtomicFile file, const void* bytes, std::size_t count) {
+  write_bytes(file.temporary(), bytes, count, file.path());
   file.commit();
 }
 
+}  // namespace
+
+void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
+  write_whole(AtomicFile(path), bytes, count);
+}
+
+void write_atomically(std::shared_ptr<const Folder> folder, const std::string& name, const void* bytes,
+                      std::size_t count) {
+  write_whole(AtomicFile(std::move(folder), name), bytes, count);
+}
+
 void require_regular_file(const std::string& path) {
+  require_reachable(path);
   std::error_code status;
   const auto found = fs::status(path, status);
   if (fs::exists(found) && !fs::is_regular_file(found))

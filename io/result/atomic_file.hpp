@@ -22,6 +22,8 @@ class AtomicFile {
   /// Throws Error when the folder of `path` does not exist or cannot be written, or something that is no file is in the
   /// way.
   explicit AtomicFile(std::string path);
+  /// In this very folder, wherever its path leads meanwhile.
+  AtomicFile(std::shared_ptr<const Folder> folder, const std::string& name);
   /// A directory to be, already created under its temporary name. `path` must be new or an empty directory.
   static AtomicFile directory(std::string path);
   /// The same, but a directory that is there is replaced at the commit, whatever is in it then: the caller has looked.
@@ -46,6 +48,7 @@ class AtomicFile {
   void open_temporary();
   void take_permissions();
   void keep_permissions();
+  void flush_entries() const;
 
   std::string path_, name_, temporary_, writing_path_;  // temporary_ is empty once it is committed
   std::shared_ptr<const Folder> folder_;
@@ -99,6 +102,9 @@ void write_bytes(const std::string& path, const void* bytes, std::size_t count,
 
 /// Writes one file, whole or not at all. Throws Error.
 void write_atomically(const std::string& path, const void* bytes, std::size_t count);
+/// The same in this very folder.
+void write_atomically(std::shared_ptr<const Folder> folder, const std::string& name, const void* bytes,
+                      std::size_t count);
 
 /// Writes `count` bytes from `offset` on; messages call the file `reported_path`. Throws Error.
 void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,

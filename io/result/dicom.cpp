@@ -27,14 +27,14 @@ constexpr auto remedy_of_folder = "choose another folder";
 /// Where fhd_dicom.so is: beside the file that this code is part of (the program, or the extension of Python, whose
 /// process has another program) or beside the program; as the program is installed, in lib/fhd beside its folder.
 fs::path path_of_module() {
-  const auto program = fs::read_symlink("/proc/self/exe").parent_path();
+  std::error_code unknown;
+  const auto program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
   std::vector<fs::path> folders{program, program.parent_path() / "lib/fhd"};
   static const char here = 0;
   // Of a program, the name it was called by: one that leads from the working folder is none of ours.
   Dl_info file{};
   if (dladdr(&here, &file) != 0 && fs::path(file.dli_fname).is_absolute())
     folders.insert(folders.begin(), fs::path(file.dli_fname).parent_path());
-  std::error_code unknown;
   for (const auto& folder : folders)
     if (auto path = folder / "fhd_dicom.so"; fs::exists(path, unknown)) return path;
   return folders.front() / "fhd_dicom.so";
@@ -47,8 +47,9 @@ class DicomModule {
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) {
       const std::string reason = dlerror();
+      std::error_code unknown;
       throw Error("DICOM files", path.string() + ", which a build with DCMTK makes",
-                  fs::exists(path) ? reason : "none",
+                  fs::exists(path, unknown) ? reason : "none",
                   "install fhd-dicom where fhd is a package; else libdcmtk-dev, and build fhd again");
     }
     find("fhd_dicom_encode", encode_);
@@ -109,21 +110,21 @@ void require_entries(const std::string& folder, const MayGo& may_go) {
   if (!fs::exists(folder, status)) return;
   if (!fs::is_directory(folder, status))
     throw Error(folder, "a folder, new or empty", "a file", remedy_of_folder);
-  fs::directory_iterator entries(folder, status);
-  if (status) throw Error(folder, "a folder that can be read", status.message());
-  for (const auto& entry : entries) {
-    const auto path = entry.path().string();
+  fs::directory_iterator entry(folder, status);
+  for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
+    const auto path = entry->path();
+    std::error_code unknown;
+    const bool is_file = !entry->is_symlink(unknown) && entry->is_regular_file(unknown);
     const auto checksum =
-        entry.is_symlink(status) || !entry.is_regular_file(status) || entry.path().extension() != ".dcm"
-            ? ""
-            : dicom_module().checksum_in(path);
+        is_file && path.extension() == ".dcm" ? dicom_module().checksum_in(path.string()) : "";
     if (checksum.empty())
       throw Error(folder, "a folder, new, empty or with a DICOM series of fhd",
-                  "'" + entry.path().filename().string() + "', which fhd did not make", remedy_of_folder);
+                  "'" + path.filename().string() + "', which fhd did not make", remedy_of_folder);
     if (!may_go(checksum))
       throw Error(folder, "a folder, new, empty or with an earlier series of this scan",
                   "a series of another scan", "--force replaces it; or choose another folder");
   }
+  if (status) throw Error(folder, "a folder that can be read", status.message());
 }
 
 std::string without_slash(std::string path) {
@@ -164,18 +165,20 @@ void check_dicom_folder(const std::string& folder, const std::string& prefix,
   const auto name = fs::path(path).filename();
   if (name.empty() || name == "." || name == ".." || path == "/")
     throw Error("--dicom " + folder, "the name of a folder, new or empty", "none");
-  if (lies_in(fs::absolute(prefix).parent_path().string(), path))
+  std::error_code status;
+  if (lies_in(fs::absolute(prefix, status).parent_path().string(), path))
     throw Error("--dicom " + folder, "a folder of its own", "one with other results, those of -o " + prefix,
                 remedy_of_folder);
   for (const auto& file : files_of_results(prefix, true, true))
     if (lies_in(path, file)) throw Error("--dicom " + folder, "a name other than those of the results", file);
-  std::error_code status;
   for (const auto& input : inputs)
     if (fs::exists(path, status) && lies_in(input, path))
       throw Error("--dicom " + folder, "a folder without the scan", input, remedy_of_folder);
   if (fs::is_symlink(path, status) && !fs::exists(path, status))
     throw Error(path, "a folder, new or empty", "a link to nothing", remedy_of_folder);
-  require_writable_folder(fs::is_symlink(path, status) ? fs::canonical(path).string() : path);
+  const auto whole = fs::is_symlink(path, status) ? fs::canonical(path, status) : fs::path(path);
+  if (whole.empty()) throw Error(path, "a folder that can be reached", status.message(), remedy_of_folder);
+  require_writable_folder(whole.string());
   if (fs::exists(path, status) && !fs::is_directory(path, status))
     throw Error(path, "a folder, new or empty", "a file", remedy_of_folder);
 }

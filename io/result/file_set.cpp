@@ -21,6 +21,20 @@ namespace {
 /// Where a longer name goes on: scan of scan_traj.cfl, scan.truth.h5.
 constexpr const char* name_ends = "._";
 
+/// Whether all is as it was, and no journal says otherwise, also when the power goes: before that, temporary files are
+/// what the next command completes.
+bool is_taken_back(const Journal& journal) {
+  if (!journal.take_back()) return false;
+  try {
+    journal.flush_folders();
+    if (!journal.remove()) return false;
+    journal.flush();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 AtomicFile& FileSet::take(AtomicFile file) {
@@ -62,19 +76,14 @@ void FileSet::commit_several() {
   journal.begin();
   // From here on they are what the next command completes, should this one end.
   for (const auto& file : files_) end_unfinished(file.folder_, file.temporary_);
-  journal.flush();
-  const auto release = [&] {
-    for (auto& file : files_) file.temporary_.clear();
-  };
   try {
+    journal.flush();
     journal.carry_out();
   } catch (...) {
-    if (!journal.take_back()) {
+    if (is_taken_back(journal))
+      for (const auto& file : files_) add_unfinished(file.folder_, file.temporary_);
+    else
       release();
-      throw;
-    }
-    for (const auto& file : files_) add_unfinished(file.folder_, file.temporary_);
-    journal.remove();
     throw;
   }
   release();
@@ -83,18 +92,23 @@ void FileSet::commit_several() {
   journal.remove();
 }
 
+/// They are the journal's.
+void FileSet::release() {
+  for (auto& file : files_) file.temporary_.clear();
+}
+
 void complete_journal(const std::shared_ptr<const Folder>& folder, const std::string& name) {
   auto journal = Journal::read(folder, name);
   if (!journal) return;
   try {
     journal->carry_out();
-    journal->flush_folders();
-    journal->remove_replaced();
   } catch (...) {
-    if (!journal->take_back()) throw;
-    journal->flush_folders();
-    journal->remove_temporaries();
+    if (!is_taken_back(*journal)) throw;
+    return journal->remove_temporaries();
   }
+  // What was replaced goes only where all is done: whatever fails from here on, the journal stays.
+  journal->flush_folders();
+  journal->remove_replaced();
   journal->remove();
 }
 

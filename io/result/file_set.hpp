@@ -9,8 +9,8 @@
 //   4  the folders are flushed; the journal and what was replaced are removed
 //
 // A run that fails in 3 puts back what was there. Of one that dies before 2 nothing is left but temporary files, which
-// the next OutputLock removes; one that dies later is completed by it, or by settle(), before anybody reads. A set of
-// one file needs no journal.
+// the next OutputLock removes; one that dies later, or fails in 4, or cannot put back what was there, is completed by it,
+// or by settle(), before anybody reads. A set of one file needs no journal.
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -39,13 +39,16 @@ class FileSet {
   AtomicFile& back() { return files_.back(); }
   std::size_t size() const { return files_.size(); }
 
-  /// Throws Error: none of them is there then, and what was there before is.
+  /// Throws Error: what was there before is there, and none of them; or, where the disk failed after the journal was
+  /// begun, a journal is left, and the next command makes of it the whole new set, or the old one. Of a single file: the
+  /// old or the new one.
   void commit();
 
  private:
   AtomicFile& take(AtomicFile file);
   void require_all() const;
   void commit_several();
+  void release();
   const OutputLock& lock_;
   std::deque<AtomicFile> files_;
 };
@@ -56,7 +59,7 @@ class FileSet {
 void settle(const std::string& path);
 
 /// Completes, or takes back, what the journal of `name` in the folder says, if there is one. For the holder of its lock.
-/// Throws Error: it is somebody else's, or neither can be done.
+/// Throws Error: it is somebody else's, neither can be done, or it cannot be brought to the disk: then the journal stays.
 void complete_journal(const std::shared_ptr<const Folder>& folder, const std::string& name);
 
 }  // namespace fhd::io

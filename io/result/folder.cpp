@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "recon/error.hpp"
 
@@ -58,24 +60,36 @@ Descriptor::~Descriptor() {
 std::shared_ptr<const Folder> Folder::of(const std::string& path) {
   auto folder = fs::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  std::error_code status;
-  if (!fs::is_directory(folder, status))
-    throw Error(path, "an existing folder '" + folder + "'", "none", "create it first");
   Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Files may be made in a folder whose names may not be listed.
   if (!opened && errno == EACCES)
     opened = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened && (errno == ENOENT || errno == ENOTDIR))
+    throw Error(path, "an existing folder '" + folder + "'", "none", "create it first");
   if (!opened) fail_by_errno(path, "a folder '" + folder + "' that can be opened");
   return std::shared_ptr<const Folder>(new Folder(std::move(opened), std::move(folder)));
 }
 
-std::shared_ptr<const Folder> Folder::within(const std::string& path) {
-  Descriptor opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+std::shared_ptr<const Folder> Folder::without_links(int place, const std::string& name,
+                                                    const std::string& path) {
+  Descriptor opened(::openat(place, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened && errno == ENOENT) return nullptr;
-  if (!opened && (errno == ELOOP || errno == ENOTDIR))
-    throw Error(path, "a folder", fs::is_symlink(path) ? "a link" : "a file", "remove it");
+  if (!opened && (errno == ELOOP || errno == ENOTDIR)) {
+    struct stat found {};
+    const bool is_link =
+        ::fstatat(place, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(found.st_mode);
+    throw Error(path, "a folder", is_link ? "a link" : "a file", "remove it");
+  }
   if (!opened) fail_by_errno(path, "a folder that can be read");
   return std::shared_ptr<const Folder>(new Folder(std::move(opened), path));
+}
+
+std::shared_ptr<const Folder> Folder::within(const std::string& path) {
+  return without_links(AT_FDCWD, path, path);
+}
+
+std::shared_ptr<const Folder> Folder::inner(const std::string& name) const {
+  return without_links(get(), name, path_of(name));
 }
 
 std::string Folder::path_of(const std::string& name) const {
@@ -85,7 +99,7 @@ std::string Folder::path_of(const std::string& name) const {
 std::string Folder::whole_path() const {
   std::error_code status;
   const auto found = fs::canonical(path_, status);
-  return status ? fs::absolute(path_).string() : found.string();
+  return status ? fs::absolute(path_, status).string() : found.string();
 }
 
 bool Folder::is_same_as(const Folder& other) const {
@@ -124,6 +138,15 @@ bool Folder::rename(const std::string& from, const std::string& to) const {
 
 bool Folder::remove(const std::string& name) const { return ::unlinkat(get(), name.c_str(), 0) == 0; }
 
+bool Folder::make_folder(const std::string& name) const {
+  constexpr mode_t permissions = 0777;
+  return ::mkdirat(get(), name.c_str(), permissions) == 0;
+}
+
+bool Folder::remove_empty_folder(const std::string& name) const {
+  return ::unlinkat(get(), name.c_str(), AT_REMOVEDIR) == 0;
+}
+
 void Folder::remove_tree(const std::string& name) const { remove_tree_at(get(), name); }
 
 namespace {
@@ -144,13 +167,7 @@ int lock_as_open_file(const Descriptor& file, short kind) {
 
 }  // namespace
 
-bool Folder::hold(const Descriptor& file, const std::string& name) const {
-  if (lock_as_open_file(file, F_RDLCK) == EAGAIN) return false;
-  struct stat mine {};
-  const auto named = find(name);
-  return named && ::fstat(file.get(), &mine) == 0 && named->st_ino == mine.st_ino &&
-         named->st_dev == mine.st_dev;
-}
+bool Folder::hold(const Descriptor& file) { return lock_as_open_file(file, F_RDLCK) != EAGAIN; }
 
 void Folder::remove_abandoned(const std::string& name) const {
   const auto is = find(name);
@@ -166,7 +183,34 @@ void Folder::remove_abandoned(const std::string& name) const {
   remove_tree(name);
 }
 
-void Folder::flush(const std::string& reported_path) const { flush_to_disk(descriptor_, reported_path); }
+void Folder::flush(const std::string& reported_path) const {
+  if ((::fcntl(get(), F_GETFL) & O_PATH) == 0) flush_to_disk(descriptor_, reported_path);
+}
+
+bool is_of_this_user_alone(const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1 &&
+         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool NameRace::is_kept(const Folder& folder, const Descriptor& file, const std::string& name) {
+  constexpr int most_doubts = 8;
+  struct stat mine {};
+  const auto named = folder.find(name);
+  const bool is_nowhere = !named && errno == ENOENT;
+  const bool is_removed = ::fstat(file.get(), &mine) == 0 && mine.st_nlink == 0;
+  if (named && named->st_ino == mine.st_ino && named->st_dev == mine.st_dev) return true;
+  if (!is_nowhere && !is_removed) return ++doubts_ > most_doubts;
+  lost(folder.path_of(name));
+  return false;
+}
+
+void NameRace::lost(const std::string& path) {
+  constexpr int quick = 100, most = 5000;
+  if (++losses_ > most)
+    throw Error(path, "a file that can be opened, or none", "one that comes and goes",
+                "choose another folder");
+  if (losses_ > quick) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 std::string file_name_of(const std::string& path) { return fs::path(path).filename().string(); }
 
@@ -220,14 +264,16 @@ std::optional<std::string> final_name_of_temporary(const std::string& name) {
 
 void fail_by_errno(const std::string& path, std::string_view expected) {
   const int error = errno;
-  throw Error(
-      path, expected, std::strerror(error),
-      error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
+  const bool is_full = error == ENOSPC || error == EFBIG || error == EDQUOT;
+  throw Error(path, expected, std::strerror(error),
+              is_full           ? "free some space, or write elsewhere"
+              : error == EACCES ? "ask its owner for the permission, or choose another place"
+                                : "");
 }
 
 void flush_to_disk(const Descriptor& file, const std::string& reported_path) {
-  // Some file systems cannot fsync (EINVAL), nor can who may not list a folder (EBADF); a rename is still atomic.
-  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EBADF)
+  // Some file systems cannot fsync (EINVAL); a rename is still atomic.
+  if (::fsync(file.get()) != 0 && errno != EINVAL)
     fail_by_errno(reported_path, "a file that can be written to its end");
 }
 

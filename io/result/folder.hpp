@@ -38,6 +38,8 @@ class Folder {
   static std::shared_ptr<const Folder> of(const std::string& path);
   /// The folder `path` itself, which must be no link; null where there is none. Throws Error.
   static std::shared_ptr<const Folder> within(const std::string& path);
+  /// The same of one in this folder.
+  std::shared_ptr<const Folder> inner(const std::string& name) const;
 
   int get() const { return descriptor_.get(); }
   const std::string& path() const { return path_; }
@@ -49,27 +51,49 @@ class Folder {
   Descriptor open(const std::string& name, int flags, mode_t mode = 0) const;
   /// The same of a regular file with no other name; errno is EINVAL where it is none.
   Descriptor open_file(const std::string& name, int flags, mode_t mode = 0) const;
-  /// What has this name, a link itself; empty: nothing.
+  /// What has this name, a link itself; empty: nothing where errno is ENOENT, else it cannot be told.
   std::optional<struct stat> find(const std::string& name) const;
   std::vector<std::string> names() const;
   /// False, with errno: it could not be done.
   bool rename(const std::string& from, const std::string& to) const;
   bool remove(const std::string& name) const;
+  bool make_folder(const std::string& name) const;
+  bool remove_empty_folder(const std::string& name) const;
   /// With all that is in it; links are removed, not followed.
   void remove_tree(const std::string& name) const;
-  /// An open file or folder of this name is left alone by remove_abandoned(), in every process, as long as it is open.
-  /// False: it is just losing that name.
-  bool hold(const Descriptor& file, const std::string& name) const;
+  /// An open file or folder is left alone by remove_abandoned(), in every process, as long as it is open. False: it is
+  /// just being removed.
+  static bool hold(const Descriptor& file);
   /// remove_tree(), unless somebody holds it, or it is another user's. (On file systems without locks nobody can hold it.)
   void remove_abandoned(const std::string& name) const;
-  /// What was renamed and removed is so after a power failure. Throws Error naming `reported_path`.
+  /// What was renamed and removed is so after a power failure; not of a folder whose names may not be listed, which cannot
+  /// be flushed. Throws Error naming `reported_path`.
   void flush(const std::string& reported_path) const;
 
  private:
   Folder(Descriptor descriptor, std::string path)
       : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
+  static std::shared_ptr<const Folder> without_links(int place, const std::string& name,
+                                                     const std::string& path);
   Descriptor descriptor_;
   std::string path_;
+};
+
+/// Whether others than this user cannot have written what is in a file: what it says is done with this user's rights.
+bool is_of_this_user_alone(const struct stat& file);
+
+/// A file that is opened by its name, to be locked, may have lost that name to another process meanwhile. Then it is opened
+/// again, as often as others get on.
+class NameRace {
+ public:
+  /// Whether an open file still has its name. Some file systems cannot tell one file from another: after a few doubts it
+  /// counts as kept, as where there are no locks. Throws Error as lost().
+  bool is_kept(const Folder& folder, const Descriptor& file, const std::string& name);
+  /// It went before it was open, or locked. Throws Error after seconds of that.
+  void lost(const std::string& path);
+
+ private:
+  int doubts_ = 0, losses_ = 0;
 };
 
 /// "scan.h5" of out/scan.h5.

@@ -1,5 +1,6 @@
 // A journal holds texts that end with zeros: the format, the number of steps; of each step its folder (empty: that of the
-// journal), kind, temporary name, name, name of what it replaces; the CRC-32 of all that.
+// journal), kind, temporary name, name, the name that what it replaces gets, and whether there is such; the CRC-32 of all
+// that.
 #include "io/result/journal.hpp"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "io/result/atomic_file.hpp"
 #include "io/result/file_set.hpp"
@@ -17,9 +19,10 @@
 namespace fhd::io {
 namespace {
 
-constexpr const char* journal_format = "fhd journal 1";
+constexpr std::string_view journal_of_any_version = "fhd journal ", journal_format = "fhd journal 2";
 constexpr const char* kinds[]{"file", "new directory", "directory"};  // in the order of Journal::Kind
-constexpr std::size_t fields_of_head = 2, fields_of_step = 5;
+constexpr const char *replaces_one = "old", *replaces_none = "new";
+constexpr std::size_t fields_of_head = 2, fields_of_step = 6;
 
 std::string crc_text(const std::string& text) {
   return std::to_string(crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()));
@@ -38,6 +41,11 @@ std::vector<std::string> whole_fields(const std::string& text) {
   return complete ? fields : std::vector<std::string>{};
 }
 
+bool is_of_another_version(const std::string& text) {
+  const auto fields = fields_of(text);
+  return !fields.empty() && fields[0].starts_with(journal_of_any_version) && fields[0] != journal_format;
+}
+
 bool is_own_temporary(const std::string& name) {
   return is_file_name(name) && final_name_of_temporary(name).has_value();
 }
@@ -52,15 +60,16 @@ Journal::Journal(std::shared_ptr<const Folder> folder, std::string name)
 
 void Journal::add(std::shared_ptr<const Folder> folder, Kind kind, const std::string& temporary,
                   const std::string& final_name) {
-  steps_.push_back({std::move(folder), kind, temporary, final_name, temporary_name(final_name)});
+  const bool replaces = kind != Kind::new_directory && (folder->find(final_name) || errno != ENOENT);
+  steps_.push_back({std::move(folder), kind, temporary, final_name, temporary_name(final_name), replaces});
 }
 
 std::string Journal::text() const {
-  std::vector<std::string> fields{journal_format, std::to_string(steps_.size())};
+  std::vector<std::string> fields{std::string(journal_format), std::to_string(steps_.size())};
   for (const auto& step : steps_)
-    fields.insert(fields.end(),
-                  {step.folder->is_same_as(*folder_) ? "" : step.folder->whole_path(),
-                   kinds[static_cast<int>(step.kind)], step.temporary, step.final_name, step.replaced});
+    fields.insert(fields.end(), {step.folder->is_same_as(*folder_) ? "" : step.folder->whole_path(),
+                                 kinds[static_cast<int>(step.kind)], step.temporary, step.final_name,
+                                 step.replaced, step.replaces ? replaces_one : replaces_none});
   const auto text = zero_ended(fields);
   return text + zero_ended({crc_text(text)});
 }
@@ -71,21 +80,27 @@ std::optional<Journal> Journal::read(const std::shared_ptr<const Folder>& folder
   if (!file && errno == ENOENT) return {};
   struct stat found {};
   // Others may write what they like into their own files: it would be done with this user's rights.
-  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != ::geteuid() ||
-      found.st_nlink != 1 || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+  if (!file && errno != EACCES && errno != ELOOP && errno != ENXIO)
+    fail_by_errno(journal.path(), "a journal that can be read");
+  if (!file || ::fstat(file.get(), &found) != 0 || !is_of_this_user_alone(found))
     throw Error(journal.path(), "none, or one of this user", "something else",
                 "if a run of another user has died there, let that user repeat it; else remove this file");
   constexpr std::size_t most_bytes = 1 << 20;
   const auto text = text_of_file(file, most_bytes);
+  if (text && text->size() < static_cast<std::size_t>(found.st_size))
+    throw Error(journal.path(), "a journal that can be read", "a read failure", "run again");
+  if (text && is_of_another_version(*text))
+    throw Error(journal.path(), "a journal of this version of fhd", "one of another, whose run died",
+                "read its results with that version; or remove this file, and repeat the run");
   const auto fields = text ? whole_fields(*text) : std::vector<std::string>{};
   for (std::size_t i = fields_of_head; i < fields.size(); i += fields_of_step) {
     const auto* kind = std::find(std::begin(kinds), std::end(kinds), fields[i + 1]);
     if (kind == std::end(kinds) || !is_own_temporary(fields[i + 2]) || !is_file_name(fields[i + 3]) ||
-        !is_own_temporary(fields[i + 4]))
+        !is_own_temporary(fields[i + 4]) || (fields[i + 5] != replaces_one && fields[i + 5] != replaces_none))
       throw Error(journal.path(), "a journal of fhd", "something else", "remove this file");
     auto place = fields[i].empty() ? journal.folder_ : journal.folder_of(fields[i]);
     journal.steps_.push_back({std::move(place), static_cast<Kind>(kind - std::begin(kinds)), fields[i + 2],
-                              fields[i + 3], fields[i + 4]});
+                              fields[i + 3], fields[i + 4], fields[i + 5] == replaces_one});
   }
   return journal;
 }
@@ -122,29 +137,29 @@ void Journal::begin() const {
   fail_by_errno(folder_->path_of(name_), "a folder that can be written");
 }
 
-void Journal::flush() const {
-  try {
-    folder_->flush(folder_->path_of(name_));
-  } catch (const Error&) {
-    folder_->remove(file_);
-    throw;
-  }
-}
+void Journal::flush() const { folder_->flush(folder_->path_of(name_)); }
 
 void Journal::remove_temporary() const {
   folder_->remove(temporary_);
   end_unfinished(folder_, temporary_);
 }
 
+/// Throws Error where that cannot be told: what is not there counts as done.
+bool Journal::Step::has(const std::string& name) const {
+  if (folder->find(name)) return true;
+  if (errno != ENOENT) fail_by_errno(folder->path_of(final_name), "a file that can be looked at");
+  return false;
+}
+
 /// What is replaced gets a second name before it loses the first, where the file system has such, so that there is
 /// always something of the name.
 void Journal::Step::carry_out() const {
-  if (!folder->find(temporary)) return;
+  if (!has(temporary)) return;
   const auto there = folder->find(final_name);
   if (there && S_ISDIR(there->st_mode) == (kind == Kind::file))
     throw Error(folder->path_of(final_name), "what was there before", "something else",
                 "choose another name");
-  if (there && kind != Kind::new_directory && !folder->find(replaced)) {
+  if (there && kind != Kind::new_directory && !has(replaced)) {
     const bool is_linked = kind == Kind::file && ::linkat(folder->get(), final_name.c_str(), folder->get(),
                                                           replaced.c_str(), 0) == 0;
     if (!is_linked && !folder->rename(final_name, replaced))
@@ -154,14 +169,19 @@ void Journal::Step::carry_out() const {
     fail_by_errno(folder->path_of(final_name), "a file that can be replaced");
 }
 
+/// Not what was done to the end, and whose old file is gone: the new one is all that is left.
+bool Journal::Step::can_be_taken_back() const {
+  return has(temporary) || has(replaced) || (!replaces && has(final_name));
+}
+
 bool Journal::Step::take_back() const {
-  const auto old = folder->find(replaced);
-  if (!folder->find(temporary)) {
+  const bool is_kept = has(replaced);
+  if (!has(temporary)) {
     if (!folder->rename(final_name, temporary)) return false;
-    return !old || folder->rename(replaced, final_name);
+    return !is_kept || folder->rename(replaced, final_name);
   }
-  if (!old) return true;
-  if (!folder->find(final_name)) return folder->rename(replaced, final_name);
+  if (!is_kept) return true;
+  if (!has(final_name)) return folder->rename(replaced, final_name);
   return folder->remove(replaced);  // its second name
 }
 
@@ -170,9 +190,15 @@ void Journal::carry_out() const {
 }
 
 bool Journal::take_back() const {
-  bool could = true;
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) could = step->take_back() && could;
-  return could;
+  try {
+    if (!std::all_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.can_be_taken_back(); }))
+      return false;
+    bool could = true;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) could = step->take_back() && could;
+    return could;
+  } catch (const Error&) {  // it cannot be told how far they are
+    return false;
+  }
 }
 
 void Journal::flush_folders() const {
@@ -194,6 +220,6 @@ void Journal::remove_temporaries() const {
   for (const auto& step : steps_) step.folder->remove_tree(step.temporary);
 }
 
-void Journal::remove() const { folder_->remove(file_); }
+bool Journal::remove() const { return folder_->remove(file_) || errno == ENOENT; }
 
 }  // namespace fhd::io

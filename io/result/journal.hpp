@@ -16,7 +16,8 @@ class Journal {
 
   /// Of the files called `name` in the folder.
   Journal(std::shared_ptr<const Folder> folder, std::string name);
-  /// That of a run that died; empty: there is none, or none that is whole. Throws Error: it is another user's.
+  /// That of a run that died; without steps: it is not whole. Empty: there is none. Throws Error: it is another user's, or
+  /// of another version.
   static std::optional<Journal> read(const std::shared_ptr<const Folder>& folder, const std::string& name);
 
   void add(std::shared_ptr<const Folder> folder, Kind kind, const std::string& temporary,
@@ -27,26 +28,29 @@ class Journal {
   void write() const;
   /// Afterwards it counts. Throws Error: then there is none.
   void begin() const;
-  /// Also when the power goes. Throws Error: then there is none.
+  /// It counts, or has ended to count, also when the power goes. Throws Error.
   void flush() const;
   /// All steps that are not yet done. Throws Error.
   void carry_out() const;
-  /// All that are; whether that could be done.
+  /// All that are; whether that could be done. Nothing is where one of them has no old file to bring back any more.
   bool take_back() const;
   /// To the disk, what has become of the names. Throws Error.
   void flush_folders() const;
   void remove_replaced() const;
   void remove_temporaries() const;
-  /// It has served. (Where a power failure brings it back, there is nothing left for it to do.)
-  void remove() const;
+  /// It has served; whether that could be done. (Where a power failure brings it back, there is nothing left for it to do.)
+  bool remove() const;
 
  private:
   struct Step {
     std::shared_ptr<const Folder> folder;
     Kind kind;
     std::string temporary, final_name, replaced;  ///< what was called final_name is `replaced` meanwhile
+    bool replaces;                                ///< whether there was such before the first step was done
     void carry_out() const;
+    bool can_be_taken_back() const;
     bool take_back() const;
+    bool has(const std::string& name) const;
   };
   std::shared_ptr<const Folder> folder_of(const std::string& path) const;
   void remove_temporary() const;

@@ -46,8 +46,9 @@ std::string printable(std::string text) {
   return text.substr(0, longest);
 }
 
+/// EBADF: NFS wants a lock that excludes others to be of a file that may be written.
 bool has_no_locks(int error) {
-  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
+  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == EBADF;
 }
 
 }  // namespace
@@ -84,7 +85,8 @@ OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
     errno = ENAMETOOLONG;
     fail_by_errno(prefix_, "a shorter name");
   }
-  while (!lock(when_held)) {
+  NameRace race;
+  while (!lock(when_held, race)) {
   }
   clear_up();
   const NoEndNow not_yet;
@@ -111,14 +113,18 @@ bool OutputLock::is_of(const std::string& path) const {
 }
 
 /// False: it was the lock of a run that has just ended.
-bool OutputLock::lock(WhenHeld when_held) {
-  descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, 0666);
+bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
+  constexpr mode_t for_others_to_read = 0644;
+  descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, for_others_to_read);
   const bool is_ours = static_cast<bool>(descriptor_);
   if (!is_ours && errno == EEXIST) descriptor_ = folder_->open(file_, O_RDWR);
   // That of another user, who has died, or whom the message names.
   if (!descriptor_ && errno == EACCES) descriptor_ = folder_->open(file_, O_RDONLY);
-  if (!descriptor_ && errno == ENOENT) return false;
   const auto path = folder_->path_of(file_);
+  if (!descriptor_ && errno == ENOENT) {
+    race.lost(path);
+    return false;
+  }
   if (!descriptor_) fail_by_errno(path, "a file that can be created");
   struct stat mine {};
   if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path, "a file that can be read");
@@ -133,8 +139,7 @@ bool OutputLock::lock(WhenHeld when_held) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail_by_errno(path, "a file that can be locked");
   }
   // Whoever held it has removed it on leaving: a lock on a file without a name excludes nobody.
-  const auto named = folder_->find(file_);
-  return named && named->st_ino == mine.st_ino && named->st_dev == mine.st_dev;
+  return race.is_kept(*folder_, descriptor_, file_);
 }
 
 void OutputLock::refuse(const std::string& without_locks) const {
@@ -154,12 +159,13 @@ void OutputLock::refuse(const std::string& without_locks) const {
                  (without_locks.empty() ? "" : "; this file system has no locks: " + without_locks));
 }
 
-/// What a run that died has left: of this user, because others may write what they like into their own files.
+/// What a run that died has left. Others may have written what they like into a lock that is not of this user alone, and a
+/// run that is alive keeps what it writes.
 void OutputLock::clear_up() const {
   complete_journal(folder_, name_);
   struct stat mine {};
   const auto text = text_of_file(descriptor_, most_lock_bytes);
-  if (!text || ::fstat(descriptor_.get(), &mine) != 0 || mine.st_uid != ::geteuid()) return;
+  if (!text || ::fstat(descriptor_.get(), &mine) != 0 || !is_of_this_user_alone(mine)) return;
   const auto fields = fields_of(*text);
   if (fields.size() < fields_of_holder || fields[0] != lock_format) return;
   for (std::size_t i = fields_of_holder; i + 1 < fields.size(); i += 2) {
@@ -167,7 +173,7 @@ void OutputLock::clear_up() const {
     if (!is_file_name(temporary) || !final_name_of_temporary(temporary)) continue;
     try {
       const auto folder = place.empty() ? folder_ : Folder::within(place);
-      if (folder) folder->remove_tree(temporary);
+      if (folder) folder->remove_abandoned(temporary);
     } catch (const Error&) {  // another folder, which is out of reach now
     }
   }

@@ -42,7 +42,7 @@ class OutputLock {
   static std::string name_in(const std::string& file);
 
  private:
-  bool lock(WhenHeld when_held);
+  bool lock(WhenHeld when_held, NameRace& race);
   void clear_up() const;
   /// `without_locks`: what to do where nobody can tell whether that run lives.
   [[noreturn]] void refuse(const std::string& without_locks) const;

@@ -31,23 +31,30 @@ constexpr const char* names[]{"series.json", "reports.jsonl", "images.raw",
                               "gridded.raw", "exhibits.raw",  "lock"};
 constexpr const char* remedy = "--force begins anew, -o NAME writes beside it";
 
+/// A folder that is held, and the one that it lies in.
+struct Place {
+  std::shared_ptr<const Folder> parent, folder;
+};
+
 // Recursive, as the process may end for want of memory in the very thread that holds them.
 std::recursive_mutex note_mutex;
-std::recursive_mutex
-    opening;  // held from before a folder is made until remove_empty_series_folder() knows of it
+// Held where files are made or removed before remove_empty_series_folder() knows of it; never while anything is waited
+// for: who stops the process waits for it.
+std::recursive_mutex opening;
 std::string unfinished_note;
-std::shared_ptr<const Folder> empty_folder;
+Place empty_folder;
 
 /// What a process that ends now is to say, or which folder to remove.
-void set_end(std::string note, std::shared_ptr<const Folder> folder = {}) {
+void set_end(std::string note, Place folder = {}) {
   const std::lock_guard lock(note_mutex);
   unfinished_note = std::move(note);
   empty_folder = std::move(folder);
 }
 
-void remove_folder(const Folder& folder) {
-  for (const char* name : names) folder.remove(name);
-  ::rmdir(folder.path().c_str());  // not empty where somebody put something there
+void remove_folder(const Place& place) {
+  for (const char* name : names) place.folder->remove(name);
+  // Not empty where somebody put something there.
+  place.parent->remove_empty_folder(file_name_of(place.folder->path()));
 }
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -128,16 +135,20 @@ std::string note_of_unfinished_series() {
 void remove_empty_series_folder() {
   const std::lock_guard opened(opening);
   const std::lock_guard lock(note_mutex);
-  if (empty_folder) remove_folder(*empty_folder);
+  if (empty_folder.folder) remove_folder(empty_folder);
 }
 
 SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
                            std::function<SeriesIdentity()> identity, std::function<std::string()> host,
                            bool anew)
     : path_(path_of(prefix)), identity_(std::move(identity)), host_(std::move(host)), lines_(volume_count) {
-  const std::lock_guard not_yet(opening);
   take();
   if (!anew) resume();
+  begin_where_it_ended();
+}
+
+void SeriesFolder::begin_where_it_ended() {
+  const std::lock_guard not_yet(opening);
   if (!images_) {  // nothing there that serves
     for (const char* name : names)
       if (std::string_view(name) != "lock") folder_->remove(name);
@@ -152,21 +163,29 @@ SeriesFolder::SeriesFolder(const std::string& prefix, std::size_t volume_count,
 SeriesFolder::~SeriesFolder() {
   if (removed_ || finished_ > 0) return;
   set_end({});
-  remove_folder(*folder_);
+  remove_folder({parent_, folder_});
 }
 
-/// Makes the folder, or finds it, and locks it.
+/// Makes the folder, or finds it, and locks it. One that tells of no series is as good as new.
 void SeriesFolder::take() {
+  const std::lock_guard not_yet(opening);
+  parent_ = Folder::of(path_);
+  NameRace race;
+  do {
+    for (make(); !folder_; make()) race.lost(path_);  // another process has just removed it
+  } while (!lock(race));
+  if (!folder_->find("series.json") && errno == ENOENT) set_end({}, {parent_, folder_});
+}
+
+void SeriesFolder::make() {
   constexpr auto expected = "a folder for the volumes of a series until all are there";
-  while (true) {
-    if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) fail_by_errno(path_, expected);
-    folder_ = Folder::within(path_);
-    if (!folder_) continue;  // another process has just removed it
-    const bool is_ours = folder_->find("lock") || folder_->find("series.json");
-    if (!is_ours && !folder_->names().empty())
-      throw Error(path_, expected, "a folder with other files", "choose another -o");
-    if (lock()) return;
-  }
+  const auto name = file_name_of(path_);
+  if (!parent_->make_folder(name) && errno != EEXIST) fail_by_errno(path_, expected);
+  folder_ = parent_->inner(name);
+  if (!folder_) return;
+  const bool is_ours = folder_->find("lock") || folder_->find("series.json");
+  if (!is_ours && !folder_->names().empty())
+    throw Error(path_, expected, "a folder with other files", "choose another -o");
 }
 
 /// One of the files, never what a link leads to.
@@ -177,17 +196,18 @@ Descriptor SeriesFolder::opened(const char* name) const {
 }
 
 /// False: another process has removed the folder meanwhile.
-bool SeriesFolder::lock() {
+bool SeriesFolder::lock(NameRace& race) {
   lock_ = folder_->open_file("lock", O_RDWR | O_CREAT, 0666);
-  if (!lock_ && errno == ENOENT) return false;
+  if (!lock_ && errno == ENOENT) {
+    race.lost(file("lock"));
+    return false;
+  }
   if (!lock_) fail_by_errno(file("lock"), "a file that can be written");
   // File systems without locks (some network ones) cannot tell.
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw Error(path_, "a folder that no other run writes to", "one that another fhd is working on",
                 "wait for its end, or -o NAME writes beside it");
-  struct stat mine {};
-  const auto there = folder_->find("lock");
-  return fstat(lock_.get(), &mine) == 0 && there && mine.st_ino == there->st_ino;
+  return race.is_kept(*folder_, lock_, "lock");
 }
 
 /// Takes up what an earlier run of the same series has left.
@@ -245,7 +265,7 @@ void SeriesFolder::begin(const Image& image, const Image* gridded) {
   if (gridded) json["gridded_shape"] = shape_json(*(gridded_shape = gridded->values.shape()));
   open_values(image.values.shape(), gridded_shape, !image.in_double.empty());
   const auto text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  write_atomically(file("series.json"), text.data(), text.size());
+  write_atomically(folder_, "series.json", text.data(), text.size());
 }
 
 void SeriesFolder::open_values(const Shape& shape, const std::optional<Shape>& gridded, bool in_double) {
@@ -354,12 +374,12 @@ DiagnosticImages SeriesFolder::exhibits() const {
 
 void SeriesFolder::remove() {
   set_end({});
-  remove_folder(*folder_);
+  remove_folder({parent_, folder_});
   removed_ = true;
 }
 
 void SeriesFolder::tell() const {
-  if (finished_ == 0) return set_end({}, folder_);
+  if (finished_ == 0) return set_end({}, {parent_, folder_});
   const auto rest =
       finished_ == lines_.size() ? ", for the next run" : "; the same command goes on with the others";
   set_end(fmt::format("{} of {} images are in {}{}", finished_, lines_.size(), path_, rest));

@@ -71,8 +71,10 @@ class SeriesFolder {
   std::string file(const char* name) const { return path_ + "/" + name; }
   Descriptor opened(const char* name) const;
   void take();
-  bool lock();
+  void make();
+  bool lock(NameRace& race);
   void resume();
+  void begin_where_it_ended();
   void read_lines();
   void begin(const Image& image, const Image* gridded);
   void open_values(const Shape& shape, const std::optional<Shape>& gridded, bool in_double);
@@ -86,7 +88,7 @@ class SeriesFolder {
   std::function<std::string()> host_;
   std::vector<Line> lines_;
   std::size_t finished_ = 0;
-  std::shared_ptr<const Folder> folder_;
+  std::shared_ptr<const Folder> parent_, folder_;
   Descriptor lock_, reports_;
   std::int64_t end_of_reports_ = 0;
   std::shared_ptr<RawImages> images_, gridded_;

@@ -10,6 +10,7 @@
 #include "io/guard/guarded_scan.hpp"
 #include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
+#include "io/input_file.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/outside_pieces.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -195,6 +196,7 @@ namespace {
 
 std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOptions& options) {
   std::error_code status;
+  require_reachable(path);
   if (fs::is_directory(path, status)) return open_impatient(path, options);
   if (is_bart(path)) return open_bart(path, options);
   const auto file = hdf5::File::open(path);

@@ -33,6 +33,15 @@ Files files_in(const fs::path& folder) {
   return files;
 }
 
+/// A run that is killed before it begins: when it is about to make a call, of those of this kind at its end. The last
+/// renames are those of its results, out.h5, .json, .nii.gz and .png; the last names it removes are those of the journal
+/// and the lock.
+struct Killed {
+  const char* arguments = "";  ///< empty: none is
+  Call call = Call::rename;
+  unsigned before_last = 0;
+};
+
 /// What is tried.
 struct Scenario {
   const char* name;
@@ -45,6 +54,7 @@ struct Scenario {
   const char* image;
   int most_lines =
       1;  ///< of failure: a batch has one for each scan, each process of it that ended, and the whole
+  Killed killed = {};
 };
 
 const Scenario scenarios[] = {
@@ -72,6 +82,27 @@ const Scenario scenarios[] = {
      "simulate -o there/made --matrix 16 --coils 1",
      {},
      "there/made.truth.h5"},
+    {"completion",
+     "report out.h5 -o page.html",
+     "recon {in}/other.h5 -o out --device cpu --cache off",
+     {"out."},
+     "",
+     1,
+     {"recon {in}/scan.h5 -o out --device cpu --cache off --force", Call::rename, 2}},
+    {"completion_of_all_but_the_journal",
+     "report out.h5 -o page.html",
+     "recon {in}/other.h5 -o out --device cpu --cache off",
+     {"out."},
+     "",
+     1,
+     {"recon {in}/scan.h5 -o out --device cpu --cache off --force", Call::remove_name, 1}},
+    {"recon_after_a_kill",
+     "recon {in}/third.h5 -o out --device cpu --cache off --force",
+     "recon {in}/other.h5 -o out --device cpu --cache off",
+     {"out."},
+     "out.h5",
+     1,
+     {"recon {in}/scan.h5 -o out --device cpu --cache off --force", Call::rename, 2}},
 };
 
 std::vector<std::string> words_of(const std::string& arguments, const std::string& in) {
@@ -104,6 +135,13 @@ class Inputs {
   RunEnd run(const std::string& arguments, const std::string& in) {
     return run_with_failure(words_of(arguments, path()), in, state_, {}, environment, limit_s);
   }
+  /// How it ended. `copy`: of the folder.
+  RunEnd kill(const Killed& killed, const std::string& folder, const std::string& copy) {
+    const auto whole = run(killed.arguments, copy);
+    if (whole.exit_status() != 0) return whole;
+    const Failure kills{killed.call, state_.count(killed.call) - killed.before_last, false, false, true};
+    return run_with_failure(words_of(killed.arguments, path()), folder, state_, kills, environment, limit_s);
+  }
   std::string path() const { return folder_ / "in"; }
 
  private:
@@ -113,6 +151,12 @@ class Inputs {
 Inputs& inputs() {
   static Inputs made;
   return made;
+}
+
+/// Without failures, of any thread.
+RunEnd run_alone(const std::string& arguments, const std::string& folder) {
+  SharedState state(folder + ".alone");
+  return run_with_failure(words_of(arguments, inputs().path()), folder, state, {}, environment, limit_s);
 }
 
 double relative_difference(const io::ImageSeries& a, const io::ImageSeries& b) {
@@ -149,26 +193,26 @@ class Judge {
       if (!before_.contains(name) && !after_.contains(name) && !is_of_failure(name) &&
           !is_left_to_the_next(name, now, failure))
         return "left behind: " + name;
-    for (const auto& [name, bytes] : before_)
-      if (!now.contains(name)) return "lost: " + name;
-    for (const char* set : scenario_.sets)
-      if (auto wrong = fault_of_set(set, now); !wrong.empty()) return wrong;
+    if (auto wrong = fault_of_sets(now); !wrong.empty()) return wrong;
+    if (has_journal(now) || *scenario_.killed.arguments)
+      if (auto wrong = fault_of_next(folder); !wrong.empty()) return "for the next command: " + wrong;
     return status == 0 ? fault_of_success(now, folder) : "";
   }
-
- private:
   /// Whether a journal says what becomes of the results: the next command completes them.
   static bool has_journal(const Files& now) {
     return std::any_of(now.begin(), now.end(), [](const auto& file) {
       return file.first.find(".fhd-journal-") != std::string::npos;
     });
   }
+
+ private:
   /// What the next command ends: the lock of a process that is gone, which holds nobody; files that a journal names; and
   /// all, where nothing at all can be done any more.
   static bool is_left_to_the_next(const std::string& name, const Files& now, const Failure& failure) {
     const auto own = fs::path(name).filename().string();
-    const bool has_no_memory = failure.call == Call::allocate && failure.goes_on;
-    return own.starts_with(".fhd-lock-") || (own.starts_with(".fhd-") && (has_no_memory || has_journal(now)));
+    const bool cannot =
+        (failure.call == Call::allocate && failure.goes_on) || failure.call == Call::remove_name;
+    return own.starts_with(".fhd-lock-") || (own.starts_with(".fhd-") && (cannot || has_journal(now)));
   }
   /// Claims of a process that could not even end in order are taken over by the next batch.
   static bool is_of_failure(const std::string& name) {
@@ -193,6 +237,26 @@ class Judge {
     const auto old = before_.find(name), found = now.find(name);
     return (old == before_.end()) == (found == now.end()) &&
            (old == before_.end() || old->second == found->second);
+  }
+
+  std::string fault_of_sets(const Files& now) const {
+    for (const auto& [name, bytes] : before_)
+      if (!now.contains(name) && !name.starts_with(".fhd-")) return "lost: " + name;
+    for (const char* set : scenario_.sets)
+      if (auto wrong = fault_of_set(set, now); !wrong.empty()) return wrong;
+    return "";
+  }
+
+  /// What comes next, and does not fail, makes whole sets of what a journal says, and reads them.
+  std::string fault_of_next(const std::string& folder) const {
+    for (const std::string set : scenario_.sets) {
+      const auto page = folder + ".html";
+      const auto end = run_alone("report " + set + "h5 -o " + page, folder);
+      fs::remove(page);
+      if (end.exit_status() != 0 && fs::exists(fs::path(folder) / (set + "h5"))) return end.err;
+    }
+    const Files now = files_in(folder);
+    return has_journal(now) ? "a journal" : fault_of_sets(now);
   }
 
   std::string fault_of_set(const std::string& prefix, const Files& now) const {
@@ -313,6 +377,12 @@ TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
     const auto made = inputs().run(scenario().before, path("before"));
     ASSERT_EQ(made.exit_status(), 0) << made.err;
   }
+  const auto before = files_in(path("before"));
+  if (*scenario().killed.arguments) {
+    const auto killed = inputs().kill(scenario().killed, path("before"), prepared("counted"));
+    ASSERT_TRUE(WIFSIGNALED(killed.status)) << killed.err;
+    ASSERT_TRUE(Judge::has_journal(files_in(path("before"))));
+  }
   const auto clean = prepared("clean");
   SharedState state(path("state"));
   const auto end = run_with_failure(words_of(scenario().arguments, inputs().path()), clean, state,
@@ -326,7 +396,7 @@ TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
     failures.push_back({call(), numbers[i], false, false});
     if (i % every == 0) failures.push_back({call(), numbers[i], true, false});
   }
-  const Judge judge(scenario(), files_in(path("before")), files_in(clean), clean);
+  const Judge judge(scenario(), before, files_in(clean), clean);
   std::atomic<std::size_t> next = 0;
   std::vector<std::thread> others;
   for (int i = 1; i < 2; ++i) others.emplace_back([&, i] { work(i, failures, next, judge); });

@@ -39,6 +39,50 @@ class Words : public ProgramTest {
   }
 };
 
+/// As a user who may not enter the folder `closed`. Root may enter all.
+TEST_F(Words, of_folders_that_may_not_be_entered_say_so) {
+  namespace fs = std::filesystem;
+  const std::string user = getuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+  fs::permissions(folder(), fs::perms(0755));
+  fs::create_directory(path("closed"));
+  fs::create_directory(path("open"));
+  fs::permissions(path("open"), fs::perms(0777));
+  fs::copy(path("scan.h5"), path("closed/scan.h5"));
+  fs::permissions(path("closed"), fs::perms(user.empty() ? 0000 : 0700));
+  if (run_command(user + "test -x '" + program() + "' -a ! -x closed") != 0)
+    GTEST_SKIP() << "no setpriv, or nobody else may run " << program();
+  for (const std::string arguments : {"info closed/scan.h5",
+                                      "info closed/x.cfl",
+                                      "plan closed/scan.h5",
+                                      "convert scan.h5 closed/x.mrd",
+                                      "convert scan.h5 closed/x.cfl",
+                                      "convert closed/scan.h5 open/x.mrd",
+                                      "recon closed/scan.h5 -o open/out",
+                                      "recon scan.h5 -o closed/sub/out",
+                                      "recon scan.h5 -o open/out --maps closed/x.h5",
+                                      "recon scan.h5 -o open/out --prior closed/x.nii",
+                                      "recon scan.h5 -o open/out --gate closed/x.txt",
+                                      "recon scan.h5 -o open/out --ismrmrd-images closed/x.h5",
+                                      "recon scan.h5 -o open/out --dicom closed/series",
+                                      "report closed/x.h5 -o open/page.html",
+                                      "report closed",
+                                      "compare closed/scan.h5 -o open/out",
+                                      "simulate -o closed/sub/x --matrix 8",
+                                      "batch @closed/list -o open/all",
+                                      "batch closed/scan.h5 -o open/all",
+                                      "serve --configs closed/sub"}) {
+    const int status = run_command(user + "'" + program() + "' " + arguments);
+    EXPECT_TRUE(status == 1 || status == 2) << arguments << ": " << status;
+    const auto line = text("err");
+    if (io::contains(line, "which a build with DCMTK makes")) continue;
+    EXPECT_CONTAINS(line, "Permission denied; ask its owner for the permission, or choose another");
+    EXPECT_EQ(line.find("unexpected failure"), std::string::npos) << arguments;
+
+    << line;
+  }
+  fs::permissions(path("closed"), fs::perms(0700));
+}
+
 TEST_F(Words, of_files_do_nothing_to_a_terminal) {
   const std::string file = "../shared/hostile/terminal_escape.h5";
   const auto source = std::filesystem::path(FHD_SOURCE) / file;

@@ -20,10 +20,13 @@ enum class Call : std::uint32_t {
   resize,
   close,
   make_folder,
+  remove_name,  ///< unlink and its like
+  link,
+  lock,  ///< of files
 };
-constexpr std::array call_names{"allocate", "map",    "start_thread", "start_process",
-                                "open",     "read",   "write",        "synchronize",
-                                "rename",   "resize", "close",        "make_folder"};
+constexpr std::array call_names{"allocate", "map",         "start_thread", "start_process", "open",
+                                "read",     "write",       "synchronize",  "rename",        "resize",
+                                "close",    "make_folder", "remove_name",  "link",          "lock"};
 constexpr std::size_t call_kinds = call_names.size();
 
 /// Of all processes of one run, from the first line of main() on.
@@ -32,6 +35,7 @@ struct CallState {
   Call failing;           ///< which kind
   std::uint64_t at;       ///< which of them, from 1 on; 0: none
   std::uint32_t goes_on;  ///< whether those after it fail, too
+  std::uint32_t kills;    ///< it ends the process instead, as no process can prevent
   std::atomic<std::uint32_t> has_failed;
   /// With `is_recorded`: a number for the stack that each call of `failing` came from, 0 where there was no room.
   std::uint32_t is_recorded;

@@ -6,8 +6,10 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -69,6 +71,7 @@ bool fails(Call call, int error) {
   if (state->is_recorded && number <= CallState::most_stacks) state->stacks[number - 1] = hash_of_stack();
   if (state->at == 0 || number < state->at || (number > state->at && !state->goes_on)) return false;
   if (!state->has_failed.exchange(1)) write_stack();
+  if (state->kills) raise(SIGKILL);
   errno = error;
   return true;
 }
@@ -255,6 +258,32 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) n
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
   FAIL_OR_FORWARD(Call::rename, EIO, -1, renameat2, from_folder, from, to_folder, to, flags);
+}
+int link(const char* from, const char* to) noexcept {
+  FAIL_OR_FORWARD(Call::link, EPERM, -1, link, from, to);
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  FAIL_OR_FORWARD(Call::link, EPERM, -1, linkat, from_folder, from, to_folder, to, flags);
+}
+int unlink(const char* path) noexcept { FAIL_OR_FORWARD(Call::remove_name, EIO, -1, unlink, path); }
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  FAIL_OR_FORWARD(Call::remove_name, EIO, -1, unlinkat, folder, path, flags);
+}
+int rmdir(const char* path) noexcept { FAIL_OR_FORWARD(Call::remove_name, EIO, -1, rmdir, path); }
+int remove(const char* path) noexcept { FAIL_OR_FORWARD(Call::remove_name, EIO, -1, remove, path); }
+int flock(int file, int operation) noexcept {
+  static auto* const real = next(&flock, "flock");
+  return operation != LOCK_UN && fails(Call::lock, ENOLCK) ? -1 : real(file, operation);
+}
+int fcntl(int file, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* const last = va_arg(rest, void*);
+  va_end(rest);
+  static auto* const real = next(&fcntl, "fcntl");
+  const bool locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
+                     command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
+  return locks && fails(Call::lock, ENOLCK) ? -1 : real(file, command, last);
 }
 int ftruncate(int file, off_t bytes) noexcept {
   FAIL_OR_FORWARD(Call::resize, ENOSPC, -1, ftruncate, file, bytes);

@@ -30,6 +30,7 @@ struct Failure {
   std::uint64_t at = 0;  ///< from 1 on; 0: nothing
   bool goes_on = false;  ///< also all calls of this kind after it
   bool is_recorded = false;
+  bool kills = false;  ///< instead of failing
 };
 
 /// The state that is shared with a run, in a file of its own.
@@ -54,6 +55,7 @@ class SharedState {
     state_->failing = failure.call;
     state_->at = failure.at;
     state_->goes_on = failure.goes_on;
+    state_->kills = failure.kills;
     state_->has_failed = 0;
     if (failure.is_recorded || state_->is_recorded) state_->stacks.fill(0);
     state_->is_recorded = failure.is_recorded;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "io/result/journal.hpp"
 #include "recon/error.hpp"
+#include "validation/tests/io/failing_disk.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/scratch.hpp"
 
@@ -134,6 +136,93 @@ TEST_F(AtomicFiles, have_names_that_nobody_foresees) {
     EXPECT_FALSE(final_name_of_temporary(name)) << name;
 }
 
+/// While it lives no file can be opened after so many more.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t left) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(STDIN_FILENO);
+    ::close(next);
+    const rlimit few{static_cast<rlim_t>(next) + left, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(AtomicFiles, of_a_directory_that_cannot_be_flushed_are_an_error) {
+  for (const rlim_t left : {0U, 1U}) {  // the list of the files cannot be read; nor can they be opened
+    auto series = AtomicFile::directory(path("series"));
+    write_bytes(series.temporary() + "/1.dcm", "new", 3, "1.dcm");
+    std::string line;
+    {
+      const FewDescriptors none(left);
+      line = error_of([&] { series.commit(); });
+    }
+    EXPECT_CONTAINS(
+        line,
+        path("series") + ": expected a directory whose files can be brought to the disk, found Too many");
+    EXPECT_FALSE(fs::exists(path("series"))) << left;
+  }
+}
+
+TEST_F(AtomicFiles, stay_in_the_folder_that_is_held) {
+  fs::create_directory(path("held"));
+  fs::create_directory(path("victim"));
+  const auto held = Folder::within(path("held"));
+  fs::rename(path("held"), path("moved"));
+  fs::create_symlink(path("victim"), path("held"));
+  write_atomically(held, "x", "new", 3);
+  EXPECT_EQ(tests::bytes_of(path("moved/x")), "new");
+  EXPECT_TRUE(fs::is_empty(path("victim")));
+  fs::create_directory(path("moved/folder"));
+  ASSERT_EQ(::mkfifo(path("moved/pipe").c_str(), 0600), 0);
+  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "folder", "new", 3); }), "found a directory");
+  EXPECT_CONTAINS(error_of([&] { write_atomically(held, "pipe", "new", 3); }), "found a pipe");
+}
+
+TEST_F(AtomicFiles, are_made_where_the_disk_cannot_tell_one_file_from_another) {
+  const tests::DiskThatFails strange({.changes_inodes = true});
+  write_once(path("out"));
+  { const OutputLock lock(path("out")); }
+  EXPECT_GT(tests::disk.inodes_changed, 8);
+  EXPECT_EQ(contents(), (std::map<std::string, std::string>{{"out", "new"}}));
+}
+
+TEST_F(AtomicFiles, that_lose_their_names_are_told_from_a_disk_that_cannot_tell) {
+  tests::write_text(path("other"), "");
+  const auto folder = Folder::of(path("out"));
+  const auto gone = folder->open("gone", O_RDWR | O_CREAT, 0600);
+  NameRace race;
+  EXPECT_TRUE(race.is_kept(*folder, gone, "gone"));
+  fs::remove(path("gone"));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(race.is_kept(*folder, gone, "gone"));
+    EXPECT_FALSE(race.is_kept(*folder, gone, "other"));
+  }
+}
+
+TEST_F(FileSets, whose_last_flush_fails_are_whole) {
+  // Three files, a folder and what is in it; the lock; their folder; the journal; its folder; and the last one.
+  constexpr int flushes = 10;
+  for (int working = 0; working <= flushes; ++working) {
+    write_all("old");
+    std::string line;
+    {
+      const tests::DiskThatFails failing({.flushes_that_work = working});
+      line = error_of([&] { write_all("new"); });
+    }
+    EXPECT_EQ(line.empty(), working == flushes) << working << " " << line;
+    settle(path("out.h5"));
+    const auto now = contents();
+    EXPECT_TRUE(now == all_of("old") || now == all_of("new")) << working;
+    EXPECT_TRUE(!line.empty() || now == all_of("new"));
+    EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), now.at("out.h5"));
+  }
+}
+
 TEST_F(FileSets, replace_all_that_was_there) {
   write_all("old");
   EXPECT_EQ(contents(), all_of("old"));
@@ -231,6 +320,68 @@ TEST_F(Journals, that_cannot_be_carried_out_are_taken_back) {
   EXPECT_EQ(contents(), before);
 }
 
+TEST_F(Journals, whose_end_cannot_be_flushed_lose_nothing) {
+  for (const bool had_old : {true, false}) {
+    if (had_old) write_old();
+    const auto journal = three_files();
+    journal.write();
+    journal.begin();
+    journal.carry_out();
+    journal.remove_replaced();  // and here the run is killed
+    {
+      const tests::DiskThatFails failing({.flushes_that_work = 0});
+      settle(path("out.h5"));
+      EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "Input/output error");
+    }
+    EXPECT_TRUE(fs::exists(path(".fhd-journal-out"))) << had_old;
+    settle(path("out.h5"));
+    EXPECT_EQ(contents(), set_of("new")) << had_old;
+    for (const auto& [name, text] : set_of("new")) fs::remove(path(name));
+  }
+}
+
+TEST_F(Journals, are_not_taken_back_where_an_old_file_is_gone) {
+  write_old();
+  const auto journal = three_files();
+  journal.write();
+  journal.begin();
+  journal.carry_out();
+  const auto done = contents();
+  journal.remove_replaced();
+  const auto before = contents();
+  ASSERT_LT(before.size(), done.size());
+  EXPECT_FALSE(journal.take_back());
+  EXPECT_FALSE(Journal::read(Folder::of(path("out")), "out")->take_back()) << "as it is written down";
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(Journals, are_taken_back_to_what_was_there) {
+  for (const bool had_old : {true, false}) {
+    if (had_old) write_old();
+    const auto journal = three_files();
+    const auto before = contents();
+    journal.write();
+    journal.begin();
+    journal.carry_out();
+    EXPECT_TRUE(Journal::read(Folder::of(path("out")), "out")->take_back());
+    EXPECT_TRUE(journal.remove());
+    EXPECT_EQ(contents(), before);
+    for (const auto& [name, text] : contents()) fs::remove(path(name));
+  }
+}
+
+TEST_F(Journals, of_another_version_stay) {
+  write_old();
+  write_three();
+  const auto before = contents();
+  const std::string zero(1, '\0');
+  tests::write_text(path(".fhd-journal-out"), "fhd journal 9" + zero + "whatever" + zero);
+  EXPECT_CONTAINS(
+      error_of([&] { OutputLock(path("out")); }),
+      path(".fhd-journal-out") + ": expected a journal of this version of fhd, found one of another");
+  for (const auto& [name, text] : before) EXPECT_TRUE(fs::exists(path(name))) << name;
+}
+
 TEST_F(Journals, that_are_not_whole_do_not_count) {
   write_old();
   write_three();
@@ -323,6 +474,35 @@ TEST_F(OutputLocks, do_not_remove_what_a_lock_of_others_names) {
     GTEST_SKIP() << "root alone gives files away";
   { const OutputLock lock(path("out")); }
   EXPECT_EQ(tests::bytes_of(path(".fhd-0123456789abcdef-x.h5")), "mine");
+}
+
+TEST_F(OutputLocks, that_others_may_have_written_remove_nothing) {
+  const std::string zero(1, '\0'), temporary = ".fhd-0123456789abcdef-x.h5";
+  const auto text = "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero + zero + temporary + zero;
+  for (const unsigned mode : {0664U, 0646U, 0644U}) {
+    tests::write_text(path(temporary), "mine");
+    tests::write_text(path(".fhd-lock-out"), text);
+    fs::permissions(path(".fhd-lock-out"), fs::perms(mode));
+    { const OutputLock lock(path("out")); }
+    EXPECT_EQ(fs::exists(path(temporary)), mode != 0644U) << mode;
+  }
+  const mode_t umask_before = ::umask(0);
+  {
+    const OutputLock lock(path("out"));
+    EXPECT_EQ(mode_of(".fhd-lock-out") & 0022U, 0U);
+  }
+  ::umask(umask_before);
+}
+
+TEST_F(OutputLocks, leave_what_a_run_that_is_alive_writes) {
+  const AtomicFile file(path("page.html"));
+  const auto temporary = contents().begin()->first;
+  const std::string zero(1, '\0');
+  tests::write_text(path(".fhd-lock-out"), "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero +
+                                               zero + temporary + zero);
+  fs::permissions(path(".fhd-lock-out"), fs::perms(0644));
+  { const OutputLock lock(path("out")); }
+  EXPECT_TRUE(fs::exists(path(temporary)));
 }
 
 TEST_F(OutputLocks, never_follow_a_link) {

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <map>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "io/result/series_folder.hpp"
+#include "validation/tests/io/failing_disk.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -154,6 +157,60 @@ TEST_F(SeriesFolders, are_not_made_of_what_somebody_else_put_there) {
   fs::remove_all(path("out.partial"));
   write_text(path("out.partial"), "a file");
   EXPECT_CONTAINS(error_of([&] { open({}, true); }), "found a file");
+}
+
+TEST_F(SeriesFolders, stay_the_folders_that_they_were) {
+  fs::create_directory(path("victim"));
+  {
+    const auto folder = open();
+    fs::rename(path("out.partial"), path("moved"));
+    fs::create_symlink(path("victim"), path("out.partial"));
+    add(*folder, 0);
+  }
+  EXPECT_TRUE(fs::is_empty(path("victim")));
+  EXPECT_TRUE(fs::exists(path("moved/series.json")));
+}
+
+TEST_F(SeriesFolders, remove_no_folder_that_has_taken_their_place) {
+  fs::create_directories(path("theirs/out.partial"));
+  fs::create_directory(path("mine"));
+  {
+    const SeriesFolder folder(
+        path("mine/out"), count, [] { return SeriesIdentity(); }, [] { return std::string(); }, false);
+    fs::rename(path("mine"), path("moved"));
+    fs::create_symlink(path("theirs"), path("mine"));
+  }
+  EXPECT_TRUE(fs::exists(path("theirs/out.partial")));
+  EXPECT_FALSE(fs::exists(path("moved/out.partial")));
+}
+
+TEST_F(SeriesFolders, do_not_hold_up_the_end_of_the_process_while_their_scan_is_hashed) {
+  { add(*open(), 0); }
+  std::promise<SeriesIdentity> hashed;
+  std::promise<void> asked;
+  auto resuming = std::async(std::launch::async, [&] {
+    const SeriesFolder folder(
+        path("out"), count,
+        [&] {
+          asked.set_value();
+          return hashed.get_future().get();
+        },
+        [] { return std::string(); }, false);
+    return folder.finished_count();
+  });
+  asked.get_future().wait();
+  auto ending = std::async(std::launch::async, remove_empty_series_folder);
+  EXPECT_EQ(ending.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_TRUE(fs::exists(there("series.json"))) << "what is finished stays";
+  hashed.set_value({{"the scan", "abc"}});
+  EXPECT_EQ(resuming.get(), 1U);
+}
+
+TEST_F(SeriesFolders, are_taken_where_the_disk_cannot_tell_one_file_from_another) {
+  const tests::DiskThatFails strange({.changes_inodes = true});
+  { add(*open(), 0); }
+  EXPECT_GT(tests::disk.inodes_changed, 8);
+  EXPECT_EQ(open()->finished_count(), 1U);
 }
 
 TEST_F(SeriesFolders, with_a_damaged_description_are_begun_anew) {
