@@ -98,15 +98,11 @@ void FileSet::release() {
 }
 
 void complete_journal(const std::shared_ptr<const Folder>& folder, const std::string& name) {
-  auto journal = Journal::read(folder, name);
+  const auto journal = Journal::read(folder, name);
   if (!journal) return;
-  try {
-    journal->carry_out();
-  } catch (...) {
-    if (!is_taken_back(*journal)) throw;
-    return journal->remove_temporaries();
-  }
-  // What was replaced goes only where all is done: whatever fails from here on, the journal stays.
+  // Whatever fails, the journal stays: nothing of it is taken back, since nobody knows who has written it. What was replaced
+  // goes only where all is done.
+  journal->carry_out();
   journal->flush_folders();
   journal->remove_replaced();
   journal->remove();

@@ -1,6 +1,6 @@
 // A journal holds texts that end with zeros: the format, the number of steps; of each step its folder (empty: that of the
-// journal), kind, temporary name, name, the name that what it replaces gets, and whether there is such; the CRC-32 of all
-// that.
+// journal), kind, temporary name, name, the name that what it replaces gets, and the bytes of that, "folder", or nothing; the
+// CRC-32 of all that.
 #include "io/result/journal.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::string_view journal_of_any_version = "fhd journal ", journal_format = "fhd journal 2";
 constexpr const char* kinds[]{"file", "new directory", "directory"};  // in the order of Journal::Kind
-constexpr const char *replaces_one = "old", *replaces_none = "new";
 constexpr std::size_t fields_of_head = 2, fields_of_step = 6;
 
 std::string crc_text(const std::string& text) {
@@ -46,8 +45,24 @@ bool is_of_another_version(const std::string& text) {
   return !fields.empty() && fields[0].starts_with(journal_of_any_version) && fields[0] != journal_format;
 }
 
-bool is_own_temporary(const std::string& name) {
-  return is_file_name(name) && final_name_of_temporary(name).has_value();
+/// What a step says of a file, or a folder, that is replaced.
+std::string size_text(const struct stat& file) {
+  return S_ISDIR(file.st_mode) ? "folder" : std::to_string(file.st_size);
+}
+
+bool is_temporary_of(const std::string& final_name, const std::string& name) {
+  return is_file_name(name) && is_file_name(final_name) && final_name_of_temporary(name) == final_name;
+}
+
+/// Regular files, in no folders of their own.
+bool holds_dicom_files_alone(const Folder& folder, const std::string& name) {
+  const auto inner = folder.inner(name);
+  if (!inner) return false;
+  const auto names = inner->names();
+  return std::all_of(names.begin(), names.end(), [&](const std::string& each) {
+    const auto found = inner->find(each);
+    return each.ends_with(".dcm") && found && S_ISREG(found->st_mode);
+  });
 }
 
 }  // namespace
@@ -60,8 +75,10 @@ Journal::Journal(std::shared_ptr<const Folder> folder, std::string name)
 
 void Journal::add(std::shared_ptr<const Folder> folder, Kind kind, const std::string& temporary,
                   const std::string& final_name) {
-  const bool replaces = kind != Kind::new_directory && (folder->find(final_name) || errno != ENOENT);
-  steps_.push_back({std::move(folder), kind, temporary, final_name, temporary_name(final_name), replaces});
+  const auto there = folder->find(final_name);
+  if (!there && errno != ENOENT) fail_by_errno(folder->path_of(final_name), "a file that can be looked at");
+  steps_.push_back({std::move(folder), kind, temporary, final_name, temporary_name(final_name),
+                    there && kind != Kind::new_directory ? size_text(*there) : ""});
 }
 
 std::string Journal::text() const {
@@ -69,7 +86,7 @@ std::string Journal::text() const {
   for (const auto& step : steps_)
     fields.insert(fields.end(), {step.folder->is_same_as(*folder_) ? "" : step.folder->whole_path(),
                                  kinds[static_cast<int>(step.kind)], step.temporary, step.final_name,
-                                 step.replaced, step.replaces ? replaces_one : replaces_none});
+                                 step.replaced, step.old});
   const auto text = zero_ended(fields);
   return text + zero_ended({crc_text(text)});
 }
@@ -95,12 +112,12 @@ std::optional<Journal> Journal::read(const std::shared_ptr<const Folder>& folder
   const auto fields = text ? whole_fields(*text) : std::vector<std::string>{};
   for (std::size_t i = fields_of_head; i < fields.size(); i += fields_of_step) {
     const auto* kind = std::find(std::begin(kinds), std::end(kinds), fields[i + 1]);
-    if (kind == std::end(kinds) || !is_own_temporary(fields[i + 2]) || !is_file_name(fields[i + 3]) ||
-        !is_own_temporary(fields[i + 4]) || (fields[i + 5] != replaces_one && fields[i + 5] != replaces_none))
+    if (kind == std::end(kinds) || !is_temporary_of(fields[i + 3], fields[i + 2]) ||
+        !is_temporary_of(fields[i + 3], fields[i + 4]) || (!fields[i].empty() && fields[i][0] != '/'))
       throw Error(journal.path(), "a journal of fhd", "something else", "remove this file");
     auto place = fields[i].empty() ? journal.folder_ : journal.folder_of(fields[i]);
     journal.steps_.push_back({std::move(place), static_cast<Kind>(kind - std::begin(kinds)), fields[i + 2],
-                              fields[i + 3], fields[i + 4], fields[i + 5] == replaces_one});
+                              fields[i + 3], fields[i + 4], fields[i + 5]});
   }
   return journal;
 }
@@ -155,11 +172,9 @@ bool Journal::Step::has(const std::string& name) const {
 /// always something of the name.
 void Journal::Step::carry_out() const {
   if (!has(temporary)) return;
+  require_ours();
   const auto there = folder->find(final_name);
-  if (there && S_ISDIR(there->st_mode) == (kind == Kind::file))
-    throw Error(folder->path_of(final_name), "what was there before", "something else",
-                "choose another name");
-  if (there && kind != Kind::new_directory && !has(replaced)) {
+  if (there && !has(replaced)) {
     const bool is_linked = kind == Kind::file && ::linkat(folder->get(), final_name.c_str(), folder->get(),
                                                           replaced.c_str(), 0) == 0;
     if (!is_linked && !folder->rename(final_name, replaced))
@@ -169,9 +184,24 @@ void Journal::Step::carry_out() const {
     fail_by_errno(folder->path_of(final_name), "a file that can be replaced");
 }
 
+/// Throws Error where somebody else has a part in it.
+void Journal::Step::require_ours() const {
+  const auto made = folder->find(temporary), there = folder->find(final_name), kept = folder->find(replaced);
+  const bool is_of_kind = made && S_ISDIR(made->st_mode) == (kind != Kind::file);
+  if (!is_of_kind || made->st_uid != ::geteuid())
+    throw Error(folder->path_of(temporary), "what this user's run has written", "something else", "remove it");
+  const bool is_as_before =
+      !there || (kept ? kept->st_ino == there->st_ino  // its second name
+                      : size_text(*there) == old &&
+                            (kind == Kind::file || holds_dicom_files_alone(*folder, final_name)));
+  if (!is_as_before)
+    throw Error(folder->path_of(final_name), "what was there before", "something else",
+                "move it to another name");
+}
+
 /// Not what was done to the end, and whose old file is gone: the new one is all that is left.
 bool Journal::Step::can_be_taken_back() const {
-  return has(temporary) || has(replaced) || (!replaces && has(final_name));
+  return has(temporary) || has(replaced) || (old.empty() && has(final_name));
 }
 
 bool Journal::Step::take_back() const {
@@ -213,11 +243,11 @@ void Journal::flush_folders() const {
 }
 
 void Journal::remove_replaced() const {
-  for (const auto& step : steps_) step.folder->remove_tree(step.replaced);
-}
-
-void Journal::remove_temporaries() const {
-  for (const auto& step : steps_) step.folder->remove_tree(step.temporary);
+  for (const auto& step : steps_)
+    if (step.kind == Kind::file)
+      step.folder->remove(step.replaced);
+    else if (holds_dicom_files_alone(*step.folder, step.replaced))
+      step.folder->remove_tree(step.replaced);
 }
 
 bool Journal::remove() const { return folder_->remove(file_) || errno == ENOENT; }

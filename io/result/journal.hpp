@@ -1,6 +1,10 @@
 #pragma once
 // What becomes of the files of a set (io/result/file_set.hpp), as it is written down: its steps can be carried out again
 // from wherever a crash has left them, and taken back. What is done shows in the names that are there.
+//
+// A folder that came with an archive may hold a journal that nobody's run has left. So a journal that is read only moves
+// forward, moves nothing but this user's temporary files, and replaces nothing but what had the size that it says, or a
+// folder of DICOM files alone: it can do no more than the archive could.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +16,7 @@ namespace fhd::io {
 
 class Journal {
  public:
+  /// A directory that may be replaced holds DICOM files alone, and so does what is replaced.
   enum class Kind { file, new_directory, replacing_directory };
 
   /// Of the files called `name` in the folder.
@@ -32,12 +37,12 @@ class Journal {
   void flush() const;
   /// All steps that are not yet done. Throws Error.
   void carry_out() const;
-  /// All that are; whether that could be done. Nothing is where one of them has no old file to bring back any more.
+  /// All that are; whether that could be done. Nothing is where one of them has no old file to bring back any more. Of a
+  /// journal that this process has written.
   bool take_back() const;
   /// To the disk, what has become of the names. Throws Error.
   void flush_folders() const;
   void remove_replaced() const;
-  void remove_temporaries() const;
   /// It has served; whether that could be done. (Where a power failure brings it back, there is nothing left for it to do.)
   bool remove() const;
 
@@ -46,8 +51,9 @@ class Journal {
     std::shared_ptr<const Folder> folder;
     Kind kind;
     std::string temporary, final_name, replaced;  ///< what was called final_name is `replaced` meanwhile
-    bool replaces;                                ///< whether there was such before the first step was done
+    std::string old;  ///< bytes of that file, "folder", or nothing: there was none before the first step was done
     void carry_out() const;
+    void require_ours() const;
     bool can_be_taken_back() const;
     bool take_back() const;
     bool has(const std::string& name) const;

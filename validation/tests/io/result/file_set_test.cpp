@@ -309,15 +309,73 @@ TEST_F(Journals, may_be_carried_out_again_from_anywhere) {
   EXPECT_EQ(contents(), set_of("new"));
 }
 
-TEST_F(Journals, that_cannot_be_carried_out_are_taken_back) {
+TEST_F(Journals, that_cannot_be_carried_out_wait_until_they_can) {
   write_old();
-  fs::remove(path("out.png"));
+  write_three();
+  fs::rename(path("out.png"), path("mine"));
   fs::create_directory(path("out.png"));  // by somebody else, meanwhile
   tests::write_text(path("out.png/x"), "mine");
-  const auto before = contents();
-  write_three();
   settle(path("out.h5"));
-  EXPECT_EQ(contents(), before);
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }),
+                  path("out.png") + ": expected what was there before, found something else; move it");
+  EXPECT_EQ(tests::bytes_of(path("out.png/x")), "mine");
+  fs::remove_all(path("out.png"));
+  fs::remove(path("mine"));
+  settle(path("out.h5"));
+  EXPECT_EQ(contents(), set_of("new"));
+}
+
+/// As an archive may bring it.
+class HostileJournals : public Journals {
+ protected:
+  void SetUp() override {
+    Journals::SetUp();
+    fs::create_directories(path("home/papers/deep"));
+    tests::write_text(path("home/papers/deep/thesis"), "mine");
+    tests::write_text(path("home/notes"), "mine");
+    fs::create_directory(path("in"));
+    folder_ = Folder::of(path("in/x"));
+    journal_.emplace(folder_, "out");
+  }
+  void add(const std::string& place, Journal::Kind kind, const std::string& name, bool is_there) {
+    const auto temporary = temporary_name(name);
+    const auto at = path(place) + "/" + temporary;
+    if (is_there && kind == Journal::Kind::file) tests::write_text(at, "evil");
+    if (is_there && kind != Journal::Kind::file) fs::create_directory(at);
+    journal_->add(Folder::of(path(place) + "/x"), kind, temporary, name);
+  }
+  /// What a command makes of it; all of the user's is there afterwards.
+  void expect_harmless() {
+    journal_->write();
+    journal_->begin();
+    settle(path("in/out.h5"));
+    EXPECT_THROW(OutputLock(path("in/out")), Error);
+    EXPECT_EQ(tests::bytes_of(path("home/papers/deep/thesis")), "mine");
+    EXPECT_EQ(tests::bytes_of(path("home/notes")), "mine");
+  }
+  std::shared_ptr<const Folder> folder_;
+  std::optional<Journal> journal_;
+};
+
+TEST_F(HostileJournals, take_nothing_back) {
+  add("home", Journal::Kind::replacing_directory, "papers", false);
+  add("home", Journal::Kind::file, "notes", false);
+  add("in", Journal::Kind::file, "blocker", true);
+  fs::create_directory(path("in/blocker"));
+  expect_harmless();
+}
+
+TEST_F(HostileJournals, replace_no_folder_of_others) {
+  add("home", Journal::Kind::replacing_directory, "papers", true);
+  expect_harmless();
+}
+
+TEST_F(HostileJournals, replace_no_file_that_came_later) {
+  fs::rename(path("home/notes"), path("home/kept"));
+  tests::write_text(path("home/notes"), "another size");
+  add("home", Journal::Kind::file, "notes", true);
+  fs::rename(path("home/kept"), path("home/notes"));
+  expect_harmless();
 }
 
 TEST_F(Journals, whose_end_cannot_be_flushed_lose_nothing) {
