@@ -211,7 +211,7 @@ constexpr std::string_view options_of_recipes[] = {
     "--map-sets", "--whiten", "--compress", "--allow-folding", "--partial-fourier", "--surroundings",
     "--trajectory-correction", "--girf",
     // devices; of a batch they are those of all scans
-    "--device", "--device-memory", "--device-memory-mib", "--threads"};
+    "--device", "--device-memory", "--threads"};
 
 /// Beside the results where they are flags, of a batch; at a place that they name where they are not.
 constexpr std::string_view series_formats[] = {"--dicom", "--ismrmrd-images"};
