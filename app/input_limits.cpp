@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "app/number_option.hpp"
 #include "io/guard/limits.hpp"
 #include "io/input_memory.hpp"
 
@@ -15,7 +16,7 @@ void add_input_limits(CLI::App& app) {
                "read files in this process, without limits of memory and time: for files of your own");
   app.add_option("--input-memory", limits.memory_gib,
                  "GiB of memory that reading a file may take [8 times its size, at least 1 GiB]")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(number_between(0.001, 1e6))
       ->each([](const std::string& gib) {  // also of files that are read here
         io::set_input_memory(static_cast<std::uint64_t>(std::stod(gib) * 0x1p30));
       })
@@ -23,7 +24,7 @@ void add_input_limits(CLI::App& app) {
   app.add_option("--input-seconds", limits.seconds,
                  "s that opening a file or reading a volume may take [30, and 1 for 20 MB; of a processor "
                  "1.2, and 1 for 10 MB]")
-      ->check(CLI::Range(0.001, 1e9))
+      ->check(number_between(0.001, 1e9))
       ->type_name("N");
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/options.hpp"
+#include "io/json_text.hpp"
 #include "io/result/atomic_file.hpp"
 #include "version.hpp"
 
@@ -37,7 +38,7 @@ std::string as_file_name(const std::string& text) {
 bool read_rates(const std::string& path, MachineRates& rates) {
   constexpr std::size_t longest = std::size_t{1} << 16;
   const auto text = io::text_of_file(path, longest);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? io::flat_json(*text) : Json();
   if (!json.is_object()) return false;
   for (const auto& [name, value] : rates.fields()) {
     const auto found = json.find(name);

@@ -14,6 +14,7 @@
 #include "app/console.hpp"
 #include "app/input_error.hpp"
 #include "app/nearest_word.hpp"
+#include "app/number_option.hpp"
 #include "app/option_names.hpp"
 #include "app/processors.hpp"
 #include "app/regularizer_option.hpp"
@@ -356,9 +357,14 @@ void DeviceOption::add_to(CLI::App& app) {
         return std::string();
       })
       ->type_name("SIZE");
-  app.add_option_function<std::size_t>(
-         "--device-memory-mib",
-         [this](std::size_t mib) { memory_.bytes = std::ldexp(static_cast<double>(mib), 20); },
+  constexpr auto older = "--device-memory-mib";  // hidden, and so without a name in the parser's messages
+  app.add_option_function<std::string>(
+         older,
+         [this](std::string mib) {
+           if (const auto refusal = whole_number(0, std::int64_t{1} << 40)(mib); !refusal.empty())
+             throw CLI::ValidationError(older, refusal);
+           memory_.bytes = std::ldexp(std::stod(mib), 20);
+         },
          "the same in MiB, an older name")
       ->group("");
 }
@@ -564,7 +570,7 @@ void add_compression_option(CLI::App& app, std::optional<int>& level) {
   app.add_option(
          "--compression", level,
          "0 (none, soonest) ... 9 (smallest): level of the .nii.gz; the .png is made smaller from 6 on [1]")
-      ->check(CLI::Range(0, 9))
+      ->check(whole_number(0, 9))
       ->type_name("N");
 }
 

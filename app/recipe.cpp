@@ -7,15 +7,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
+#include <string_view>
 
 #include "app/batch/scans.hpp"
 #include "app/nearest_word.hpp"
-#include "io/result/atomic_file.hpp"
+#include "app/toml_text.hpp"
+#include "io/input_file.hpp"
+#include "io/json_text.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -64,6 +64,9 @@ std::vector<RecipeEntry> entries_of_toml(const std::string& text, const std::str
     const auto where = at_line(path, line);
     found.push_back({line, entry_of(pattern, std::string(key.str()), toml_value(node, where), where)});
   };
+  if (const auto line = line_nesting_deeper_than(io::deepest_json, text))
+    throw Error(at_line(path, line), fmt::format("keys, tables and lists at most {} deep", io::deepest_json),
+                "more inside each other");
   try {
     const toml::table recipe = toml::parse(text, path);
     for (const auto& [key, node] : recipe) {
@@ -191,9 +194,31 @@ std::vector<RecipeEntry> entries_of_json(const std::string& text, const std::str
 
 namespace {
 
-/// Options of which a recipe says nothing: they say how the command is called.
-bool is_for_recipes(const std::string& option) {
-  return option.starts_with("--") && option != "--help" && option != "--recipe" && option != "--json-lines";
+/// What a recipe may give: how to read and to reconstruct a scan, files that are read, and on what. It comes from others like a
+/// scan, so it names no place where something is written, replaces nothing, and takes no protection away.
+constexpr std::string_view options_of_recipes[] = {
+    // which images, and what is written of them beside each other
+    "--slices", "--repetitions", "--slice", "--repetition", "--strict", "--phase", "--no-gridded-image",
+    "--noise-map", "--compression",
+    // reading
+    "--matrix", "--fov-mm", "--trajectory-unit", "--zeros", "--group", "--trajectory", "--maps", "--noise",
+    "--field-map", "--field-map-unit", "--truth",
+    // frames
+    "--frames", "--spokes-per-frame", "--sliding", "--gate", "--basis",
+    // reconstruction
+    "--method", "--transform", "--normal", "--preconditioner", "--regularizer", "--prior", "--prior-strength",
+    "--lambda", "--iterations", "--tolerance", "--accuracy", "--precision", "--gpu-sums", "--coils",
+    "--map-sets", "--whiten", "--compress", "--allow-folding", "--partial-fourier", "--surroundings",
+    "--trajectory-correction", "--girf",
+    // devices; of a batch they are those of all scans
+    "--device", "--device-memory", "--threads"};
+
+/// Beside the results where they are flags, of a batch; at a place that they name where they are not.
+constexpr std::string_view series_formats[] = {"--dicom", "--ismrmrd-images"};
+
+template <std::size_t n>
+bool is_among(const std::string_view (&names)[n], const std::string& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// Whether any command that takes recipes has the option, as its own or as one that is passed over here.
@@ -203,17 +228,30 @@ bool is_known_elsewhere(const CLI::App& app, const std::string& option) {
   return false;
 }
 
+/// Of a key that no recipe of this command may have.
+[[noreturn]] void refuse(const RecipeEntry& entry, const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options())
+    if (is_for_recipes(*option) && !option->get_group().empty())
+      names.push_back(option->get_name().substr(2));
+  const auto name = entry.option.substr(2), hint = did_you_mean(name, names);
+  throw UsageError(Error(entry.where, "an option of 'fhd " + app.get_name() + "'", "'" + name + "'",
+                         is_known_elsewhere(app, entry.option) ? not_of_recipes
+                         : hint.empty()                        ? "see 'fhd " + app.get_name() + " --help'"
+                                                               : hint));
+}
+
 }  // namespace
 
+bool is_for_recipes(const CLI::Option& option) {
+  const auto name = option.get_name();
+  return is_among(options_of_recipes, name) ||
+         (is_among(series_formats, name) && option.get_items_expected_max() == 0);
+}
+
 std::vector<RecipeEntry> read_recipe(const std::string& path) {
-  io::require_regular_file(path);
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  std::error_code status;
-  if (!file || std::filesystem::is_directory(path, status))
-    throw Error("--recipe " + path, "a TOML or JSON file", "none that can be read");
-  const auto text = content.str();
+  constexpr std::uint64_t longest = std::uint64_t{1} << 20;  // of many thousand scans
+  const auto text = io::content_of_file(path, longest, "a TOML or JSON file");
   return path.ends_with(".json") ? entries_of_json(text, path) : entries_of_toml(text, path);
 }
 
@@ -227,18 +265,13 @@ bool fits_recipe(const std::string& pattern, const std::string& scan) {
 std::map<std::string, RecipeEntry> recipe_of(const CLI::App& app, const std::string& path,
                                              const std::string& scan) {
   std::map<std::string, RecipeEntry> chosen;
-  std::vector<std::string> names;
-  for (const auto* option : app.get_options())
-    if (const auto name = option->get_name(); is_for_recipes(name) && !option->get_group().empty())
-      names.push_back(name.substr(2));
   for (auto& entry : read_recipe(path)) {
     const auto* const option = app.get_option_no_throw(entry.option);
-    const bool is_own = option != nullptr && is_for_recipes(option->get_name());
-    if (!is_own && (!is_for_recipes(entry.option) || !is_known_elsewhere(app, entry.option))) {
-      const auto name = entry.option.substr(2), hint = did_you_mean(name, names);
-      throw UsageError(Error(entry.where, "an option of 'fhd " + app.get_name() + "'", "'" + name + "'",
-                             hint.empty() ? "see 'fhd " + app.get_name() + " --help'" : hint));
-    }
+    const bool is_own = option != nullptr && is_for_recipes(*option);
+    const bool may_be_of_others =
+        is_among(options_of_recipes, entry.option) || is_among(series_formats, entry.option);
+    const bool is_of_others = option == nullptr && may_be_of_others && is_known_elsewhere(app, entry.option);
+    if (!is_own && !is_of_others) refuse(entry, app);
     if (!is_own || option->count() > 0 || !fits_recipe(entry.pattern, scan)) continue;
     chosen[option->get_name()] = std::move(entry);
   }

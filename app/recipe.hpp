@@ -40,6 +40,12 @@ std::vector<RecipeEntry> read_recipe(const std::string& path);
 /// pattern, its path as given.
 bool fits_recipe(const std::string& pattern, const std::string& scan);
 
+/// Whether a recipe may give it: a list of what may, beside which everything is of the command line.
+bool is_for_recipes(const CLI::Option& option);
+/// What to do with an option that is not.
+inline constexpr auto not_of_recipes =
+    "give it on the command line: recipes say how to reconstruct, not what is written where or trusted";
+
 /// What a recipe says of a scan, by name, where the command has the option and the command line does not say it. What
 /// only other commands have is passed over, so that one recipe serves all. Throws UsageError for what none has.
 std::map<std::string, RecipeEntry> recipe_of(const CLI::App& app, const std::string& path,

@@ -5,6 +5,7 @@
 //
 // prints: one for each 4 MiB of the content (the last may be shorter), of 64 hex digits, two spaces, "-" and a new line.
 #include <atomic>
+#include <functional>
 #include <future>
 #include <string>
 #include <utility>
@@ -17,6 +18,12 @@ inline constexpr auto checksum_kind = "sha256-4MiB-blocks:";
 /// Of the files of a scan (see files_of_scan), one after the other, or of any file. `threads` at most; 0: as many as
 /// OpenMP uses in the calling thread. Throws Error.
 std::string checksum_of(const std::string& path, int threads = 0);
+
+/// Whether somebody no longer waits for it. May be asked by any thread.
+using IsAbandoned = std::function<bool()>;
+/// Whether the checksum that was `recorded`, by this version or an earlier one, is that of `path`. False, after some
+/// milliseconds, once it is abandoned. Throws Error.
+bool has_checksum(const std::string& path, const std::string& recorded, const IsAbandoned& is_abandoned);
 
 /// Whether `recorded`, by this version or an earlier one, is the checksum of `path`, known to be `checksum`. Throws
 /// Error.

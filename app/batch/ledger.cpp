@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "app/batch/stop_requests.hpp"
 #include "io/result/file_set.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -173,7 +174,7 @@ bool BatchLedger::adopt(std::size_t scan) {
     reason = "made by version " + manifest->program_version;
   if (manifest->settings != work_.settings[work_.settings_of[scan]].recorded) reason = "settings changed";
   if (reason.empty())
-    if (const auto missing = io::missing_product(work_.directory, *manifest))
+    if (const auto missing = io::missing_product(work_.directory, *manifest, StopRequests::has_come))
       reason = *missing + " is missing or changed";
   if (!reason.empty()) return false;
   try {

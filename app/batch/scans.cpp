@@ -1,18 +1,19 @@
 #include "app/batch/scans.hpp"
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
-#include "io/result/atomic_file.hpp"
+#include "app/batch/pattern.hpp"
+#include "io/input_file.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -61,16 +62,16 @@ class Lister {
   void add_one(const std::string& argument) {
     std::error_code status;
     if (fs::is_directory(argument, status) && !is_impatient(argument)) return add_folder(argument);
-    if (!fs::exists(argument, status) && argument.find_first_of("*?[") != std::string::npos)
+    if (!fs::exists(argument, status) && argument.find_first_of(wildcards) != std::string::npos)
       return add_pattern(argument);
     add_scan(argument, false);
   }
 
   void add_folder(const std::string& folder) {
     std::vector<std::string> inside;
-    std::error_code status;
-    for (fs::directory_iterator entry(folder, status), end; !status && entry != end; entry.increment(status))
-      if (looks_like_scan(entry->path())) inside.push_back(entry->path().string());
+    for_each_in_folder(folder, [&](const fs::path& path) {
+      if (looks_like_scan(path)) inside.push_back(path.string());
+    });
     if (inside.empty()) return add_scan(folder, false);  // fails with the reason
     std::sort(inside.begin(), inside.end());
     for (const auto& path : inside) add_scan(path, true);
@@ -78,11 +79,7 @@ class Lister {
   }
 
   void add_pattern(const std::string& pattern) {
-    glob_t matches{};
-    const int failed = glob(pattern.c_str(), GLOB_TILDE, nullptr, &matches);
-    const std::vector<std::string> paths(matches.gl_pathv,
-                                         matches.gl_pathv + (failed ? 0 : matches.gl_pathc));
-    globfree(&matches);
+    const auto paths = patterns_.matches(pattern);
     if (paths.empty()) return add_scan(pattern, false);  // fails: no such scan
     for (const auto& path : paths) {
       std::error_code status;
@@ -91,21 +88,22 @@ class Lister {
   }
 
   void add_list(const std::string& path) {
-    io::require_regular_file(path);
-    std::ifstream file(path);
-    std::error_code status;
-    if (!file || fs::is_directory(path, status))
-      throw Error("@" + path, "a text file with the name of a scan on every line", "none that can be read");
+    constexpr std::uint64_t longest = std::uint64_t{1} << 24;  // of some hundred thousand scans
+    std::istringstream content(
+        io::content_of_file(path, longest, "a text file with the name of a scan on every line"));
     std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
+    for (int number = 1; std::getline(content, line); ++number) {
+      const auto where = fmt::format("@{}:{}", path, number);
       if (line.find('\0') != std::string::npos)
-        throw Error(fmt::format("@{}:{}", path, number), "the name of a scan",
-                    "a NUL character, which none has", "give a text file with a name on every line");
+        throw Error(where, "the name of a scan", "a NUL character, which none has",
+                    "give a text file with a name on every line");
       const auto first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
       if (first == std::string::npos || line[first] == '#') continue;
+      if (last - first >= PATH_MAX)
+        throw Error(where, fmt::format("the name of a scan, of at most {} bytes", PATH_MAX),
+                    std::to_string(last - first + 1));
       add_one(line.substr(first, last - first + 1));
     }
-    if (file.bad()) throw Error("@" + path, "a readable text file", "a read failure");
   }
 
   void add_scan(const std::string& path, bool found) {
@@ -116,6 +114,7 @@ class Lister {
   }
 
   BatchList& list_;
+  PatternMatcher patterns_;
   std::set<std::string> seen_;
 };
 

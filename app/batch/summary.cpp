@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/batch/ledger.hpp"
+#include "app/batch/stop_requests.hpp"
 #include "io/result/file_set.hpp"
 #include "version.hpp"
 
@@ -100,7 +101,8 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans,
       outcome.error = manifest.error;
     } else {
       outcome.status = Outcome::Status::earlier;
-      if (const auto missing = io::missing_product(directory, manifest))
+      const auto missing = io::missing_product(directory, manifest, StopRequests::has_come);
+      if (missing && !StopRequests::has_come())  // not looked at is not changed
         outcome.reason = *missing + " is missing or changed";
     }
     scans.push_back({manifest.scan, name});

@@ -20,12 +20,14 @@ namespace {
 /// "--lambda", ...: the options that may differ between the scans of a batch, and those that may not.
 struct JobOptionNames {
   std::set<std::string> of_scans, of_batch;
+  std::set<std::string> of_recipes;  ///< those of scans that a recipe may give
 };
 
-/// The recipe of a batch. Throws Error for keys that are not among those of scans.
-std::vector<RecipeEntry> read_recipe_of_scans(const std::string& path, const JobOptionNames& known) {
+/// The recipe of a batch, of `command`. Throws Error for keys that are not among those of scans.
+std::vector<RecipeEntry> read_recipe_of_scans(const std::string& path, const JobOptionNames& known,
+                                              const CLI::App& command) {
   auto entries = read_recipe(path);
-  const auto& options = known.of_scans;
+  const auto& options = known.of_recipes;
   for (const auto& entry : entries) {
     if (options.count(entry.option)) continue;
     std::vector<std::string> names;
@@ -34,8 +36,9 @@ std::vector<RecipeEntry> read_recipe_of_scans(const std::string& path, const Job
     const auto name = entry.option.substr(2), hint = did_you_mean(name, names);
     throw Error(entry.where, "an option of 'fhd batch' that may differ between scans", "'" + name + "'",
                 known.of_batch.count(entry.option) ? "give it on the command line, for all scans"
-                : hint.empty()                     ? "see 'fhd batch --help'"
-                                                   : hint);
+                : command.get_option_no_throw(entry.option) != nullptr ? not_of_recipes
+                : hint.empty()                                         ? "see 'fhd batch --help'"
+                                                                       : hint);
   }
   return entries;
 }
@@ -53,6 +56,7 @@ JobOptionNames job_option_names() {
     const bool shared = name == "--device" || name == "--device-memory" || name == "--device-memory-mib" ||
                         name == "--threads" || name == "--verbose" || name == "--cache";
     (shared ? names.of_batch : names.of_scans).insert(name);
+    if (!shared && is_for_recipes(*option)) names.of_recipes.insert(name);
   }
   return names;
 }
@@ -128,7 +132,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
   work.device = own.empty() ? asked : own;
   work.gpus = ranks.gpus();
   work.cpu_stands_in = asked == "auto";
-  const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe_of_scans(recipe, names);
+  const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe_of_scans(recipe, names, app);
   // Every line by itself first: its mistakes are its own.
   for (const auto& entry : entries) try {
       JobOptions{{entry.option + "=" + entry.value}};

@@ -481,8 +481,12 @@ Json read_summary(const std::string& folder) {
   if (!fs::exists(path, status))
     throw Error(path, "the summary of 'fhd batch'", "none", "give a folder that 'fhd batch' made");
   constexpr std::uint64_t longest = std::uint64_t{1} << 28;  // of a million scans
-  const Json summary = flat_json(content_of_file(path, longest, "the summary of 'fhd batch'"));
-  if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array())
+  constexpr std::size_t characters_of_value = 16, characters_of_scan = 72,
+                        few = 1000;  // at least, as a batch writes them
+  const auto text = content_of_file(path, longest, "the summary of 'fhd batch'");
+  Json summary = flat_json(text, characters_of_value);
+  if (!summary.is_object() || !summary.contains("scans") || !summary["scans"].is_array() ||
+      summary["scans"].size() > few + text.size() / characters_of_scan)
     throw Error(path, "the summary of 'fhd batch'", "something else", "run 'fhd batch' again");
   return summary;
 }

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "io/hdf5_facts.hpp"
-#include "io/json_text.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 
@@ -25,12 +24,15 @@ std::optional<Source> source_in_json(const std::string& path) {
   constexpr std::uintmax_t longest = std::uintmax_t{1} << 30;  // no report of fhd is longer
   if (fs::file_size(path, status) > longest || status) return {};
   std::ifstream file(path, std::ios::binary);
-  // The images of a long series are not kept in memory.
-  const auto but_images = [](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
-    return depth <= deepest_json &&
-           !(depth == 1 && event == nlohmann::json::parse_event_t::key && key == "images");
+  // What else is in the file, such as the images of a long series, is not kept in memory.
+  const auto of_source = [](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::key)
+      return depth == 1 ? value == "program" || value == "input"
+                        : value == "path" || value == "checksum" || value == "sha256";
+    return event != Event::array_start && (event != Event::object_start || depth <= 1);
   };
-  const auto json = nlohmann::json::parse(file, but_images, false);
+  const auto json = nlohmann::json::parse(file, of_source, false);
   if (!json.is_object() || !json.contains("program") || json["program"] != "fhd" || !json.contains("input"))
     return {};
   const auto& input = json["input"];

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "io/input_file.hpp"
+#include "io/json_text.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
@@ -30,6 +32,26 @@ FileStamp stamp_of(const std::string& path) {
   if (::stat(path.c_str(), &found) != 0) throw Error(path, "a readable file", std::strerror(errno));
   return {fs::path(path).filename().string(), static_cast<std::uint64_t>(found.st_size),
           std::int64_t{found.st_mtim.tv_sec} * 1'000'000'000 + found.st_mtim.tv_nsec};
+}
+
+/// As products_of() has it: a file of the folder, or of one folder in it.
+bool is_name_of_product(const std::string& name) {
+  const fs::path path(name);
+  if (path.empty() || path.is_absolute() || name.find('\0') != std::string::npos) return false;
+  const bool is_within = std::all_of(path.begin(), path.end(), [](const fs::path& part) {
+    return part != ".." && part != "." && !part.empty();
+  });
+  return is_within && std::distance(path.begin(), path.end()) <= 2;
+}
+
+/// Whether nearly nothing is stored of what the file says to hold: it would be read for hours, and nothing that fhd writes is
+/// so. File systems may compress, as deflate does: by at most 1032.
+bool is_hollow(const std::string& path) {
+  constexpr double block = 512, largest_compression = 1032, small = 1 << 26;
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return true;
+  return static_cast<double>(found.st_size) >
+         small + largest_compression * block * static_cast<double>(found.st_blocks);
 }
 
 /// Calls field(name, value) for every field of a manifest but its format, in the order of the file.
@@ -92,9 +114,10 @@ std::string manifest_path(const std::string& directory, const std::string& name)
 }
 
 std::optional<Manifest> read_manifest(const std::string& path) {
-  constexpr std::uint64_t longest = std::uint64_t{1} << 28;  // of a batch of many thousand products
+  constexpr std::uint64_t longest = std::uint64_t{1} << 26;  // of a DICOM series of 200,000 slices
+  constexpr std::size_t characters_of_value = 16;            // a file that was made takes 200 for its four
   try {
-    Json json = Json::parse(content_of_file(path, longest, "a manifest"));
+    auto json = flat_json(content_of_file(path, longest, "a manifest"), characters_of_value);
     if (json.at("format") == earlier_format_name)
       json["input_checksum"] = json.at("input_sha256");
     else if (json.at("format") != format_name)
@@ -128,15 +151,18 @@ std::vector<Product> products_of(const std::string& directory, const std::vector
   return products;
 }
 
-std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest) {
+std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest,
+                                           const IsAbandoned& is_abandoned) {
   if (manifest.products.empty()) return "results";
   for (const auto& [stamp, checksum] : manifest.products) {
+    if (!is_name_of_product(stamp.name)) return "a file that no batch makes";
     const auto path = (fs::path(directory) / stamp.name).string();
     try {
       FileStamp now = stamp_of(path);
       now.name = stamp.name;
       if (now == stamp) continue;
-      if (now.bytes != stamp.bytes || !is_checksum_of(checksum, path, checksum_of(path))) return stamp.name;
+      if (now.bytes != stamp.bytes || is_hollow(path) || !has_checksum(path, checksum, is_abandoned))
+        return stamp.name;
     } catch (const Error&) {
       return stamp.name;
     }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/checksum.hpp"
+
 namespace fhd::io {
 
 /// A file as the file system describes it, without reading it.
@@ -59,8 +61,10 @@ void write_manifest(const std::string& path, const Manifest& manifest);
 /// The files `names` in `directory` as they are now; of a folder those in it. Throws Error when one is absent.
 std::vector<Product> products_of(const std::string& directory, const std::vector<std::string>& names);
 /// Whether every product is in `directory` as it was made: by size and time, else by checksum. Says which one
-/// is not.
-std::optional<std::string> missing_product(const std::string& directory, const Manifest& manifest);
+/// is not. Once it is abandoned no more is read, and what would have been counts as changed.
+std::optional<std::string> missing_product(
+    const std::string& directory, const Manifest& manifest,
+    const IsAbandoned& is_abandoned = [] { return false; });
 /// Whether the input is certainly what it was, by size and time. A file that changed within two seconds of
 /// being read is not trusted: some file systems keep times no finer than that.
 bool same_stamps(const Manifest& manifest, const std::vector<FileStamp>& input);

@@ -228,13 +228,15 @@ void SeriesFolder::read_lines() {
   const auto stored = folder_->open_file("reports.jsonl", O_RDONLY);
   if (!stored) return;
   std::ifstream reports(path_of_open(stored, file("reports.jsonl")), std::ios::binary);
+  constexpr std::size_t longest = std::size_t{1} << 24;  // what follows a longer line is done again
+  std::string line(longest, '\0');
   std::int64_t offset = 0;
-  for (std::string text; std::getline(reports, text) && !reports.eof();) {
-    const auto bytes = static_cast<std::int64_t>(text.size()) + 1;
+  while (reports.getline(line.data(), longest) && !reports.eof()) {
+    const auto bytes = static_cast<std::int64_t>(reports.gcount());
     const auto at = std::exchange(offset, offset + bytes);
     try {
-      if (nests_too_deep(text)) continue;  // none of ours: this volume is done again
-      const auto json = Json::parse(text);
+      const auto json = flat_json(std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1)));
+      if (json.is_discarded()) continue;  // none of ours, or cut off by a crash: this volume is done again
       const auto number = json.at("number").get<std::size_t>();
       static_cast<void>(geometry_in(json.at("geometry")));
       static_cast<void>(json.at("report").at("settings"));
@@ -244,7 +246,7 @@ void SeriesFolder::read_lines() {
       if (!there) continue;
       if (!holds(number)) ++finished_;
       lines_[number] = {at, static_cast<std::uint32_t>(bytes)};
-    } catch (const Json::exception&) {  // cut off by a crash: this volume is done again
+    } catch (const Json::exception&) {  // of another version: this volume is done again
     }
   }
   end_of_reports_ = offset;

@@ -195,6 +195,13 @@ TEST(Structure, the_library_names_no_option_of_the_program) {
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
+/// CLI::Range lets NaN through, and what is made of it has no meaning.
+TEST(Structure, ranges_of_numbers_are_those_that_refuse_nan) {
+  const auto found = matches(std::regex(R"(CLI::(Range|PositiveNumber|NonNegativeNumber|Bound)\b)"), &SourceFile::code,
+                             [](const SourceFile& source) { return room_of(source) == "app"; });
+  EXPECT_EQ(found.count(), 0u) << found;
+}
+
 TEST(Structure, cuda_shows_in_at_most_three_headers) {
   std::vector<std::string> headers;
   const std::regex pattern(R"(^\s*#.*\b__CUDACC__\b)");

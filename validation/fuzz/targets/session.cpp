@@ -3,11 +3,16 @@
 
 #include <optional>
 
+#include "app/server/configuration.hpp"
 #include "app/server/connection.hpp"
 #include "app/server/image_groups.hpp"
 #include "app/server/messages.hpp"
 #include "io/scan/mrd/readout_scan.hpp"
+#include "recon/transform/direct/direct.hpp"
 #include "validation/fuzz/harness.hpp"
+
+// In the place of the loops over numbers, of which the options ask no more than this.
+std::string fhd::instruction_set() { return "none"; }
 
 using namespace fhd;
 
@@ -18,7 +23,9 @@ class Listener {
  public:
   /// False after the last.
   bool take(app::Message& message, bool waits) {
-    if (const auto* header = std::get_if<app::HeaderText>(&message)) {
+    if (const auto* configuration = std::get_if<app::ConfigurationText>(&message)) {
+      fuzz::succeeds([&] { app::options_of_text(configuration->text); });
+    } else if (const auto* header = std::get_if<app::HeaderText>(&message)) {
       header_ = io::mrd::parse_header(header->xml, "header");
       groups_.emplace(*header_, header->xml.size() % 5 == 0 ? 2 : 0, waits);
     } else if (auto* readout = std::get_if<io::mrd::OwnedReadout>(&message)) {

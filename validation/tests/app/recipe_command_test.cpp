@@ -2,7 +2,12 @@
 #include <gtest/gtest.h>
 #include <ismrmrd/dataset.h>
 
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"  // EXPECT_CONTAINS
@@ -19,6 +24,18 @@ class Recipe : public ProgramTest {
   /// The iterations that a report tells.
   int iterations(const std::string& name) const {
     return nlohmann::json::parse(text(name + ".json")).at("images").at(0).at("iterations");
+  }
+  /// Those that its --help lists.
+  std::set<std::string> options_of(const std::string& command) const {
+    run(command + " --help");
+    std::istringstream lines(text("out"));
+    std::set<std::string> options;
+    static const std::regex start("^ +(?:-\\w,)?--([a-z-]+).*");
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_match(line, found, start) && found[1] != "help") options.insert(found[1]);
+    EXPECT_GE(options.size(), 10u);
+    return options;
   }
   void add_to_header(const std::string& name, const std::string& xml) {
     ISMRMRD::Dataset dataset(path(name + ".h5").c_str(), "dataset", false);
@@ -104,8 +121,79 @@ TEST_F(Recipe, what_is_wrong_in_it_is_told_with_its_line) {
     EXPECT_FALSE(std::filesystem::exists(path("a_recon.h5")));
   }
   EXPECT_EQ(run("recon a.h5 --recipe nothing.toml"), 1);
-  EXPECT_CONTAINS(text("err"),
-                  "fhd: --recipe nothing.toml: expected a TOML or JSON file, found none that can be read");
+  EXPECT_CONTAINS(text("err"), "fhd: nothing.toml: expected a TOML or JSON file, found none");
+}
+
+TEST_F(Recipe, that_nests_deeper_than_the_stack_is_long_is_refused) {
+  simulate("a");
+  const auto repeated = [](const std::string& piece) {
+    std::string text;
+    for (int i = 0; i < 40000; ++i) text += piece;
+    return text;
+  };
+  const auto dots = repeated("a.");
+  for (const auto& content : {dots + "a=1", "[" + dots + "a]", "[[" + dots + "a]]", "x={" + dots + "a=1}",
+                              "x=" + repeated("["), "x=" + repeated("{a=")}) {
+    write_text(path("deep.toml"), "lambda = 1\n" + content + "\n");
+    for (const std::string command : {"recon a.h5 -o q", "batch a.h5 -o r", "check a.h5"}) {
+      EXPECT_EQ(run(command + " --recipe deep.toml"), command.starts_with("batch") ? 2 : 1) << command;
+      EXPECT_EQ(
+          text("err"),
+          "fhd: deep.toml:2: expected keys, tables and lists at most 64 deep, found more inside each other\n")
+          << command << " " << content.substr(0, 10);
+    }
+  }
+  write_text(path("deep.json"), repeated("{\"a\":"));
+  EXPECT_EQ(run("recon a.h5 --recipe deep.json"), 1);
+  EXPECT_CONTAINS(text("err"), "deep.json:1: ");
+}
+
+TEST_F(Recipe, of_more_than_a_mebibyte_is_refused_unread) {
+  simulate("a");
+  for (const std::string name : {"sparse.toml", "sparse.json"}) {
+    write_text(path(name), "");
+    std::filesystem::resize_file(path(name), std::uintmax_t{100} << 30);
+    for (const std::string command : {"recon a.h5 -o q", "batch a.h5 -o r", "check a.h5", "plan a.h5"}) {
+      std::istringstream line(command + " --recipe " + path(name));
+      std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+      words[1] = path(words[1]);
+      const auto end = measured(words);
+      EXPECT_NE(end.status, 0);
+      EXPECT_CONTAINS(text("err_bg"),
+                      name + ": expected a TOML or JSON file of at most 1048576 bytes, found 107374182400");
+      EXPECT_LE(end.seconds, 2) << command;
+    }
+  }
+}
+
+/// Every option of a command that takes recipes is one that a recipe may give, or is among those that it may not. A new one
+/// is of the command line until somebody has decided.
+TEST_F(Recipe, gives_no_option_that_writes_overwrites_or_trusts) {
+  simulate("a");
+  const std::map<std::string, std::set<std::string>> of_command_line{
+      {"recon",
+       {"output", "force", "quiet", "verbose", "dicom", "ismrmrd-images", "trace", "recipe", "json-lines",
+        "trust-input", "input-memory", "input-seconds", "cache"}},
+      {"batch",
+       {"output", "recipe", "name", "at-once", "memory-mib", "accept-version", "quiet", "device",
+        "device-memory", "trace", "json-lines", "trust-input", "input-memory", "input-seconds", "threads",
+        "cache"}},
+      {"check", {"recipe", "json", "trust-input", "input-memory", "input-seconds"}},
+      {"plan", {"json", "recipe", "trust-input", "input-memory", "input-seconds", "cache"}},
+      {"compare", {"output", "recipe", "trust-input", "input-memory", "input-seconds", "cache"}}};
+  for (const auto& [command, expected] : of_command_line) {
+    std::set<std::string> refused;
+    for (const auto& option : options_of(command)) {
+      write_text(path("recipe.toml"), "\"" + option + "\" = \"evil\"\n[\"none\"]\nlambda = 1\n");
+      run(command + " a.h5 --recipe recipe.toml" + (command == "batch" ? " -o q" : ""));
+      if (text("err").find("give it on the command line") == std::string::npos) continue;
+      refused.insert(option);
+      EXPECT_CONTAINS(text("err"), "recipe.toml:1: expected an option of 'fhd " + command + "'");
+      EXPECT_CONTAINS(text("err"), "found '" + option + "'");
+    }
+    EXPECT_EQ(refused, expected) << command;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("evil")));
 }
 
 class Names : public Recipe {

@@ -145,6 +145,21 @@ TEST_F(Words, an_option_without_a_value_is_a_usage_error) {
   expect_refused("batch scan.h5 -o out --recipe recipe.toml", 2, "recipe.toml:1");
 }
 
+TEST_F(Words, that_are_no_number_in_the_range_are_refused) {
+  for (const std::string option : {"--input-memory", "--input-seconds"})
+    for (const std::string value : {"nan", "-nan", "inf", "0", "-1", "1e300", "0x10", "1 "})
+      expect_refused("info scan.h5 " + option + "='" + value + "'", 2,
+                     option + ": expected a number from 0.001 to ");
+  for (const std::string value : {"-1", "nan", "1e3", "18446744073709551615"})
+    expect_refused("recon scan.h5 --device-memory-mib=" + value, 2,
+                   "--device-memory-mib: expected a whole number from 0 to ");
+  for (const std::string value : {"-1", "nan", "10", "1.5"})
+    expect_refused("recon scan.h5 --compression=" + value, 2,
+                   "--compression: expected a whole number from 0 to 9");
+  for (const std::string option : {"--tolerance", "--accuracy", "--lambda", "--prior-strength"})
+    expect_refused("recon scan.h5 --device cpu -o out " + option + "=nan", 2, option);
+}
+
 TEST_F(Words, of_a_list_hold_no_nul) {
   write_text(path("list"), std::string("scan.h5\nsc\0an.h5\n", 16));
   expect_refused("batch @list -o out", 2, "@list:2: expected the name of a scan, found a NUL character");

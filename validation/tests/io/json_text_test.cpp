@@ -36,6 +36,19 @@ TEST(JsonText, brackets_within_strings_do_not_count) {
   EXPECT_TRUE(nests_too_deep("\"\\\\\"" + many)) << "an escaped backslash before the quote does";
 }
 
+TEST(JsonText, of_more_values_than_its_kind_has_is_discarded) {
+  std::string empty = "[0", full = "[0";
+  for (int i = 0; i < 100000; ++i) empty += ",[]", full += ",[\"a text of some length\"]";
+  empty += "]", full += "]";
+  EXPECT_TRUE(flat_json(empty, 16).is_discarded());
+  EXPECT_EQ(flat_json(empty).size(), 100001u) << "where nothing is said of them";
+  EXPECT_EQ(flat_json(full, 8).size(), 100001u);
+  EXPECT_EQ(flat_json("[[],[],[],{}]", 16).size(), 4u) << "a few do no harm";
+  const std::string text(1000000, ',');
+  EXPECT_EQ(flat_json("\"" + text + "\"", 16).get<std::string>(), text)
+      << "commas within strings do not count";
+}
+
 TEST(JsonText, is_a_value_or_discarded) {
   EXPECT_EQ(flat_json(R"({"b": [1, "]"], "a": null})").dump(), R"({"b":[1,"]"],"a":null})");
   for (const auto& text : {nested(100000, "[", "]"), std::string("{"), std::string(), std::string("\xff")}) {

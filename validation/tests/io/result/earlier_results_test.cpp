@@ -71,6 +71,8 @@ TEST_F(EarlierResults, that_are_none_of_fhd_stay) {
     write_text(path("out.json"), text);
     EXPECT_CONTAINS(refusal(), none_of_fhd);
   }
+  write_text(path("out.json"), R"({"program": "fhd", "input": {"path": {"a": [[]]}, "checksum": [[1]]}})");
+  EXPECT_CONTAINS(refusal(), none_of_fhd);
   write_text(path("out.json"), std::string(100000, '['));
   EXPECT_CONTAINS(refusal(), none_of_fhd);
   std::filesystem::remove(path("out.json"));

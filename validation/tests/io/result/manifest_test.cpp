@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "io/checksum.hpp"
@@ -12,6 +13,16 @@ namespace fhd::io {
 namespace {
 
 using Manifests = FolderTest;
+
+/// That such a file was made, at a time long ago.
+void add_product(Manifest& manifest, const std::string& name, std::uint64_t bytes,
+                 const std::string& checksum) {
+  auto& product = manifest.products.emplace_back();
+  product.stamp.name = name;
+  product.stamp.bytes = bytes;
+  product.stamp.modified_ns = 1;
+  product.checksum = checksum;
+}
 
 TEST_F(Manifests, are_read_as_they_were_written) {
   Manifest manifest;
@@ -56,6 +67,74 @@ TEST_F(Manifests, that_are_damaged_or_of_others_are_none) {
     write_text(path("x.json"), text);
     EXPECT_FALSE(read_manifest(path("x.json"))) << text;
   }
+}
+
+/// Copies and comparisons of JSON call themselves: 100,000 lists in each other ended the program.
+TEST_F(Manifests, that_nest_or_hold_more_than_fhd_writes_are_none) {
+  const int n = 100000;
+  std::string flat = "[0";
+  for (int i = 0; i < n; ++i) flat += ",[]";
+  for (const auto& value : {std::string(n, '[') + std::string(n, ']'), flat + "]"})
+    for (const std::string name : {"input_sha256", "input_checksum", "other"}) {
+      write_text(path("x.json"), R"({"format": "fhd manifest 1", ")" + name + "\": " + value + "}");
+      EXPECT_FALSE(read_manifest(path("x.json"))) << name;
+    }
+}
+
+TEST_F(Manifests, of_many_products_are_read) {
+  Manifest manifest;
+  const auto n = 30000u;
+  for (auto i = 0u; i < n; ++i)
+    add_product(manifest, "x_dicom/" + std::to_string(i) + ".dcm", i, std::string(83, 'c'));
+  write_manifest(path("x.json"), manifest);
+  const auto read = read_manifest(path("x.json"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->products.size(), n);
+}
+
+TEST_F(Manifests, know_products_of_their_folder_alone) {
+  std::filesystem::create_directories(path("batch/x_dicom/y"));
+  for (const std::string name : {"outside", "batch/x.png", "batch/x_dicom/1.dcm", "batch/x_dicom/y/z"})
+    write_text(path(name), "abc");
+  Manifest manifest;
+  const auto missing = [&](const std::string& name) {
+    manifest.products.clear();
+    add_product(manifest, name, 3, checksum_of(path("outside")));
+    return missing_product(path("batch"), manifest).value_or("");
+  };
+  EXPECT_EQ(missing("x.png"), "");
+  EXPECT_EQ(missing("x_dicom/1.dcm"), "");
+  for (const auto& name :
+       {std::string("../outside"), path("outside"), std::string("x_dicom/../../outside"),
+        std::string("./x.png"), std::string("x_dicom/y/z"), std::string(), std::string("x.png\0/", 7)})
+    EXPECT_EQ(missing(name), "a file that no batch makes") << name;
+  EXPECT_EQ(missing("x_dicom"), "x_dicom") << "a folder is no file";
+}
+
+TEST_F(Manifests, read_no_file_that_is_a_hole) {
+  write_text(path("x.h5"), "");
+  constexpr std::uintmax_t size = std::uintmax_t{100} << 30;
+  std::filesystem::resize_file(path("x.h5"), size);
+  Manifest manifest;
+  add_product(manifest, "x.h5", size, "ab");
+  EXPECT_EQ(missing_product(folder(), manifest,
+                            [] {
+                              ADD_FAILURE() << "it is read";
+                              return true;
+                            }),
+            "x.h5");
+}
+
+TEST_F(Manifests, stop_reading_what_nobody_waits_for) {
+  write_text(path("x.h5"), std::string(8 << 20, 'a'));
+  Manifest manifest;
+  manifest.products = products_of(folder(), {"x.h5"});
+  manifest.products[0].stamp.modified_ns = 1;
+  EXPECT_FALSE(missing_product(folder(), manifest));
+  std::atomic<int> asked = 0;
+  EXPECT_EQ(missing_product(folder(), manifest, [&] { return ++asked > 3; }), "x.h5")
+      << "not read is changed";
+  EXPECT_LE(asked, 3 + 4) << "of 32 pieces";
 }
 
 TEST_F(Manifests, tell_which_product_is_not_what_it_was) {
