@@ -113,13 +113,14 @@ void settle(const std::string& path) {
   while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
   const auto file = file_name_of(whole);
   const auto folder = std::filesystem::path(whole).parent_path();
+  // What a run that is alive has to do takes it milliseconds. Others, who hold a lock, are not waited for.
+  constexpr auto longest = std::chrono::seconds(1), pause = std::chrono::milliseconds(10);
+  const auto until = std::chrono::steady_clock::now() + longest;
   for (auto end = file.find_first_of(name_ends, 1);; end = file.find_first_of(name_ends, end + 1)) {
     const auto name = file.substr(0, end);
     const auto journal = (folder / (std::string(journal_start) + name)).string();
-    constexpr auto pause = std::chrono::milliseconds(10);
-    // What a run that is alive has to do takes it milliseconds.
-    for (int attempt = 0;
-         attempt < 500 && ::faccessat(AT_FDCWD, journal.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0; ++attempt) {
+    while (std::chrono::steady_clock::now() < until &&
+           ::faccessat(AT_FDCWD, journal.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
       try {
         const OutputLock lock((folder / name).string());
         break;

@@ -189,7 +189,8 @@ void Journal::Step::require_ours() const {
   const auto made = folder->find(temporary), there = folder->find(final_name), kept = folder->find(replaced);
   const bool is_of_kind = made && S_ISDIR(made->st_mode) == (kind != Kind::file);
   if (!is_of_kind || made->st_uid != ::geteuid())
-    throw Error(folder->path_of(temporary), "what this user's run has written", "something else", "remove it");
+    throw Error(folder->path_of(temporary), "what this user's run has written", "something else",
+                "remove it");
   const bool is_as_before =
       !there || (kept ? kept->st_ino == there->st_ino  // its second name
                       : size_text(*there) == old &&
