@@ -197,10 +197,11 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path) {
   files.add(path);
-  // By its name, not as a descriptor of this process.
+  // By its name for another process, which may write to that very file alone; here by what is open, whoever has put a link
+  // in the place of the name.
   std::error_code is_name;
   const auto name = std::filesystem::read_symlink(files.back().temporary(), is_name);
-  const std::string temporary = is_name ? files.back().temporary() : name.string();
+  const std::string temporary = is_name || !guard::is_on() ? files.back().temporary() : name.string();
   return guard::apart<&copy_ismrmrd_here>({{from}, {temporary}}, from, options, temporary, path);
 }
 
