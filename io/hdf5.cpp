@@ -13,9 +13,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "io/hdf5_claims.hpp"
 #include "io/hdf5_library.hpp"
 #include "io/input_file.hpp"
+#include "io/input_memory.hpp"
 #include "io/result/atomic_file.hpp"
+#include "io/stored_bytes.hpp"
 #include "io/superblock.hpp"
 #include "recon/error.hpp"
 
@@ -84,16 +87,6 @@ void select_block(hid_t space, const Extents& extents, const Extents& leading, c
         "a selectable block");
 }
 
-std::string subject_of(const File& file, const std::string& object, const std::string& name) {
-  return file.subject(object) + " attribute '" + name + "'";
-}
-
-Handle open_attribute(const File& file, const std::string& object, const std::string& name) {
-  require_own_links(file.id(), object, subject_of(file, object, name));
-  return {H5Aopen_by_name(file.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-          subject_of(file, object, name), "an attribute"};
-}
-
 void write_attribute_values(const File& file, const std::string& object, const std::string& name,
                             hid_t file_type, hid_t memory_type, const Handle& space, const void* values) {
   const auto where = subject_of(file, object, name);
@@ -121,40 +114,6 @@ Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& sub
   check(H5Tset_cset(type.get(), characters), subject, "a string type");
   return type;
 }
-
-namespace {
-
-constexpr std::size_t longest_text = 1 << 24;
-
-/// Text of a fixed-length or variable-length string attribute or dataset, of `longest` bytes at most; `read` is H5Aread
-/// or H5Dread.
-template <class Read>
-std::string read_string(hid_t type_id, hid_t space_id, const std::string& subject, std::size_t longest,
-                        Read read) {
-  const Handle type(type_id, H5Tclose, subject, "a readable type");
-  const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
-  if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
-  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
-  if (count != 1) throw Error(subject, "one text", std::to_string(count));
-  if (H5Tis_variable_str(type.get()) > 0) {
-    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type.get()), subject);
-    char* text = nullptr;
-    check(read(memory.get(), &text), subject, "readable text");
-    std::string result = text ? text : "";
-    if (text) H5free_memory(text);
-    return result;
-  }
-  const std::size_t size = H5Tget_size(type.get());
-  if (size > longest)
-    throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", size));
-  std::string text(size + 1, '\0');
-  const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
-  check(read(memory.get(), text.data()), subject, "readable text");
-  text.resize(std::strlen(text.c_str()));
-  return text;
-}
-
-}  // namespace
 
 std::string text_of(const Extents& extents) {
   return extents.empty() ? "a single value" : fmt::format("[{}]", fmt::join(extents, "]["));
@@ -185,38 +144,6 @@ Extents extents_of(hid_t space, const std::string& subject) {
   return extents;
 }
 
-namespace {
-/// Throws Error when the values are compressed by a filter that this HDF5 library does not have.
-void require_filters(hid_t dataset, const std::string& subject) {
-  const Handle properties(H5Dget_create_plist(dataset), H5Pclose, subject, "a readable layout");
-  const int count = H5Pget_nfilters(properties.get());
-  for (unsigned i = 0; static_cast<int>(i) < count; ++i) {
-    char name[64]{};
-    unsigned flags = 0;
-    std::size_t parameters = 0;
-    const auto filter =
-        H5Pget_filter2(properties.get(), i, &flags, &parameters, nullptr, sizeof name, name, nullptr);
-    if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
-      throw Error(subject, "values uncompressed or compressed by gzip or szip",
-                  "the HDF5 filter '" + std::string(name) + "' (" + std::to_string(filter) + ")",
-                  "rewrite the file with 'h5repack -f GZIP=4'");
-  }
-}
-}  // namespace
-
-// Values that were never written take no space, and deflate shrinks by at most 1032.
-void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject) {
-  require_filters(dataset, subject);
-  constexpr double largest_compression = 1032;
-  double needed = static_cast<double>(H5Tget_size(type));
-  for (const auto extent : extents) needed *= static_cast<double>(extent);
-  const double stored = static_cast<double>(H5Dget_storage_size(dataset));
-  if (needed > stored * largest_compression)
-    throw Error(subject, "values for its extents " + text_of(extents),
-                std::to_string(static_cast<long long>(stored)) + " stored bytes",
-                "the file is damaged or was not written to its end");
-}
-
 Handle::Handle(hid_t id, Close closing, const std::string& subject, std::string_view expected)
     : id_(id), close_(closing) {
   if (id < 0) check(-1, subject, expected);
@@ -240,6 +167,12 @@ Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : sub
   type_ = {H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type"};
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   extents_ = extents_of(space.get(), subject_);
+  require_sound_type(type_.get(), subject_);
+  find_numbers();
+  require_stored(dataset_.get(), H5Tget_size(type_.get()), extents_, subject_);
+}
+
+void Dataset::find_numbers() {
   const auto number_class = H5Tget_class(type_.get());
   if (number_class == H5T_FLOAT || number_class == H5T_INTEGER) return;
   if (number_class == H5T_COMPOUND && H5Tget_nmembers(type_.get()) == 2) {
@@ -287,7 +220,7 @@ Array<T> Dataset::read(const Shape& shape, const Extents& leading) const {
   if (extents.size() != leading.size() + block.size() ||
       !std::equal(block.begin(), block.end(), extents.end() - shape.rank()))
     throw Error(subject_, (leading.empty() ? "" : "blocks of ") + shape.text(), text_of(extents));
-  require_stored(dataset_.get(), type_.get(), extents_, subject_);
+  require_input_memory(bytes_of(block, sizeof(T)), subject_);
 
   Array<T> values(shape);
   if (values.empty()) return values;
@@ -308,7 +241,9 @@ File File::open(const std::string& path) {
   require_reachable(path);
   if (!std::filesystem::exists(path, status)) throw Error(path, "a file", "nothing there", "check the name");
   require_regular_file(path);
-  if (!std::ifstream(path)) fail_by_errno(path, "a readable file");
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened) fail_by_errno(path, "a readable file");
+  require_stored_whole(opened.get(), path);
   if (H5Fis_hdf5(path.c_str()) <= 0)
     throw Error(path, "an HDF5 file",
                 std::filesystem::file_size(path, status) == 0 ? "an empty file" : "another format");
@@ -452,31 +387,11 @@ void File::write_block(const std::string& name, const Array<T>& block, const Ext
   write_values(std::move(dataset), type.get(), block.data(), where, memory_space.get(), space.get());
 }
 
-std::string File::read_text(const std::string& name) const {
-  const auto where = subject(name);
-  const Handle dataset = open_dataset(name);
-  // The report of a long series is long: as long as what is stored.
-  const auto stored = static_cast<std::size_t>(H5Dget_storage_size(dataset.get()));
-  constexpr std::size_t longest_report = std::size_t{1} << 30;
-  const auto longest = std::max(longest_text, std::min(stored, longest_report));
-  return read_string(H5Dget_type(dataset.get()), H5Dget_space(dataset.get()), where, longest,
-                     [&](hid_t memory, void* text) {
-                       return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-                     });
-}
-
 bool File::has_attribute(const std::string& object, const std::string& name) const {
   if (!has(object)) return false;
   const htri_t is_there = H5Aexists_by_name(id(), object.c_str(), name.c_str(), H5P_DEFAULT);
   check(is_there, subject_of(*this, object, name), "attributes that can be read");
   return is_there > 0;
-}
-
-std::string File::text_attribute(const std::string& object, const std::string& name) const {
-  const auto where = subject_of(*this, object, name);
-  const auto attribute = open_attribute(*this, object, name);
-  return read_string(H5Aget_type(attribute.get()), H5Aget_space(attribute.get()), where, longest_text,
-                     [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
 }
 
 std::vector<double> File::number_attribute(const std::string& object, const std::string& name) const {

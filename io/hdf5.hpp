@@ -58,9 +58,6 @@ class Handle {
 /// Throws Error(subject, expected) with HDF5's own reason when a status is negative.
 void check(herr_t status, const std::string& subject, std::string_view expected);
 
-/// Throws Error unless the stored bytes of a dataset can fill its extents. Called before memory is allocated
-/// for them.
-void require_stored(hid_t dataset, hid_t type, const Extents& extents, const std::string& subject);
 /// Extents of a dataspace.
 Extents extents_of(hid_t space, const std::string& subject);
 /// A type of text of `size` bytes, or H5T_VARIABLE.
@@ -98,6 +95,7 @@ class Dataset {
   hid_t id() const { return dataset_.get(); }
 
  private:
+  void find_numbers();
   std::string subject_;
   Handle dataset_, type_;
   Extents extents_;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "io/global_heap.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
@@ -14,7 +15,7 @@ Turn::Turn() {
 
 /// Where HDF5 could not begin it crashes in every later call.
 static void require_library() {
-  static const bool has_begun = H5open() >= 0;
+  static const bool has_begun = H5open() >= 0 && register_references();
   if (!has_begun) throw Error("HDF5", "", "the library cannot begin: there is no memory for it");
 }
 
@@ -92,6 +93,16 @@ bool File::has(const std::string& name) const {
     check(H5Oget_info_by_name(id(), part.c_str(), &info, H5P_DEFAULT), subject(part), expected);
     if (info.type != H5O_TYPE_GROUP) return false;
   }
+}
+
+std::string subject_of(const File& file, const std::string& object, const std::string& name) {
+  return file.subject(object) + " attribute '" + name + "'";
+}
+
+Handle open_attribute(const File& file, const std::string& object, const std::string& name) {
+  require_own_links(file.id(), object, subject_of(file, object, name));
+  return {H5Aopen_by_name(file.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+          subject_of(file, object, name), "an attribute"};
 }
 
 Handle open_own_dataset(hid_t file, const std::string& name, const std::string& subject) {

@@ -12,6 +12,10 @@ namespace fhd::io::hdf5 {
 /// plugin defines), or soft links do not end. A part that is not there ends the look.
 void require_own_links(hid_t file, const std::string& name, const std::string& subject);
 
+/// The name of an attribute in messages.
+std::string subject_of(const File& file, const std::string& object, const std::string& name);
+Handle open_attribute(const File& file, const std::string& object, const std::string& name);
+
 /// Throws Error also where the values lie in other files: external storage, virtual datasets.
 Handle open_own_dataset(hid_t file, const std::string& name, const std::string& subject);
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -35,6 +36,12 @@ InputFile::InputFile(std::string path, const char* expected)
   const int error = errno;
   if (is_open && S_ISREG(found.st_mode)) {
     size_ = static_cast<std::uint64_t>(found.st_size);
+    try {
+      require_stored_whole(descriptor_, path_);
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
     return;
   }
   if (descriptor_ >= 0) ::close(descriptor_);

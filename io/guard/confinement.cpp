@@ -51,14 +51,17 @@ std::uint64_t address_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+[[noreturn]] void refuse(const char* what, const char* expected, int error) {
+  throw Error(std::string("reading in a process of its own: ") + what, expected, std::strerror(error),
+              "--trust-input reads files that you trust without one");
+}
+
 void limit(decltype(RLIMIT_AS) resource, std::uint64_t most, const char* name) {
   rlimit old{};
   getrlimit(resource, &old);
   const auto value = std::min<rlim_t>(most, old.rlim_max);
   const rlimit wanted{value, value};
-  if (setrlimit(resource, &wanted) != 0)
-    throw Error(std::string("reading in a process of its own: ") + name, "a limit", std::strerror(errno),
-                "--trust-input reads without limits");
+  if (setrlimit(resource, &wanted) != 0) refuse(name, "a limit", errno);
 }
 
 void limit_memory(const Confinement& confinement) {
@@ -73,8 +76,8 @@ void limit_memory(const Confinement& confinement) {
   limit(RLIMIT_CORE, 0, "core files");
   // Where memory runs out all the same, this process goes first.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  // Memory that is shared counts as a file, too.
-  if (confinement.outputs.empty()) limit(RLIMIT_FSIZE, confinement.memory_bytes, "written files");
+  // Memory that is shared counts as a file, too; and a copy of a scan is no larger than what reading it may take.
+  limit(RLIMIT_FSIZE, confinement.memory_bytes, "written files");
 }
 
 // --- Files
@@ -108,6 +111,7 @@ void allow_beneath(int rules, const std::string& path, int open_flags, std::uint
 }
 
 void close_other_files(const Confinement& confinement) {
+  constexpr auto other_files = "other files";
   const int version = landlock_version();
   if (version < 1) return;
   const auto all = landlock_rights(version);
@@ -115,15 +119,17 @@ void close_other_files(const Confinement& confinement) {
   attributes.handled_access_fs = all;
   const int rules = static_cast<int>(
       syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0));
-  if (rules < 0) return;
+  if (rules < 0) refuse(other_files, "rules of the kernel (Landlock)", errno);
   constexpr std::uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
                           writing =
                               LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (1ULL << 14);
   for (const auto& path : confinement.inputs) allow_beneath(rules, path, O_PATH, reading & all);
   for (const auto& path : confinement.outputs)
     allow_beneath(rules, path, O_RDWR | O_CREAT | O_NOFOLLOW, writing & all);
-  syscall(SYS_landlock_restrict_self, rules, 0);
+  const bool holds = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+  const int error = errno;
   ::close(rules);
+  if (!holds) refuse(other_files, "rules of the kernel (Landlock)", error);
 }
 
 // --- Calls of the kernel
@@ -260,8 +266,13 @@ class CallFilter {
   std::vector<sock_filter> code_;
 };
 
+bool has_seccomp() {
+  // A null pointer is a bad address to a kernel that knows filters, and a bad request to others.
+  return knows_architecture && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
+}
+
 void close_other_calls(bool writes) {
-  if constexpr (!knows_architecture) return;
+  if (!has_seccomp()) return;
   CallFilter filter;
   for (const int call : allowed_calls) filter.allow(call);
   // Memory with code in it is none of a reader's.
@@ -278,12 +289,7 @@ void close_other_calls(bool writes) {
   filter.refuse(SYS_clone3, ENOSYS);  // its flags are out of sight: glibc asks for clone then
   filter.allow_where(SYS_prctl, 0, ~0u, PR_SET_NAME);
   filter.allow_where(SYS_prlimit64, 2, ~0u, 0);  // to ask
-  filter.install();
-}
-
-bool has_seccomp() {
-  // A null pointer is a bad address to a kernel that knows filters, and a bad request to others.
-  return knows_architecture && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
+  if (!filter.install()) refuse("calls of the kernel", "a filter (seccomp)", errno);
 }
 
 }  // namespace
@@ -292,7 +298,7 @@ void confine(const Confinement& confinement) {
   // Asked of the system before it can no longer be asked.
   static_cast<void>(sysconf(_SC_PHYS_PAGES));
   static_cast<void>(sysconf(_SC_NPROCESSORS_ONLN));
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) refuse("rights", "none that grow", errno);
   limit_memory(confinement);  // asks in /proc, which is out of reach afterwards
   close_other_files(confinement);
   close_other_calls(!confinement.outputs.empty());

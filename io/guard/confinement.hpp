@@ -13,7 +13,8 @@ struct Confinement {
   std::vector<std::string> outputs{};  ///< files that may be written; begun here where they are not there
 };
 
-/// Of this process, for good. Memory is limited always, or Error is thrown; the rest as far as the kernel goes along.
+/// Of this process, for good. Memory and what is written are limited always; what this kernel offers beside that
+/// (text_of_confinement) is in force, too. Throws Error where something of it is not.
 void confine(const Confinement& confinement);
 
 /// What this kernel offers: "memory and time are limited; other files are out of reach (Landlock); ...".

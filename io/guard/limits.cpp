@@ -1,11 +1,10 @@
 #include "io/guard/limits.hpp"
 
 #include <algorithm>
-#include <filesystem>
+
+#include "io/stored_bytes.hpp"
 
 namespace fhd::io::guard {
-
-namespace fs = std::filesystem;
 
 Limits& limits() {
   static Limits of_process;
@@ -13,7 +12,7 @@ Limits& limits() {
 }
 
 Allowance allowance_of(std::uint64_t file_bytes, const Limits& said) {
-  constexpr double mib = 1 << 20, gib = 1 << 30, deflate_limit = 1032;
+  constexpr double mib = 1 << 20, gib = 1 << 30;
   const auto bytes = static_cast<double>(file_bytes);
   const double memory = said.memory_gib > 0
                             ? said.memory_gib * gib
@@ -26,11 +25,7 @@ Allowance allowance_of(std::uint64_t file_bytes, const Limits& said) {
 
 std::uint64_t bytes_of_files(const std::vector<std::string>& paths) {
   std::uint64_t bytes = 0;
-  for (const auto& path : paths) {
-    std::error_code status;
-    const auto size = fs::is_regular_file(path, status) ? fs::file_size(path, status) : 0;
-    if (!status) bytes += size;
-  }
+  for (const auto& path : paths) bytes += stored_bytes_of(path);
   return bytes;
 }
 

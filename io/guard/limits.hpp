@@ -30,7 +30,7 @@ struct Allowance {
 /// every 20 MB, as disks far away may be slow.
 Allowance allowance_of(std::uint64_t file_bytes, const Limits& said);
 
-/// Of all files that exist, those of directories too, which count as large as what is in them.
+/// What is stored (io/stored_bytes.hpp) of all regular files that exist: a length alone allows nothing.
 std::uint64_t bytes_of_files(const std::vector<std::string>& paths);
 
 }  // namespace fhd::io::guard

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
 
-thread_local int depth = 0;  // of NoEndNow
+thread_local int times_held_off = 0;  // of NoEndNow
 
 constexpr mode_t permissions = 0777;
 
@@ -33,14 +33,14 @@ constexpr mode_t permissions = 0777;
 
 NoEndNow::NoEndNow() {
   unfinished_mutex.lock();
-  ++depth;
+  ++times_held_off;
 }
 NoEndNow::~NoEndNow() {
-  --depth;
+  --times_held_off;
   unfinished_mutex.unlock();
 }
 
-bool holds_off_the_end() { return depth > 0; }
+bool holds_off_the_end() { return times_held_off > 0; }
 
 void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
   unfinished.emplace(folder, name);

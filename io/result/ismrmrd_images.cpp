@@ -12,6 +12,7 @@
 #include "io/hdf5_facts.hpp"
 #include "io/made_by.hpp"
 #include "io/result/run.hpp"
+#include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -21,7 +22,6 @@ using hdf5::Handle;
 using ImageHead = ISMRMRD::ISMRMRD_ImageHeader;  // packed by the format to two bytes
 
 constexpr const char *images_group = "/dataset/image_0", *checksum_attribute = "input_checksum";
-constexpr std::int64_t most_of_ismrmrd = 65535;  // counters and extents are of 16 bits
 
 Handle image_head_type(const std::string& subject) {
   struct Member {
@@ -154,13 +154,17 @@ void check_ismrmrd_images(const std::string& path, const std::string& prefix,
 
 void require_ismrmrd_images_room(const std::array<int, 3>& matrix_size, std::int64_t image_count,
                                  std::int64_t largest_number, const std::string& subject) {
-  if (image_count > most_of_ismrmrd ||
-      *std::max_element(matrix_size.begin(), matrix_size.end()) > most_of_ismrmrd)
-    throw Error(subject, "at most 65535 images, and voxels along an axis (--ismrmrd-images)",
-                fmt::format("{} images", image_count), "reconstruct fewer, or leave out --ismrmrd-images");
-  if (largest_number > most_of_ismrmrd)
-    throw Error(subject, "slices and repetitions with numbers up to 65535 (--ismrmrd-images)",
-                std::to_string(largest_number), "leave out --ismrmrd-images");
+  if (image_count > mrd::largest_count ||
+      *std::max_element(matrix_size.begin(), matrix_size.end()) > mrd::largest_count)
+    throw Error(
+        subject,
+        fmt::format("at most {} images, and voxels along an axis (--ismrmrd-images)", mrd::largest_count),
+        fmt::format("{} images", image_count), "reconstruct fewer, or leave out --ismrmrd-images");
+  if (largest_number > mrd::largest_count)
+    throw Error(
+        subject,
+        fmt::format("slices and repetitions with numbers up to {} (--ismrmrd-images)", mrd::largest_count),
+        std::to_string(largest_number), "leave out --ismrmrd-images");
 }
 
 void require_replaceable_images(const std::string& path, const ChecksumInBackground& checksum) {

@@ -10,6 +10,7 @@
 #include "io/input_file.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/run.hpp"
+#include "io/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -205,7 +206,8 @@ GrayImage montage(const std::vector<Image>& images,
   const int largest_panel = largest_side / panels_per_row - default_gap;
   std::vector<std::array<int, 2>> panel_sizes;
   for (const auto& [width, height] : sizes)
-    panel_sizes.push_back({std::min(width * factor, largest_panel), std::min(height * factor, largest_panel)});
+    panel_sizes.push_back(
+        {std::min(width * factor, largest_panel), std::min(height * factor, largest_panel)});
   const float* magnitudes = shown.data();
   return tile(panel_sizes, panels_per_row, default_gap, [&](std::size_t i) {
     const auto [width, height] = sizes[i];
@@ -222,9 +224,10 @@ GrayImage read_png(const std::string& path) {
   header.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&header, content.data(), content.size()))
     throw Error(path, "a PNG picture", header.message);
-  // Of rows of 8 bits or more, as pictures of fhd have; deflate shrinks by at most 1032.
-  constexpr png_uint_32 largest = largest_side, largest_compression = 1032;
-  const bool can_hold = std::uint64_t{header.width} * header.height <= content.size() * largest_compression;
+  // Of rows of 8 bits or more, as pictures of fhd have.
+  constexpr png_uint_32 largest = largest_side;
+  const bool can_hold = static_cast<double>(header.width) * static_cast<double>(header.height) <=
+                        static_cast<double>(content.size()) * deflate_limit;
   if (header.width > largest || header.height > largest || !can_hold) {
     png_image_free(&header);
     throw Error(path, can_hold ? "at most 32768 pixels per side" : "as many pixels as it states",

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 
+#include "io/input_file.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::cfl {
 
-namespace fs = std::filesystem;
 static_assert(sizeof(Complex<float>) == 8);
 
 std::string text_of(const Extents& extents) {
@@ -42,12 +41,10 @@ CflFile::CflFile(const std::string& name) : path_(name + ".cfl") {
     extents_[axis] = extent;
   }
   if (axis == 0 || !numbers.eof()) throw Error(header_path, "extents below '# Dimensions'", "'" + line + "'");
+  const auto size = InputFile(path_, "the values of a BART pair").size();
   values_.open(path_, std::ios::binary);
-  std::error_code status;
-  const auto size = fs::file_size(path_, status);
-  if (!values_ || status)
-    throw Error(path_, "the values of a BART pair", "none, or a file that cannot be read");
-  if (size != static_cast<std::uintmax_t>(bytes))
+  if (!values_) throw Error(path_, "the values of a BART pair", "a file that cannot be read");
+  if (size != static_cast<std::uint64_t>(bytes))
     throw Error(path_, fmt::format("{} bytes for {}", bytes, text_of(extents_)),
                 fmt::format("{} bytes", size), "the file is cut off or belongs to another header");
 }

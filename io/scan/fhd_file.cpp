@@ -59,8 +59,8 @@ std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name
   for (int axis = 0; axis < 3; ++axis) {
     if (!(numbers[axis] >= 0 && numbers[axis] <= largest_matrix &&
           numbers[axis] == std::floor(numbers[axis])))
-      throw Error(file.subject("/") + " attribute '" + name + "'", "whole numbers from 0 to 4096",
-                  std::to_string(numbers[axis]));
+      throw Error(file.subject("/") + " attribute '" + name + "'",
+                  fmt::format("whole numbers from 0 to {}", largest_matrix), std::to_string(numbers[axis]));
     whole[axis] = static_cast<int>(numbers[axis]);
   }
   return whole;

@@ -22,6 +22,8 @@
 #include "io/guard/readers.hpp"
 #include "io/input_file.hpp"
 #include "io/input_memory.hpp"
+#include "io/stored_bytes.hpp"
+#include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -41,10 +43,9 @@ class Content {
     if (!stream_ && descriptor >= 0) ::close(descriptor);
     if (!stream_) throw Error(path, "a NIfTI image", "a file that cannot be opened");
   }
-  /// How many bytes there can be at most: deflate shrinks by at most 1032.
+  /// How many bytes there can be at most.
   double most_bytes() const {
-    constexpr double largest_compression = 1032;
-    return static_cast<double>(file_.size()) * (gzdirect(stream_.get()) != 0 ? 1 : largest_compression);
+    return static_cast<double>(file_.size()) * (gzdirect(stream_.get()) != 0 ? 1 : deflate_limit);
   }
   /// The next `count`, which may be more than memory holds at once; false where there are fewer.
   bool read(char* to, std::size_t count) {
@@ -95,10 +96,9 @@ Header header_of(Content& content, const std::string& path) {
     header.n[static_cast<std::size_t>(axis)] =
         axis == 0 ? fields.dim[1] : std::max<int>(1, fields.dim[axis + 1]);
   const auto& n = header.n;
-  constexpr std::int64_t longest_axis = 4096;
   if (std::any_of(n.begin(), n.end(),
-                  [](std::int64_t extent) { return extent < 1 || extent > longest_axis; }))
-    throw Error(path, fmt::format("1 ... {} voxels per axis", longest_axis),
+                  [](std::int64_t extent) { return extent < 1 || extent > largest_matrix; }))
+    throw Error(path, fmt::format("1 ... {} voxels per axis", largest_matrix),
                 fmt::format("{} x {} x {}", n[0], n[1], n[2]));
   return header;
 }

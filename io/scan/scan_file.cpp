@@ -12,6 +12,7 @@
 #include "io/hdf5.hpp"
 #include "io/input_file.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
+#include "io/scan/mrd/readout.hpp"
 #include "io/scan/outside_pieces.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
@@ -258,9 +259,8 @@ namespace {
 /// Throws Error where a format has no place for so many volumes. Before they are read.
 void require_room(ScanFormat format, std::int64_t slices, std::int64_t repetitions, std::int64_t coils,
                   const std::string& path) {
-  constexpr std::int64_t largest_counter = 65535;  // of 16 bits
-  if (format == ScanFormat::ismrmrd && std::max({slices, repetitions, coils}) > largest_counter)
-    throw Error(path, "at most 65535 slices, repetitions and coils (ISMRMRD)",
+  if (format == ScanFormat::ismrmrd && std::max({slices, repetitions, coils}) > mrd::largest_count)
+    throw Error(path, fmt::format("at most {} slices, repetitions and coils (ISMRMRD)", mrd::largest_count),
                 fmt::format("{} slices, {} repetitions and {} coils", slices, repetitions, coils),
                 "write the fhd layout: NAME.h5");
   if (format == ScanFormat::impatient && slices * repetitions != 1)

@@ -1,16 +1,17 @@
 // ISMRMRD -> ISMRMRD. The readouts stay as they are, flags, counters and time stamps too, and so does the header, but
 // for what the user says of matrix, FOV and unit. Trajectories whose unit the header does not state, or that the
 // user states, are written in cycles/FOV.
-#include <filesystem>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <pugixml.hpp>
 #include <sstream>
 #include <string_view>
 
 #include "io/guard/readers.hpp"
+#include "io/hdf5_lists.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -152,7 +153,11 @@ void copy_waveforms(const hdf5::File& from, const std::string& group, hdf5::File
   const auto name = group + "/waveforms", copy = mrd::usual_group + std::string("/waveforms");
   if (!from.has(name)) return;
   const auto waveforms = from.open_dataset(name);
-  hdf5::check(H5Ocopy(waveforms.get(), ".", to.id(), copy.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+  hdf5::require_sound_lists(from, waveforms.get(), from.subject(name));
+  // Attributes may be lists, too, and waveforms have none.
+  const hdf5::Handle bare(H5Pcreate(H5P_OBJECT_COPY), H5Pclose, copy, "memory");
+  hdf5::check(H5Pset_copy_object(bare.get(), H5O_COPY_WITHOUT_ATTR_FLAG), copy, "memory");
+  hdf5::check(H5Ocopy(waveforms.get(), ".", to.id(), copy.c_str(), bare.get(), H5P_DEFAULT),
               from.subject(name), "a dataset that can be copied");
 }
 
@@ -192,10 +197,11 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path) {
   files.add(path);
-  // By its name, not as a descriptor of this process.
+  // By its name for another process, which may write to that very file alone; here by what is open, whoever has put a link
+  // in the place of the name.
   std::error_code is_name;
   const auto name = std::filesystem::read_symlink(files.back().temporary(), is_name);
-  const std::string temporary = is_name ? files.back().temporary() : name.string();
+  const std::string temporary = is_name || !guard::is_on() ? files.back().temporary() : name.string();
   return guard::apart<&copy_ismrmrd_here>({{from}, {temporary}}, from, options, temporary, path);
 }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "io/scan/mrd/acquisition_header.hpp"
+#include "io/scan/mrd/readout.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "recon/error.hpp"
 
@@ -21,11 +22,12 @@ std::array<T, 3> three_of(const pugi::xml_node& node, const std::string& subject
     const double value = node.child(std::array{"x", "y", "z"}[axis]).text().as_double(0);
     constexpr bool counts = std::is_integral_v<T>;
     // Lengths may be in metres: 1e-6 m are the least of open_scan.
-    const bool may_be = counts ? value >= 0 && value <= 65535 && value == std::floor(value)
+    const bool may_be = counts ? value >= 0 && value <= largest_count && value == std::floor(value)
                                : value == 0 || (value >= 1e-3 * least_fov_mm && value <= largest_fov_mm);
     if (!may_be)
       throw Error(fmt::format("{}, {}", subject, node.name()),
-                  counts ? "whole numbers from 0 to 65535" : "lengths in mm from 0.001 to 100000, or 0",
+                  counts ? fmt::format("whole numbers from 0 to {}", largest_count)
+                         : "lengths in mm from 0.001 to 100000, or 0",
                   fmt::format("{}", value), "correct the header");
     values[axis] = static_cast<T>(value);
   }
@@ -145,7 +147,7 @@ Header parse_header(const std::string& xml, const std::string& subject) {
   const auto sequence = root.child("sequenceParameters");
   for (const auto te : sequence.children("TE")) {
     const double ms = te.text().as_double(0);
-    if (!(ms > 0 && ms < 1e5) || header.echo_times_s.size() > 65535) {
+    if (!(ms > 0 && ms < 1e5) || header.echo_times_s.size() > largest_count) {
       header.echo_times_s.clear();
       break;
     }

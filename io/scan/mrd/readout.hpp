@@ -10,6 +10,9 @@
 
 namespace fhd::io::mrd {
 
+/// Counters, and numbers of samples and channels, of the format: of 16 bits.
+inline constexpr int largest_count = 65535;
+
 /// The head of a readout, member for member that of ISMRMRD (where each is described), but aligned: ISMRMRD
 /// packs its own to two bytes, so that no float in it may be referred to.
 struct EncodingCounters {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <type_traits>
 
+#include "io/hdf5_claims.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
 namespace {
 
 using hdf5::Handle;
+using hdf5::HeapReference;
 
 template <class T>
 hid_t native_type() {
@@ -85,13 +86,36 @@ Handle head_type(const std::string& subject) {
                        subject);
 }
 
-Handle record_type(bool with_values, const std::string& subject) {
+Handle record_type(const std::string& subject) {
   const Handle floats(H5Tvlen_create(H5T_NATIVE_FLOAT), H5Tclose, subject, "the ISMRMRD record type");
   const auto head = head_type(subject);
-  std::vector<Member> members{{"head", offsetof(Record, head), head.get()},
-                              {"traj", offsetof(Record, trajectory), floats.get()}};
-  if (with_values) members.push_back({"data", offsetof(Record, values), floats.get()});
-  return compound_type(sizeof(Record), members, subject);
+  return compound_type(sizeof(Record),
+                       {{"head", offsetof(Record, head), head.get()},
+                        {"traj", offsetof(Record, trajectory), floats.get()},
+                        {"data", offsetof(Record, values), floats.get()}},
+                       subject);
+}
+
+/// A record as HDF5 reads it: it follows no list.
+struct ReferringRecord {
+  ReadoutHead head;
+  char trajectory[hdf5::most_reference_bytes], values[hdf5::most_reference_bytes];
+};
+
+Handle referring_type(const hdf5::HeapLayout& layout, const std::string& subject) {
+  const auto head = head_type(subject), reference = hdf5::reference_type(layout, subject);
+  return compound_type(sizeof(ReferringRecord),
+                       {{"head", offsetof(ReferringRecord, head), head.get()},
+                        {"traj", offsetof(ReferringRecord, trajectory), reference.get()},
+                        {"data", offsetof(ReferringRecord, values), reference.get()}},
+                       subject);
+}
+
+/// The numbers of a list that is a member of a record.
+Handle number_type(hid_t record, const char* member, const std::string& subject) {
+  const auto index = static_cast<unsigned>(H5Tget_member_index(record, member));
+  const Handle list(H5Tget_member_type(record, index), H5Tclose, subject, "a readable type");
+  return {H5Tget_super(list.get()), H5Tclose, subject, "a readable type"};
 }
 
 /// Throws Error unless `type` is that of a record: a head and two lists of floats.
@@ -103,17 +127,13 @@ void require_record_type(hid_t type, const std::string& subject) {
     if (member < 0) throw Error(subject, expected, "no '" + name + "'");
     const auto wanted = name == "head" ? H5T_COMPOUND : H5T_VLEN;
     bool right = H5Tget_member_class(type, static_cast<unsigned>(member)) == wanted;
-    if (right && wanted == H5T_VLEN) {
-      const Handle array(H5Tget_member_type(type, static_cast<unsigned>(member)), H5Tclose, subject,
-                         "a readable type");
-      const Handle number(H5Tget_super(array.get()), H5Tclose, subject, "a readable type");
-      right = H5Tget_class(number.get()) == H5T_FLOAT;
-    }
+    if (right && wanted == H5T_VLEN)
+      right = H5Tget_class(number_type(type, name.c_str(), subject).get()) == H5T_FLOAT;
     if (!right) throw Error(subject, expected, "another type of '" + name + "'");
   }
+  hdf5::require_sound_type(type, subject);
 }
 
-std::span<const float> floats_of(const hvl_t& list) { return {static_cast<const float*>(list.p), list.len}; }
 hvl_t list_of(std::span<const float> floats) { return {floats.size(), const_cast<float*>(floats.data())}; }
 
 void select(const Handle& space, hsize_t first, hsize_t count, const std::string& subject,
@@ -143,33 +163,20 @@ RecordDataset::RecordDataset(const hdf5::File& file, const std::string& group)
   if (extents.size() != 1 || extents[0] == 0)
     throw Error(subject_, "[readout] with at least one", hdf5::text_of(extents));
   count_ = extents[0];
-  hdf5::require_stored(dataset_.get(), stored.get(), extents, subject_);
-  type_ = record_type(true, subject_);
-  type_without_values_ = record_type(false, subject_);
+  heap_layout_ = hdf5::heap_layout_of(file.id(), subject_);
+  // HDF5 tells the size in memory, where a list takes as much as a reference with an address of 8 bytes.
+  constexpr std::size_t lists = 2;
+  hdf5::require_stored(dataset_.get(),
+                       H5Tget_size(stored.get()) - lists * (sizeof(hvl_t) - heap_layout_.reference_bytes()),
+                       extents, subject_);
+  type_ = referring_type(heap_layout_, subject_);
   head_type_ = head_type(subject_);
-  find_layout(file.id(), stored.get());
+  trajectory_numbers_ = number_type(stored.get(), "traj", subject_);
+  value_numbers_ = number_type(stored.get(), "data", subject_);
+  find_layout(stored.get());
 }
 
 namespace {
-
-/// Whether the file is read through one descriptor, with addresses and sizes of 8 bytes that count from its start.
-bool has_plain_addresses(hid_t file, const std::string& subject) {
-  const Handle creation(H5Fget_create_plist(file), H5Pclose, subject, "a readable file"),
-      access(H5Fget_access_plist(file), H5Pclose, subject, "a readable file");
-  hsize_t user_block = 1;
-  std::size_t address_bytes = 0, size_bytes = 0;
-  return H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0 &&
-         H5Pget_sizes(creation.get(), &address_bytes, &size_bytes) >= 0 && address_bytes == 8 &&
-         size_bytes == 8 && H5Pget_driver(access.get()) == H5FD_SEC2;
-}
-
-/// Whether a member of a record is a list of floats as they are in memory here.
-bool holds_native_floats(hid_t record, const char* member, const std::string& subject) {
-  const auto index = static_cast<unsigned>(H5Tget_member_index(record, member));
-  const Handle list(H5Tget_member_type(record, index), H5Tclose, subject, "a readable type");
-  const Handle number(H5Tget_super(list.get()), H5Tclose, subject, "a readable type");
-  return H5Tequal(number.get(), H5T_IEEE_F32LE) > 0;
-}
 
 /// Records in a chunk of what is stored without filters; 0 where it is not so.
 std::int64_t plain_chunk(hid_t dataset, const std::string& subject) {
@@ -184,27 +191,19 @@ std::int64_t plain_chunk(hid_t dataset, const std::string& subject) {
 
 }  // namespace
 
-/// A list is stored as its length (4 bytes), the address of its collection (8) and its index there (4): as long as
-/// hvl_t, so that the offsets of the type are those of the file.
-void RecordDataset::find_layout(hid_t file, hid_t stored_type) {
-  static_assert(sizeof(hvl_t) == 16);
+/// Where references are as long as hvl_t, the offsets of the type are those of the file.
+void RecordDataset::find_layout(hid_t stored_type) {
+  static_assert(sizeof(hvl_t) == hdf5::most_reference_bytes);
   const auto chunk_records = plain_chunk(dataset_.get(), subject_);
-  if (chunk_records == 0 || !has_plain_addresses(file, subject_) ||
-      !holds_native_floats(stored_type, "traj", subject_) ||
-      !holds_native_floats(stored_type, "data", subject_))
-    return;
+  if (chunk_records == 0 || heap_layout_.reference_bytes() != sizeof(hvl_t)) return;
   const auto offset_of = [&](const char* member) {
     return H5Tget_member_offset(stored_type, static_cast<unsigned>(H5Tget_member_index(stored_type, member)));
   };
-  int* descriptor = nullptr;
-  if (H5Fget_vfd_handle(file, H5P_DEFAULT, reinterpret_cast<void**>(&descriptor)) < 0 ||
-      descriptor == nullptr)
-    return;
   const auto head = static_cast<unsigned>(H5Tget_member_index(stored_type, "head"));
   stored_head_type_ = {H5Tget_member_type(stored_type, head), H5Tclose, subject_, "a readable type"};
-  const Layout layout{*descriptor,       H5Tget_size(stored_type), H5Tget_size(stored_head_type_.get()),
-                      offset_of("head"), offset_of("traj"),        offset_of("data"),
-                      chunk_records};
+  const Layout layout{H5Tget_size(stored_type), H5Tget_size(stored_head_type_.get()),
+                      offset_of("head"),        offset_of("traj"),
+                      offset_of("data"),        chunk_records};
   constexpr std::size_t most_chunk_bytes = 1 << 24;  // more are no chunk of records, but damage
   if (std::max(layout.trajectory_offset, layout.values_offset) + sizeof(hvl_t) <= layout.record_bytes &&
       layout.head_offset + layout.head_bytes <= layout.record_bytes &&
@@ -223,61 +222,17 @@ Handle transfer_properties(const std::string& subject) {
 }
 
 constexpr hsize_t records_per_chunk = 64;
-constexpr std::size_t pool_bytes = 8 << 20;
 constexpr std::int64_t most_records = 256;
 
 }  // namespace
 
-void RecordReader::Pool::clear(bool may_grow) {
-  used_ = 0;
-  large_.clear();
-  may_grow_ = may_grow;
-}
-
-void* RecordReader::Pool::take(std::size_t bytes, void* pool) {
-  auto& self = *static_cast<Pool*>(pool);
-  constexpr std::size_t alignment = 64;
-  const auto needed = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  if (!self.bytes_) self.bytes_.reset(new (std::nothrow) char[pool_bytes]);
-  if (self.bytes_ && bytes <= pool_bytes && needed <= pool_bytes - self.used_) {
-    self.used_ += needed;
-    return self.bytes_.get() + self.used_ - needed;
-  }
-  if (!self.may_grow_) return nullptr;  // HDF5 gives up
-  std::unique_ptr<char[]> large(new (std::nothrow) char[bytes]);
-  char* const memory = large.get();
-  if (memory) self.large_.push_back(std::move(large));
-  return memory;
-}
-
 RecordReader::RecordReader(const RecordDataset& records, bool with_values)
     : records_(records),
       with_values_(with_values),
-      type_((with_values ? records.type_ : records.type_without_values_).get()),
-      trajectories_(records.layout_.descriptor),
-      values_(records.layout_.descriptor) {
-  const auto& subject = records.subject_;
-  transfer_ = transfer_properties(subject);
-  file_space_ = {H5Dget_space(records.dataset_.get()), H5Sclose, subject, "a readable dataspace"};
-}
-
-void RecordReader::read(std::int64_t first, std::int64_t count) {
-  const auto& subject = records_.subject_;
-  block_.clear();  // nothing is at hand where the reading fails
-  lists_.clear();
-  pool_.clear(count == 1);
-  std::vector<Record> block(static_cast<std::size_t>(count));
-  hdf5::check(H5Pset_vlen_mem_manager(
-                  transfer_.get(), Pool::take, &pool_, [](void*, void*) {}, nullptr),
-              subject, "memory");
-  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
-  const auto space = hdf5::space_of({count}, subject);
-  hdf5::check(
-      H5Dread(records_.dataset_.get(), type_, space.get(), file_space_.get(), transfer_.get(), block.data()),
-      subject, "readable readouts");
-  block_ = std::move(block);
-  first_ = first;
-}
+      transfer_(transfer_properties(records.subject_)),
+      file_space_(H5Dget_space(records.dataset_.get()), H5Sclose, records.subject_, "a readable dataspace"),
+      trajectories_(records.heap_layout_, records.trajectory_numbers_),
+      values_(records.heap_layout_, records.value_numbers_) {}
 
 /// The chunk of a readout, as stored; null where it is not as expected.
 const char* RecordReader::chunk_of(std::int64_t number) {
@@ -303,28 +258,19 @@ const char* RecordReader::chunk_of(std::int64_t number) {
 }
 
 /// Heads of readouts, and where their arrays are; false where that is not as expected.
-bool RecordReader::read_lists(std::int64_t first, std::int64_t count) {
+bool RecordReader::read_plain(std::int64_t first, std::int64_t count) {
   const auto& layout = records_.layout_;
-  block_.clear();
-  lists_.clear();
   if (!records_.has_plain_layout()) return false;
-  std::vector<Record> block(static_cast<std::size_t>(count));
-  std::vector<StoredLists> lists(block.size());
+  std::vector<Entry> block(static_cast<std::size_t>(count));
   std::vector<char> heads(block.size() * std::max(layout.head_bytes, sizeof(ReadoutHead))),
       background(block.size() * sizeof(ReadoutHead));
-  const auto list_at = [](const char* at) {
-    StoredList list;
-    std::memcpy(&list.length, at, 4);
-    std::memcpy(&list.address, at + 4, 8);
-    std::memcpy(&list.index, at + 12, 4);
-    return list;
-  };
   for (std::size_t i = 0; i < block.size(); ++i) {
     const auto number = first + static_cast<std::int64_t>(i);
     const char* record = chunk_of(number);
     if (record == nullptr) return false;
     record += static_cast<std::size_t>(number % layout.chunk_records) * layout.record_bytes;
-    lists[i] = {list_at(record + layout.trajectory_offset), list_at(record + layout.values_offset)};
+    block[i].trajectory = records_.heap_layout_.reference_at(record + layout.trajectory_offset);
+    block[i].values = records_.heap_layout_.reference_at(record + layout.values_offset);
     std::memcpy(heads.data() + i * layout.head_bytes, record + layout.head_offset, layout.head_bytes);
   }
   if (H5Tconvert(records_.stored_head_type_.get(), records_.head_type_.get(), block.size(), heads.data(),
@@ -333,64 +279,85 @@ bool RecordReader::read_lists(std::int64_t first, std::int64_t count) {
   for (std::size_t i = 0; i < block.size(); ++i)
     std::memcpy(&block[i].head, heads.data() + i * sizeof(ReadoutHead), sizeof(ReadoutHead));
   block_ = std::move(block);
-  lists_ = std::move(lists);
-  first_ = first;
   return true;
 }
 
-/// A readout at hand, with its arrays; empty where they are not there.
-std::optional<Readout> RecordReader::out_of_heap(std::int64_t number) {
-  const auto i = static_cast<std::size_t>(number - first_);
-  const auto trajectory = trajectories_.floats(lists_[i].trajectory);
-  const auto values = with_values_ ? values_.floats(lists_[i].values) : std::span<const float>();
-  if (!trajectory || !values) return std::nullopt;
-  return Readout{block_[i].head, *trajectory, *values};
+void RecordReader::read_through_hdf5(std::int64_t first, std::int64_t count) {
+  const auto& subject = records_.subject_;
+  std::vector<ReferringRecord> found(static_cast<std::size_t>(count));
+  select(file_space_, static_cast<hsize_t>(first), static_cast<hsize_t>(count), subject, "readable readouts");
+  const auto space = hdf5::space_of({count}, subject);
+  hdf5::check(H5Dread(records_.dataset_.get(), records_.type_.get(), space.get(), file_space_.get(),
+                      transfer_.get(), found.data()),
+              subject, "readable readouts");
+  for (const auto& record : found)
+    block_.push_back({record.head, records_.heap_layout_.reference_at(record.trajectory),
+                      records_.heap_layout_.reference_at(record.values)});
 }
 
-/// How many to read behind those at hand: twice as many, as far as they will fit.
-std::int64_t RecordReader::count_ahead() const {
-  std::size_t largest = sizeof(float);
-  for (const auto& record : block_)
-    largest = std::max(largest, sizeof(float) * (record.trajectory.len + record.values.len));
-  const auto fitting = static_cast<std::int64_t>(pool_bytes / 2 / largest);
-  const auto next = first_ + static_cast<std::int64_t>(block_.size());
-  return std::clamp(std::min({2 * (next - first_), most_records, fitting, records_.count() - next}),
-                    std::int64_t{1}, most_records);
-}
-
-/// `goes_on`: behind those at hand.
-void RecordReader::read_through_hdf5(std::int64_t number, bool goes_on) {
-  const auto count = goes_on ? count_ahead() : 1;
+/// Some readouts from `number` on, twice as many as those at hand where it is the next.
+void RecordReader::read_ahead(std::int64_t number) {
+  constexpr std::int64_t least = 16;  // cost hardly more than one
+  const auto at_hand = static_cast<std::int64_t>(block_.size());
+  const auto wanted = at_hand > 0 && number == first_ + at_hand ? 2 * at_hand : least;
+  const auto count =
+      std::max<std::int64_t>(std::min({std::max(wanted, least), most_records, records_.count() - number}), 1);
+  block_.clear();  // nothing is at hand where the reading fails
+  first_ = number;
+  if (read_plain(number, count)) return;
   try {
-    read(number, count);
+    read_through_hdf5(number, count);
   } catch (const Error&) {
+    block_.clear();
     if (count == 1) throw;
-    read(number, 1);
+    read_through_hdf5(number, 1);
   }
 }
 
 Readout RecordReader::operator()(std::int64_t number) {
-  const auto end = first_ + static_cast<std::int64_t>(block_.size());
-  if (number < first_ || number >= end) {
-    constexpr std::int64_t least_lists = 16;  // cost hardly more than one
-    const bool goes_on = !block_.empty() && number == end;
-    const auto count = std::min(goes_on ? std::max(count_ahead(), least_lists) : least_lists,
-                                std::max<std::int64_t>(records_.count() - number, 1));
-    if (!records_.has_plain_layout() || !read_lists(number, count)) read_through_hdf5(number, goes_on);
-  }
-  if (!lists_.empty()) {
-    if (const auto readout = out_of_heap(number)) return *readout;
-    read(number, 1);  // says what is wrong
-  }
-  const auto& record = block_[static_cast<std::size_t>(number - first_)];
-  return {record.head, floats_of(record.trajectory), floats_of(record.values)};
+  if (number < first_ || number >= first_ + static_cast<std::int64_t>(block_.size())) read_ahead(number);
+  const auto& entry = block_[static_cast<std::size_t>(number - first_)];
+  const auto list = [&](Lists& lists, const HeapReference& reference, const char* member) {
+    const char* wrong = nullptr;
+    const auto floats = lists.floats(reference, wrong);
+    if (wrong != nullptr)
+      throw Error(records_.subject_ + "[" + std::to_string(number) + "]." + member,
+                  "a list of numbers in a heap of the file", wrong, "the file is damaged");
+    return floats;
+  };
+  return {entry.head, list(trajectories_, entry.trajectory, "traj"),
+          with_values_ ? list(values_, entry.values, "data") : std::span<const float>()};
+}
+
+RecordReader::Lists::Lists(const hdf5::HeapLayout& layout, const Handle& number)
+    : heap_(layout),
+      number_(number.get()),
+      number_bytes_(H5Tget_size(number.get())),
+      is_native_(H5Tequal(number.get(), H5T_IEEE_F32LE) > 0) {}
+
+/// `wrong`: what is, if anything.
+std::span<const float> RecordReader::Lists::floats(const HeapReference& reference, const char*& wrong) {
+  const auto found = heap_.value(reference, number_bytes_);
+  wrong = found.wrong;
+  if (found.bytes.empty()) return {};
+  const char* const bytes = found.bytes.data();
+  const std::size_t count = reference.length;
+  if (is_native_ && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0)
+    return {reinterpret_cast<const float*>(bytes), count};
+  // In its place: the longer of the two.
+  converted_.resize(count * std::max<std::size_t>((number_bytes_ + sizeof(float) - 1) / sizeof(float), 1));
+  std::memcpy(converted_.data(), bytes, found.bytes.size());
+  if (!is_native_ &&
+      H5Tconvert(number_, H5T_NATIVE_FLOAT, count, converted_.data(), nullptr, H5P_DEFAULT) < 0)
+    wrong = "numbers that cannot be converted";
+  return {converted_.data(), count};
 }
 
 RecordWriter::RecordWriter(hdf5::File& file, const std::string& header, std::int64_t count)
     : subject_(file.subject(records_name(usual_group))), transfer_(transfer_properties(subject_)) {
   file.create_group(usual_group);
   write_header(file, header);
-  type_ = record_type(true, subject_);
+  type_ = record_type(subject_);
   // Without the padding that members have in memory: readers of the head's bytes (the Python package) take them for
   // the format's own struct.
   const Handle packed(H5Tcopy(type_.get()), H5Tclose, subject_, "the ISMRMRD record type");

@@ -18,7 +18,7 @@
 namespace fhd::io {
 namespace {
 
-constexpr std::int64_t most = 65535;  // of samples in a readout, and counters of readouts: 16 bits
+constexpr std::int64_t most = mrd::largest_count;  // of samples in a readout, and counters of readouts
 
 ISMRMRD::EncodingSpace space_of(const std::array<int, 3>& matrix, const std::array<double, 3>& fov_mm) {
   const auto n = [&](int axis) { return static_cast<unsigned short>(matrix[axis]); };

@@ -3,10 +3,12 @@
 #include <hdf5.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_facts.hpp"
+#include "io/input_memory.hpp"
 #include "io/result/atomic_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
@@ -92,7 +94,10 @@ TEST_F(Hdf5File, values_that_are_no_numbers_are_refused) {
       H5Tinsert(three, std::string(1, "rix"[i]).c_str(), 4 * i, H5T_NATIVE_FLOAT);
     H5Dclose(H5Dcreate2(file, "/three", three, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Dclose(H5Dcreate2(file, "/bits", H5T_STD_B8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    H5Dclose(H5Dcreate2(file, "/one", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const auto one = H5Dcreate2(file, "/one", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const float value = 1;
+    H5Dwrite(one, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
+    H5Dclose(one);
   });
   for (const char* name : {"/three", "/bits"})
     EXPECT_CONTAINS(error_of([&] { opened().dataset(name); }), "complex numbers as a compound of two floats");
@@ -115,6 +120,110 @@ TEST_F(Hdf5File, values_behind_a_filter_that_is_not_there_are_refused) {
   });
   EXPECT_CONTAINS(error_of_values({4}), "(299)");
   EXPECT_CONTAINS(error_of_values({4}), "rewrite the file with 'h5repack -f GZIP=4'");
+}
+
+/// Every place of a number of 64 bits.
+void replace(std::string& bytes, std::uint64_t from, std::uint64_t to) {
+  const std::string wanted(reinterpret_cast<const char*>(&from), sizeof from);
+  for (auto at = bytes.find(wanted); at != std::string::npos; at = bytes.find(wanted, at))
+    std::memcpy(bytes.data() + at, &to, sizeof to);
+}
+
+// A dataset that is not compressed states its own place: libhdf5 gives it back as what is stored.
+TEST_F(Hdf5File, values_that_only_a_longer_file_could_hold_are_refused) {
+  constexpr std::uint64_t count = 100003, claimed = std::uint64_t{1} << 33;
+  write([](hid_t file) {
+    const hsize_t extent = count;
+    const auto space = H5Screate_simple(1, &extent, nullptr);
+    const auto dataset =
+        H5Dcreate2(file, "/x", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const std::vector<float> values(count);
+    H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(dataset);
+  });
+  EXPECT_EQ(error_of([&] { opened().dataset("/x"); }), "");
+  auto bytes = bytes_of(path("x.h5"));
+  replace(bytes, count, claimed);
+  replace(bytes, count * 4, claimed * 4);
+  write_text(path("x.h5"), bytes);
+  const auto line = error_of([&] { opened().dataset("/x"); });
+  EXPECT_CONTAINS(line, "x.h5:/x: expected values for its extents [8589934592], found ");
+  EXPECT_CONTAINS(line, "where 34359738368 are claimed; the file is damaged");
+}
+
+TEST_F(Hdf5File, only_what_is_compressed_may_be_more_than_is_stored) {
+  write([](hid_t file) {
+    const hsize_t extent = 100000, chunk = 1000, zero = 0;
+    const auto space = H5Screate_simple(1, &extent, nullptr), part = H5Screate_simple(1, &chunk, nullptr);
+    const std::vector<float> values(extent);
+    for (const bool compressed : {false, true}) {
+      const auto properties = H5Pcreate(H5P_DATASET_CREATE);
+      H5Pset_chunk(properties, 1, &chunk);
+      if (compressed) H5Pset_deflate(properties, 4);
+      const auto dataset = H5Dcreate2(file, compressed ? "/deflated" : "/x", H5T_NATIVE_FLOAT, space,
+                                      H5P_DEFAULT, properties, H5P_DEFAULT);
+      if (!compressed) H5Sselect_hyperslab(space, H5S_SELECT_SET, &zero, nullptr, &chunk, nullptr);
+      H5Dwrite(dataset, H5T_NATIVE_FLOAT, compressed ? H5S_ALL : part, compressed ? H5S_ALL : space,
+               H5P_DEFAULT, values.data());
+      H5Sselect_all(space);
+      H5Dclose(dataset);
+    }
+  });
+  EXPECT_CONTAINS(error_of([&] { opened().dataset("/x"); }),
+                  "found 4000 stored bytes, where 400000 are claimed");
+  EXPECT_EQ(error_of([&] { opened().dataset("/deflated"); }), "");
+}
+
+// Before memory is taken for them: an error of the input's size, not of the matrix that is made of it.
+TEST_F(Hdf5File, values_beyond_the_memory_of_inputs_are_refused) {
+  auto file = hdf5::File::create(path("x.h5"), path("x.h5"));
+  const std::vector<float> values(1000);
+  file.write("/x", values.data(), {1000});
+  file.close();
+  set_input_memory(3999);
+  EXPECT_CONTAINS(error_of_values({1000}), "--input-memory allows more");
+  set_input_memory(4000);
+  EXPECT_EQ(error_of_values({1000}), "");
+  set_input_memory(0);
+}
+
+// Their references are read, and followed here: libhdf5 1.10.8 wrote behind its memory, and looped for ever.
+TEST_F(Hdf5File, texts_of_their_own_length_are_looked_up_in_their_heap) {
+  write([](hid_t file) {
+    const auto space = H5Screate(H5S_SCALAR), text = H5Tcopy(H5T_C_S1),
+               compact = H5Pcreate(H5P_DATASET_CREATE);
+    H5Tset_size(text, H5T_VARIABLE);
+    H5Pset_layout(compact, H5D_COMPACT);
+    const char *said = "what is said", *none = "";
+    for (const auto properties : {compact, hid_t{H5P_DEFAULT}}) {
+      const auto dataset = H5Dcreate2(file, properties == compact ? "/compact" : "/text", text, space,
+                                      H5P_DEFAULT, properties, H5P_DEFAULT);
+      H5Dwrite(dataset, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, &said);
+      H5Dclose(dataset);
+    }
+    for (const char** value : {&said, &none}) {
+      const auto attribute =
+          H5Acreate2(file, value == &said ? "said" : "none", text, space, H5P_DEFAULT, H5P_DEFAULT);
+      H5Awrite(attribute, text, value);
+      H5Aclose(attribute);
+    }
+  });
+  const auto texts = [&] {
+    const auto file = opened();
+    return std::vector<std::string>{file.read_text("/compact"), file.read_text("/text"),
+                                    file.text_attribute("/", "said"), file.text_attribute("/", "none")};
+  };
+  EXPECT_EQ(texts(), (std::vector<std::string>{"what is said", "what is said", "what is said", ""}));
+  const auto whole = bytes_of(path("x.h5"));
+  const auto heap = whole.find("GCOL");
+  ASSERT_NE(heap, std::string::npos);
+  constexpr std::size_t size = 8, first_index = 16, first_size = 24;
+  for (const auto at : {size + 1, size + 5, first_index, first_index + 1, first_size, first_size + 7}) {
+    auto bytes = whole;
+    bytes[heap + at] = static_cast<char>(bytes[heap + at] ^ 0x10);
+    write_text(path("x.h5"), bytes);
+    EXPECT_CONTAINS(error_of(texts), "expected text that is stored, found ");
+  }
 }
 
 TEST_F(Hdf5File, texts_are_as_long_as_what_is_stored) {

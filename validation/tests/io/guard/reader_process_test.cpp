@@ -1,13 +1,18 @@
 // Files through the door: what comes out is what is read here, and what happens behind it is one Error.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -480,6 +485,62 @@ TEST_F(Confined, threads_are_allowed) {
     });
   });
   EXPECT_EQ(said, "from a thread");
+}
+
+TEST_F(Confined, what_a_copy_may_write_is_bounded) {
+  const auto said = said_by([](const ChannelEnds* channels, std::size_t) {
+    FakeReader reader(channels);
+    const auto output = reader.path + ".copy";
+    signal(SIGXFSZ, SIG_IGN);  // as the host does
+    constexpr std::uint64_t most = std::uint64_t{64} << 20;
+    confine({most, 1, reader.opening.inputs, {output}});
+    const int file = open(output.c_str(), O_WRONLY | O_NOFOLLOW);
+    const auto within = errno_text(ftruncate(file, most) == 0);
+    reader.answer(Outcome::result, within + ", " + errno_text(ftruncate(file, most + 1) == 0));
+    reader.wait();
+  });
+  EXPECT_EQ(said, "done, File too large");
+}
+
+/// From now on the kernel refuses this call of this process, where its argument of this number is none of the null pointer.
+bool refuse_call(int call, std::size_t argument) {
+  const auto place = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * argument);
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, place),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | E2BIG),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// What `confine` says where the kernel refuses a call.
+template <int call, std::size_t argument>
+void say_refusal(const ChannelEnds* channels, std::size_t) {
+  FakeReader reader(channels);
+  std::string said = "no filter";
+  if (refuse_call(call, argument))
+    said = error_of([&] { confine({std::uint64_t{64} << 20, 1, reader.opening.inputs, {}}); });
+  reader.answer(Outcome::result, said);
+  reader.wait();
+}
+
+// What the kernel offers and then refuses was left out without a word.
+TEST_F(Confined, a_confinement_that_is_not_in_force_is_an_error) {
+  if (text_of_confinement().find("Landlock)") == std::string::npos ||
+      text_of_confinement().find("lets nobody") != std::string::npos)
+    GTEST_SKIP() << text_of_confinement();
+  constexpr std::size_t rules = 0, program = 2;
+  EXPECT_CONTAINS(
+      said_by(say_refusal<SYS_landlock_restrict_self, rules>),
+      "reading in a process of its own: other files: expected rules of the kernel (Landlock), found "
+      "Argument list too long; --trust-input reads files that you trust without one");
+  EXPECT_CONTAINS(said_by(say_refusal<SYS_prctl, program>),
+                  "calls of the kernel: expected a filter (seccomp)");
 }
 
 // --- The end of the program

@@ -155,6 +155,137 @@ TEST_F(RecordReaderFile, delivers_the_same_out_of_a_compressed_file) {
     expect(reader(static_cast<std::int64_t>(i)), static_cast<std::int64_t>(i), sizes[i]);
 }
 
+/// Where the records of such a file, of 340 + 16 + 16 bytes each, lie.
+std::size_t place_of_records(const std::string& path) {
+  const auto file = hdf5::File::open(path);
+  const auto records = file.open_dataset(records_name(usual_group));
+  const hsize_t first = 0;
+  hsize_t bytes = 0;
+  unsigned filters = 0;
+  haddr_t place = 0;
+  hdf5::check(H5Dget_chunk_info_by_coord(records.get(), &first, &filters, &place, &bytes), path, "a chunk");
+  return place;
+}
+
+// The length, the address or the index of a list, changed in the records themselves: libhdf5 1.10.8 wrote behind its memory.
+TEST_F(RecordReaderFile, a_list_that_does_not_fit_its_heap_is_an_error) {
+  const std::vector<std::size_t> sizes(20, 30);
+  const auto whole = bytes_of(write(sizes));
+  constexpr std::size_t record_bytes = 372, head_bytes = 340, list_bytes = 16, hit = 3;
+  const auto list = place_of_records(path("scan.mrd")) + hit * record_bytes + head_bytes;
+  struct Change {
+    std::size_t at;
+    std::uint32_t value;
+  };
+  for (const bool of_values : {false, true})
+    for (const auto& [at, value] : {Change{0, 1},
+                                    {0, 29},
+                                    {0, 31},
+                                    {0, ~0u},
+                                    {4, 8},
+                                    {4, ~0u},
+                                    {8, 1},
+                                    {8, ~0u},
+                                    {12, 0},
+                                    {12, 9999},
+                                    {12, 70000},
+                                    {12, ~0u}}) {
+      auto bytes = whole;
+      std::memcpy(bytes.data() + list + (of_values ? list_bytes : 0) + at, &value, sizeof value);
+      write_text(path("changed.mrd"), bytes);
+      const auto file = hdf5::File::open(path("changed.mrd"));
+      const RecordDataset records(file, usual_group);
+      RecordReader reader(records, true);
+      EXPECT_CONTAINS(
+          error_of([&] { reader(hit); }),
+          of_values ? "/dataset/data[3].data: expected a list of numbers" : "/dataset/data[3].traj");
+      EXPECT_EQ(error_of([&] { expect(reader(hit + 1), hit + 1, sizes[hit + 1]); }), "");
+    }
+}
+
+// The same where the records are compressed, which HDF5 reads: it follows no list there either.
+TEST_F(RecordReaderFile, a_heap_that_is_damaged_is_an_error_behind_compressed_records) {
+  const std::vector<std::size_t> sizes(40, 30);
+  compress(write(sizes), path("compressed.mrd"));
+  const auto whole = bytes_of(path("compressed.mrd"));
+  const auto heap = whole.find("GCOL");
+  ASSERT_NE(heap, std::string::npos);
+  constexpr std::size_t size = 8, first_object = 16, index = 0, object_size = 8;
+  for (const auto at : {size + 1, size + 4, first_object + index, first_object + object_size})
+    for (const int value : {0, 1, 255}) {
+      auto bytes = whole;
+      bytes[heap + at] = static_cast<char>(value);
+      if (bytes == whole) continue;
+      write_text(path("changed.mrd"), bytes);
+      const auto file = hdf5::File::open(path("changed.mrd"));
+      const RecordDataset records(file, usual_group);
+      ASSERT_FALSE(records.has_plain_layout());
+      RecordReader reader(records, true);
+      int damaged = 0;
+      for (std::size_t i = 0; i < sizes.size(); ++i)
+        damaged += !error_of([&] { reader(static_cast<std::int64_t>(i)); }).empty();
+      EXPECT_GE(damaged, 1) << at << ' ' << value;
+    }
+}
+
+// A member of a record that lies behind its end: HDF5 converted what is there.
+TEST_F(RecordReaderFile, types_whose_parts_lie_beyond_them_are_refused) {
+  auto bytes = bytes_of(write({4, 4}));
+  const std::string member("idx", 4);  // then its place, in as many bytes as that of the last may need
+  const auto name = bytes.find(member);
+  ASSERT_NE(name, std::string::npos);
+  std::uint16_t offset = 0;
+  std::memcpy(&offset, bytes.data() + name + member.size(), sizeof offset);
+  ASSERT_LT(offset, 340u);
+  offset = 339;
+  std::memcpy(bytes.data() + name + member.size(), &offset, sizeof offset);
+  write_text(path("changed.mrd"), bytes);
+  EXPECT_NE(error_of([&] {
+              const auto file = hdf5::File::open(path("changed.mrd"));
+              const RecordDataset records(file, usual_group);
+              RecordReader reader(records, true);
+              reader(0);
+            }),
+            "");
+}
+
+/// The same readouts as 64-bit numbers in the other order of bytes.
+TEST_F(RecordReaderFile, delivers_numbers_of_other_types) {
+  std::vector<std::size_t> sizes(100);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i * i % 301;
+  const auto name = write(sizes);
+  {
+    const auto source = hdf5::File::open(name);
+    const auto records = source.open_dataset(records_name(usual_group));
+    const hdf5::Handle stored(H5Dget_type(records.get()), H5Tclose, name, "a type"),
+        head(H5Tget_member_type(stored.get(), 0), H5Tclose, name, "a type"),
+        list(H5Tvlen_create(H5T_IEEE_F64BE), H5Tclose, name, "a type"),
+        type(H5Tcreate(H5T_COMPOUND, 372), H5Tclose, name, "a type"),
+        space = hdf5::space_of({static_cast<std::int64_t>(sizes.size())}, name);
+    H5Tinsert(type.get(), "head", 0, head.get());
+    H5Tinsert(type.get(), "traj", 340, list.get());
+    H5Tinsert(type.get(), "data", 356, list.get());
+    std::vector<char> values(372 * sizes.size());
+    hdf5::check(H5Dread(records.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name,
+                "values");
+    const auto to = H5Fcreate(path("other.mrd").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const auto group = H5Gcreate2(to, usual_group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const auto copy =
+        H5Dcreate2(group, "data", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hdf5::check(H5Dwrite(copy, stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name, "a file");
+    H5Dvlen_reclaim(stored.get(), space.get(), H5P_DEFAULT, values.data());
+    H5Dclose(copy);
+    H5Gclose(group);
+    H5Fclose(to);
+  }
+  const auto file = hdf5::File::open(path("other.mrd"));
+  const RecordDataset records(file, usual_group);
+  EXPECT_FALSE(records.has_plain_layout());
+  RecordReader reader(records, true);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    expect(reader(static_cast<std::int64_t>(i)), static_cast<std::int64_t>(i), sizes[i]);
+}
+
 TEST_F(RecordReaderFile, damage_hinders_only_the_readouts_it_hits) {
   const std::vector<std::size_t> sizes(40, 3000);
   const auto name = write(sizes);
@@ -174,7 +305,8 @@ TEST_F(RecordReaderFile, damage_hinders_only_the_readouts_it_hits) {
     EXPECT_EQ(error_of([&] { expect(in_order(number), number, sizes[i]); }), line) << i;
     if (line.empty()) continue;
     ++damaged;
-    EXPECT_CONTAINS(line, "scan.mrd:/dataset/data: expected readable readouts");
+    EXPECT_CONTAINS(line, "scan.mrd:/dataset/data[" + std::to_string(i) + "].");
+    EXPECT_CONTAINS(line, "found an address where the file has no heap; the file is damaged");
   }
   EXPECT_GE(damaged, 1);
   EXPECT_LE(damaged, 10);
