@@ -124,6 +124,13 @@ bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, st
           !missing_for_group(settings));
 }
 
+/// Each process has read the scan by itself: one that changed before one of them opened it is told by another.
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary) {
+  summary.stamps.require_unchanged();
+  double arrived = 1;
+  team.sum(&arrived, 1);
+}
+
 int ReconCommand::run() {
   const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { output_lock.reset(); });
   const auto joined = join_team();
@@ -283,6 +290,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
+  if (team) require_unchanged_for_all(*team, summary);
   if (first) finish(checksum, results);
   return 0;
 }

@@ -135,8 +135,11 @@ class ScanResults {
   /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
   ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
               std::string command_line);
-  /// Of the scan; before write().
-  void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
+  /// Of the scan; before write(). Throws Error where it is not that of the scan that was opened.
+  void set_checksum(std::string checksum) {
+    provenance_.input_checksum = std::move(checksum);
+    stamps_.require_unchanged();
+  }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
   /// The repetitions are frames of this layout, that of the next slice.
@@ -201,6 +204,7 @@ class ScanResults {
   std::string host_, earlier_run_;
   std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  io::InputStamps stamps_;
   io::AcquisitionInfo acquisition_;
   std::vector<double> echo_times_s_;
 };

@@ -100,6 +100,7 @@ struct Job {
   double seconds = 0;
   std::string because;  ///< why another device gave it back; empty: it is done for the first time
   io::Manifest manifest;
+  io::InputStamps inputs;  ///< of the scan, from before its checksum was made
   std::unique_ptr<ScanJob> work;
 };
 
@@ -278,6 +279,7 @@ class WorkerProcess {
     if (!succeeds(job, [&] {
           io::Manifest& now = job.manifest;
           require_readable_kind(scan.path);
+          job.inputs = io::InputStamps(io::files_of_scan(scan.path));
           now.input = io::stamps_of(scan.path);
           now.input_checksum = io::checksum_of(scan.path, 1);
           const auto path = io::manifest_path(work_.directory, scan.name);
@@ -360,9 +362,7 @@ class WorkerProcess {
     const auto computing = span("compute", index);
     if (engines_.are_on_gpu()) job.writing_threads = job.threads;
     engines_.compute(number, *job.work, progress, job.because);
-    if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
-      throw Error(work_.scans[index].path, "a scan that stays as it is", "one that changed while it was read",
-                  "run again");
+    job.inputs.require_unchanged();
   }
 
   // --- Writing

@@ -13,20 +13,6 @@
 namespace fhd::io::guard {
 namespace {
 
-/// All that is read of a scan: its files, and those of its pieces.
-std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options) {
-  std::vector<std::string> inputs{path};
-  const auto add = [&](const std::string& name) {
-    for (auto& file : files_of_scan(name)) inputs.push_back(std::move(file));
-  };
-  add(path);
-  for (const auto& [what, piece] : options.outside.given()) {
-    inputs.push_back(piece);
-    add(piece);
-  }
-  return inputs;
-}
-
 constexpr auto harmful = "the file is damaged, or made to do harm";
 
 /// 0 along an axis where it is not stated.
