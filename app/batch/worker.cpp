@@ -29,6 +29,7 @@
 #include "app/timeline.hpp"
 #include "io/guard/guard.hpp"
 #include "io/hdf5_facts.hpp"
+#include "io/result/folder.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -186,8 +187,13 @@ class WorkerProcess {
     tell(event);
   }
 
-  void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}) {
-    tell_last({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
+  /// `no_room`: the number of the error where nothing more can be written, else 0.
+  void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
+    tell_last({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}, {"no_room", no_room}});
+  }
+
+  std::string prefix_of(const BatchScan& scan) const {
+    return (fs::path(work_.directory) / scan.name).string();
   }
 
   /// A span of the timeline: what is done with a scan.
@@ -200,10 +206,14 @@ class WorkerProcess {
   bool succeeds(Job& job, Step step) {
     const auto start = Clock::now();
     std::string line;
+    int no_room = 0;
     try {
       step();
     } catch (const io::guard::HostGone&) {
       end(status_without_host);
+    } catch (const io::NoRoom& error) {
+      line = told_line(error.what());
+      no_room = error.number();
     } catch (const std::bad_alloc&) {
       line = work_.scans[job.scan].path + ": out of memory";
     } catch (const std::exception& error) {
@@ -211,11 +221,11 @@ class WorkerProcess {
     }
     job.seconds += seconds_since(start);
     if (line.empty()) return true;
-    fail(job, std::move(line));
+    fail(job, std::move(line), no_room);
     return false;
   }
 
-  void fail(Job& job, std::string line) {
+  void fail(Job& job, std::string line, int no_room) {
     const BatchScan& scan = work_.scans[job.scan];
     line = told_line(line);
     job.work.reset();
@@ -227,10 +237,12 @@ class WorkerProcess {
     job.manifest.seconds = job.seconds;
     try {
       io::write_manifest(io::manifest_path(work_.directory, scan.name), job.manifest);
+    } catch (const io::NoRoom& error) {
+      no_room = error.number();
     } catch (const Error&) {
       // A full disk, most likely: the summary still tells the failure.
     }
-    tell_end(job.scan, Outcome::Status::failed, line);
+    tell_end(job.scan, Outcome::Status::failed, line, no_room);
   }
 
   // --- Reading

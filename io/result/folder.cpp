@@ -220,9 +220,11 @@ std::optional<std::string> final_name_of_temporary(const std::string& name) {
 
 void fail_by_errno(const std::string& path, std::string_view expected) {
   const int error = errno;
-  throw Error(
+  const Error told(
       path, expected, std::strerror(error),
       error == ENOSPC || error == EFBIG || error == EDQUOT ? "free some space, or write elsewhere" : "");
+  if (error == ENOSPC || error == EDQUOT) throw NoRoom(told, error);
+  throw told;
 }
 
 void flush_to_disk(const Descriptor& file, const std::string& reported_path) {
