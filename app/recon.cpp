@@ -256,7 +256,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
-  ScanResults results(scan, summary, selection, command_line());
+  auto results = ScanResults::with_room(scan, summary, selection, command_line());
   require_room(results, summary);
   noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
   SeriesPrinter printer(results.volumes().size());

@@ -135,6 +135,13 @@ class ScanResults {
   /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
   ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
               std::string command_line);
+  /// The same, unless a format in which they are written has no room for them: then Error, before there are lists of
+  /// volumes.
+  static ScanResults with_room(const std::string& path, const io::ScanSummary& summary,
+                               const VolumeSelection& selection, std::string command_line) {
+    require_room(summary, selection, path);
+    return {path, summary, selection, std::move(command_line)};
+  }
   /// Of the scan; before write(). Throws Error where it is not that of the scan that was opened.
   void set_checksum(std::string checksum) {
     provenance_.input_checksum = std::move(checksum);
@@ -176,6 +183,13 @@ class ScanResults {
   /// scan.
   void require_room(const std::array<int, 3>& matrix_size) const {
     io::require_room(matrix_size, series_.slice_count, series_.repetition_count, path());
+  }
+  /// The same before there are any: of the volumes selected, from this path.
+  static void require_room(const io::ScanSummary& summary, const VolumeSelection& selection,
+                           const std::string& path) {
+    io::require_room(summary.geometry.matrix_size,
+                     selected_count(selection.slices, summary.slice_count, "--slices"),
+                     selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
   }
   /// To be written with the others.
   void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }

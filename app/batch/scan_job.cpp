@@ -18,6 +18,13 @@ std::vector<std::string> on_device(std::vector<std::string> arguments, const std
   return arguments;
 }
 
+/// Of as many volumes as its results have room for.
+std::unique_ptr<io::ScanFile> open_with_room(const std::string& path, const JobOptions& options) {
+  auto file = io::open_scan(path, options.read_options);
+  if (!options.frames.asks()) ScanResults::require_room(file->summary(), options.selection, path);
+  return file;
+}
+
 ChosenDevice without_fallback(ChosenDevice device) {
   device.automatic = false;
   return device;
@@ -42,7 +49,7 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
-    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {
+    : ScanJob(open_with_room(path, of->options), path, of, command_line, input_checksum) {
   is_to_be_written_ = true;
   if (!settings->options.frames.asks()) require_room(results_);
 }

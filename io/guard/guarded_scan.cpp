@@ -28,17 +28,14 @@ bool is_sane(const std::array<int, 3>& matrix_size, const std::array<double, 3>&
 
 /// Those of others rely on it. A file that is read well is so: what is said here is of a process that was taken over.
 void require_sane(const ScanSummary& summary, const std::string& path) {
-  constexpr std::int64_t most_coils = std::int64_t{1} << 16, most_volumes = std::int64_t{1} << 31,
-                         most_samples = std::int64_t{1} << 48;
+  constexpr std::int64_t most_coils = std::int64_t{1} << 16, most_samples = std::int64_t{1} << 48;
   const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 1 && count < most; };
   const auto is_length = [](std::int64_t samples) { return samples >= 0 && samples <= most_samples; };
   const auto is_number_of = [](std::size_t count, std::int64_t expected) {
     return count == 0 || static_cast<std::int64_t>(count) == expected;
   };
   const auto is_time = [](double seconds) { return std::isfinite(seconds); };
-  const bool sane = is_count(summary.coil_count, most_coils) && is_count(summary.slice_count, most_volumes) &&
-                    is_count(summary.repetition_count, most_volumes) &&
-                    is_count(summary.slice_count * summary.repetition_count, most_volumes) &&
+  const bool sane = is_count(summary.coil_count, most_coils) && has_count_of_volumes(summary) &&
                     is_length(summary.samples_per_scan) && is_length(summary.readout_length) &&
                     is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
                     is_number_of(summary.slice_counters.size(), summary.slice_count) &&

@@ -220,12 +220,26 @@ void require_fov(const ScanSummary& summary) {
   }
 }
 
+/// Throws Error where there are more than most_volumes.
+void require_volumes(const ScanSummary& summary) {
+  if (has_count_of_volumes(summary)) return;
+  throw Error(summary.path, fmt::format("at most {} slices of all repetitions", most_volumes),
+              fmt::format("{} slices of {} repetitions", summary.slice_count, summary.repetition_count),
+              "the file is damaged, or to be split");
+}
+
 }  // namespace
+
+bool has_count_of_volumes(const ScanSummary& summary) {
+  return summary.slice_count >= 1 && summary.repetition_count >= 1 && summary.slice_count <= most_volumes &&
+         summary.repetition_count <= most_volumes / summary.slice_count;
+}
 
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
   const hdf5::Turn turn;
   auto file = with_outside_pieces(open_as_stored(path, options), options);
   require_fov(file->summary());
+  require_volumes(file->summary());
   return file;
 }
 
@@ -275,6 +289,7 @@ std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& 
 std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options) {
   file = with_outside_pieces(std::move(file), options);
   require_fov(file->summary());
+  require_volumes(file->summary());
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 

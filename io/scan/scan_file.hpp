@@ -110,6 +110,12 @@ std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::
 /// ratios of such lengths stay numbers in single precision, as results store them.
 inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
 
+/// Of one scan, all slices of all repetitions; results hold fewer, and more are chosen from by --slices. An hour of
+/// images of 0.2 ms is as many, and what is kept of each while it waits for its turn stays small.
+inline constexpr std::int64_t most_volumes = std::int64_t{1} << 24;
+/// Whether there are as many as some scan has.
+bool has_count_of_volumes(const ScanSummary& summary);
+
 /// An open scan file. Opening reads headers and checks them; `read` loads one volume.
 class ScanFile {
  public:
