@@ -240,7 +240,7 @@ class WorkerProcess {
     } catch (const io::NoRoom& error) {
       no_room = error.number();
     } catch (const Error&) {
-      // A full disk, most likely: the summary still tells the failure.
+      // The summary still tells the failure.
     }
     tell_end(job.scan, Outcome::Status::failed, line, no_room);
   }
@@ -308,8 +308,11 @@ class WorkerProcess {
             io::write_manifest(path, *before);
             return;
           }
+          if (before) now.products = before->products;  // what they are of when this run fails
           job.work = std::make_unique<ScanJob>(scan.path, settings_of(index), work_.command_line,
                                                now.input_checksum);
+          const auto prefix = prefix_of(scan);
+          job.work->require_replaceable_in_batch(prefix, own_files(prefix, now));
           bytes = job.work->planned_bytes();
         }))
       return;
@@ -386,8 +389,7 @@ class WorkerProcess {
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
             const auto writing = span("write", job.scan);
-            const auto prefix = (fs::path(work_.directory) / scan.name).string();
-            job.work->write(prefix, job.manifest);
+            job.work->write(prefix_of(scan), job.manifest);
             job.manifest.products = io::products_of(work_.directory, job.work->result_names(scan.name));
           }))
         continue;
