@@ -171,6 +171,7 @@ void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& 
                               {"coil_count", summary.coil_count},
                               {"sample_count", summary.samples_per_scan},
                               {"cases", json_of(comparison)}};
+  summary.stamps.require_unchanged();  // also since its checksum was made
   const std::string text = report.dump(2) + "\n";
   io::FileSet files(lock);
   for (const char* ending : {".png", ".json"}) files.add(output + ending);

@@ -171,5 +171,7 @@ struct VolumeSelection {
 /// below `count` or comes twice.
 std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t count,
                                           const std::string& option);
+/// How many these are: of all without a list of them.
+std::int64_t selected_count(const std::string& text, std::int64_t count, const std::string& option);
 
 }  // namespace fhd::app

@@ -18,13 +18,9 @@ void require_name(const std::string& prefix) {
 }
 
 std::vector<std::string> inputs_of(const std::vector<std::string>& paths, const io::ReadOptions& options) {
-  auto named = paths;
-  for (const auto& [what, piece] : options.outside.given()) named.push_back(piece);
   std::vector<std::string> inputs;
-  for (const auto& path : named) {
-    inputs.push_back(path);
-    for (auto& file : io::files_of_scan(path)) inputs.push_back(std::move(file));
-  }
+  for (const auto& path : paths)
+    for (auto& file : io::inputs_of_scan(path, options)) inputs.push_back(std::move(file));
   return inputs;
 }
 

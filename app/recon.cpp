@@ -124,6 +124,13 @@ bool shares_volumes(const Settings& settings, const io::ScanSummary& summary, st
           !missing_for_group(settings));
 }
 
+/// Each process has read the scan by itself: one that changed before one of them opened it is told by another.
+void require_unchanged_for_all(const MpiTeam& team, const io::ScanSummary& summary) {
+  summary.stamps.require_unchanged();
+  double arrived = 1;
+  team.sum(&arrived, 1);
+}
+
 int ReconCommand::run() {
   const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { output_lock.reset(); });
   const auto joined = join_team();
@@ -249,7 +256,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
   file = with_field_map(std::move(file), settings, *starting, first);
   const io::ScanSummary& summary = file->summary();
   if (frame_options.asks()) return reconstruct_frames(*file, checksum, settings, starting->get().front());
-  ScanResults results(scan, summary, selection, command_line());
+  auto results = ScanResults::with_room(scan, summary, selection, command_line());
   require_room(results, summary);
   noise_map.require_alone(results.volumes().size(), team ? team->size() : 1);
   SeriesPrinter printer(results.volumes().size());
@@ -283,6 +290,7 @@ int ReconCommand::reconstruct(const std::shared_ptr<MpiTeam>& team) {
     return engine;
   };
   reconstruct_volumes(summary, reader, execution, devices, of_gpus != nullptr, make_engine, results, printer);
+  if (team) require_unchanged_for_all(*team, summary);
   if (first) finish(checksum, results);
   return 0;
 }

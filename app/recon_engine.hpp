@@ -135,8 +135,18 @@ class ScanResults {
   /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
   ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
               std::string command_line);
-  /// Of the scan; before write().
-  void set_checksum(std::string checksum) { provenance_.input_checksum = std::move(checksum); }
+  /// The same, unless a format in which they are written has no room for them: then Error, before there are lists of
+  /// volumes.
+  static ScanResults with_room(const std::string& path, const io::ScanSummary& summary,
+                               const VolumeSelection& selection, std::string command_line) {
+    require_room(summary, selection, path);
+    return {path, summary, selection, std::move(command_line)};
+  }
+  /// Of the scan; before write(). Throws Error where it is not that of the scan that was opened.
+  void set_checksum(std::string checksum) {
+    provenance_.input_checksum = std::move(checksum);
+    stamps_.require_unchanged();
+  }
   /// Those selected, in the order of the results.
   const std::vector<VolumeNumber>& volumes() const { return volumes_; }
   /// The repetitions are frames of this layout, that of the next slice.
@@ -174,6 +184,13 @@ class ScanResults {
   void require_room(const std::array<int, 3>& matrix_size) const {
     io::require_room(matrix_size, series_.slice_count, series_.repetition_count, path());
   }
+  /// The same before there are any: of the volumes selected, from this path.
+  static void require_room(const io::ScanSummary& summary, const VolumeSelection& selection,
+                           const std::string& path) {
+    io::require_room(summary.geometry.matrix_size,
+                     selected_count(selection.slices, summary.slice_count, "--slices"),
+                     selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
+  }
   /// To be written with the others.
   void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
   void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
@@ -201,6 +218,7 @@ class ScanResults {
   std::string host_, earlier_run_;
   std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  io::InputStamps stamps_;
   io::AcquisitionInfo acquisition_;
   std::vector<double> echo_times_s_;
 };

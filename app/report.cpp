@@ -18,6 +18,7 @@ namespace {
 struct ReportCommand {
   std::vector<std::string> results;
   std::string output;
+  bool force = false;
 
   int run() const;
 };
@@ -29,7 +30,7 @@ int ReportCommand::run() const {
     if (!output.empty())
       throw UsageError(Error("-o with the folder of a batch", "", "the index is always FOLDER/index.html",
                              "leave out -o"));
-    const auto pages = io::write_batch_pages(results.front());
+    const auto pages = io::write_batch_pages(results.front(), force);
     print_out("wrote     {}\n", pages.index);
     for (const auto& failure : pages.failures) print_error(failure);
     return pages.failures.empty() ? 0 : 1;
@@ -41,7 +42,7 @@ int ReportCommand::run() const {
       throw UsageError(Error("-o " + path, "a name other than the result's", "the result itself",
                              "choose another -o, such as report.html"));
   io::require_writable_folder(path);
-  io::write_report_page(results, path);
+  io::write_report_page(results, path, force);
   const auto bytes = std::filesystem::file_size(path, status);
   print_out("wrote     {}{}\n", path,
             status ? "" : fmt::format(" ({:.1f} MB)", static_cast<double>(bytes) / 1e6));
@@ -56,6 +57,7 @@ Run add_report(CLI::App& app) {
                  "OUT.h5 of 'fhd recon', several of them, or the folder of 'fhd batch'")
       ->required();
   app.add_option("-o,--output", command->output, "the page [OUT.html; of a batch FOLDER/index.html]");
+  app.add_flag("--force", command->force, "overwrite what is there under these names and is no page of fhd");
   return [command] { return command->run(); };
 }
 

@@ -39,9 +39,8 @@ std::optional<Settings> companion_settings(const Settings& settings) {
 }
 
 std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection) {
-  return static_cast<std::int64_t>(
-      parse_selection(selection.slices, summary.slice_count, "--slices").size() *
-      parse_selection(selection.repetitions, summary.repetition_count, "--repetitions").size());
+  return selected_count(selection.slices, summary.slice_count, "--slices") *
+         selected_count(selection.repetitions, summary.repetition_count, "--repetitions");
 }
 
 PlannedBytes planned_bytes(const Estimate& made) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "app/options.hpp"
 #include "recon/error.hpp"
@@ -23,7 +24,8 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
                                           const std::string& option) {
   std::vector<std::int64_t> selected;
   if (text == "all") {
-    for (std::int64_t i = 0; i < count; ++i) selected.push_back(i);
+    selected.resize(static_cast<std::size_t>(count));
+    std::iota(selected.begin(), selected.end(), std::int64_t{0});
     return selected;
   }
   const auto refuse = [&] {
@@ -51,6 +53,10 @@ std::vector<std::int64_t> parse_selection(const std::string& text, std::int64_t 
     if (at == end) return selected;
     if (*at++ != ',') refuse();
   }
+}
+
+std::int64_t selected_count(const std::string& text, std::int64_t count, const std::string& option) {
+  return text == "all" ? count : static_cast<std::int64_t>(parse_selection(text, count, option).size());
 }
 
 }  // namespace fhd::app

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -80,6 +81,15 @@ std::string content_of_file(const std::string& path, std::uint64_t longest, cons
   std::string text(file.size(), '\0');
   file.read(0, text.data(), text.size());
   return text;
+}
+
+bool is_of_another_kind(const std::string& path, std::string_view head) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  const InputFile file(path);
+  std::string begin(std::min<std::size_t>(head.size(), file.size()), '\0');
+  file.read(0, begin.data(), begin.size());
+  return begin != head;
 }
 
 }  // namespace fhd::io

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fhd::io {
 
@@ -36,5 +37,9 @@ class InputFile {
 
 /// The whole of a regular file of at most `longest` bytes. Throws Error(path, expected).
 std::string content_of_file(const std::string& path, std::uint64_t longest, const char* expected);
+
+/// Whether a regular file lies at `path` that does not begin with `head`: none that may be replaced by one that does.
+/// Throws Error where it cannot be read.
+bool is_of_another_kind(const std::string& path, std::string_view head);
 
 }  // namespace fhd::io

@@ -10,6 +10,7 @@
 
 #include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
+#include "io/input_stamps.hpp"
 #include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
@@ -87,7 +88,8 @@ Array<double> read_number_table_here(const std::string& path, const std::string&
 }
 
 Array<double> read_number_table(const std::string& path, const std::string& dataset) {
-  auto table = guard::apart<&read_number_table_here>({{path}}, path, dataset);
+  auto table = read_unchanged(InputStamps({path}),
+                              [&] { return guard::apart<&read_number_table_here>({{path}}, path, dataset); });
   if (table.shape().rank() != 2 || table.empty())
     throw Error(path, "a table of numbers", table.shape().text(), "the file is damaged");
   return table;

@@ -26,6 +26,7 @@
 #include "app/processes.hpp"
 #include "app/processors.hpp"
 #include "app/timeline.hpp"
+#include "io/page/own_page.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/manifest.hpp"
@@ -118,6 +119,9 @@ int BatchCommand::run() {
   work.accepts_version = accept_version;
   require_no_timeline_among(work.scans);
   make_folder(output);
+  require_own_summaries(output);
+  io::require_own_page((std::filesystem::path(output) / "index.html").string(),
+                       "move it, or choose another folder (-o)");
   remove_strays(output);
 
   const BatchLimits limited = limits(ranks, work);

@@ -1,6 +1,7 @@
 #include "app/batch/scan_job.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/batch/summary.hpp"
@@ -16,6 +17,13 @@ namespace {
 std::vector<std::string> on_device(std::vector<std::string> arguments, const std::string& device) {
   arguments.push_back("--device=" + device);
   return arguments;
+}
+
+/// Of as many volumes as its results have room for.
+std::unique_ptr<io::ScanFile> open_with_room(const std::string& path, const JobOptions& options) {
+  auto file = io::open_scan(path, options.read_options);
+  if (!options.frames.asks()) ScanResults::require_room(file->summary(), options.selection, path);
+  return file;
 }
 
 ChosenDevice without_fallback(ChosenDevice device) {
@@ -42,7 +50,7 @@ JobEngine::JobEngine(std::shared_ptr<const JobSettings> of, const ChosenDevice& 
 
 ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
                  const std::string& command_line, const std::string& input_checksum)
-    : ScanJob(io::open_scan(path, of->options.read_options), path, of, command_line, input_checksum) {
+    : ScanJob(open_with_room(path, of->options), path, of, command_line, input_checksum) {
   is_to_be_written_ = true;
   if (!settings->options.frames.asks()) require_room(results_);
 }
@@ -191,6 +199,30 @@ void ScanJob::require_replaceable(const std::string& prefix) const {
   options.series_formats(prefix).require_can(file_->summary(), io::ChecksumInBackground::of(checksum), false);
 }
 
+void ScanJob::require_replaceable_in_batch(const std::string& prefix,
+                                           const std::vector<std::string>& own) const {
+  constexpr auto remedy = "move it, or choose another folder (-o)";
+  const JobOptions& options = settings->options;
+  const bool with_noise = options.noise_map.given();
+  const auto formats = options.series_formats(prefix);
+  const auto names = io::files_of_results(prefix, options.phase, with_noise), of_formats = formats.names();
+  std::error_code status;
+  const auto is_own = [&](const std::string& name) {
+    return std::any_of(own.begin(), own.end(), [&](const std::string& file) {
+      return name.ends_with('/') ? file.starts_with(name) : file == name;
+    });
+  };
+  const auto is_strange = [&](const std::string& name) {
+    return std::filesystem::exists(std::filesystem::symlink_status(name, status)) && !is_own(name);
+  };
+  const std::string& checksum = results_.provenance().input_checksum;
+  if (std::any_of(names.begin(), names.end(), is_strange))
+    io::require_replaceable(prefix, results_.path(), checksum, options.phase, with_noise,
+                            {.remedy = remedy, .earlier_content = true});
+  if (std::any_of(of_formats.begin(), of_formats.end(), is_strange))
+    formats.require_can(file_->summary(), io::ChecksumInBackground::of(checksum), false);
+}
+
 std::vector<std::string> ScanJob::result_names(const std::string& prefix) const {
   const JobOptions& options = settings->options;
   auto names = io::files_of_results(prefix, options.phase);
@@ -204,9 +236,17 @@ void ScanJob::write(const std::string& prefix) {
   results_.write(io::OutputLock(prefix), prefix, settings->options.phase, settings->options.compression);
 }
 
+std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest) {
+  std::vector<std::string> paths;
+  for (const auto& product : manifest.products)
+    paths.push_back((std::filesystem::path(prefix).parent_path() / product.stamp.name).string());
+  return paths;
+}
+
 void ScanJob::write(const std::string& prefix, io::Manifest& manifest) {
   results_.require_trust(settings->options.strict);
   require_writable(prefix, results_.inputs());
+  require_replaceable_in_batch(prefix, own_files(prefix, manifest));
   write(prefix);
   manifest.images = static_cast<std::int64_t>(results_.volumes().size());
   for (const auto& report : results_.reports()) {

@@ -32,6 +32,9 @@ struct JobEngine {
   ReconEngine engine;
 };
 
+/// The files that a manifest names, of results `prefix` beside it.
+std::vector<std::string> own_files(const std::string& prefix, const io::Manifest& manifest);
+
 /// What `fhd recon` does, in pieces that can overlap with those of other scans.
 class ScanJob {
  public:
@@ -54,6 +57,9 @@ class ScanJob {
   void require_writable(const std::string& prefix, const std::vector<std::string>& inputs) const;
   /// Throws Error where what is there belongs to another scan.
   void require_replaceable(const std::string& prefix) const;
+  /// The same in the folder of a batch, but for files that its manifest names (`own`, paths), and results of this scan
+  /// with another content.
+  void require_replaceable_in_batch(const std::string& prefix, const std::vector<std::string>& own) const;
   /// PREFIX.* and the formats beside it: with a '/' at the end those that are folders.
   std::vector<std::string> result_names(const std::string& prefix) const;
   /// Writes them.

@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 
@@ -183,6 +182,8 @@ void BatchScheduler::handle(WorkerLoad& load, const WorkerEvent& event) {
     give_up(load, scan, event.at("why"), event.at("lost"));
   } else if (kind == "ended") {
     end(load, scan, event.at("status").get<Outcome::Status>(), event.at("line"));
+    if (const int number = event.at("no_room"); number != 0)  // further scans would be computed for nothing
+      stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(number));
   }
 }
 
@@ -191,10 +192,6 @@ void BatchScheduler::end(WorkerLoad& load, std::size_t scan, Outcome::Status sta
   load.scans.erase(scan);
   if (load.scans.empty()) load.alone = false;
   ledger_.end(scan, status, line);
-  // Further scans would be computed for nothing.
-  for (const int full : {ENOSPC, EDQUOT})
-    if (status == Outcome::Status::failed && line.find(std::strerror(full)) != std::string::npos)
-      stopped_ = fmt::format("{}: {}; run again when there is space", work_.directory, std::strerror(full));
 }
 
 /// A device could not do it: others may.

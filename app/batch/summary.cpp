@@ -10,13 +10,22 @@
 
 #include "app/batch/ledger.hpp"
 #include "app/batch/stop_requests.hpp"
+#include "io/input_file.hpp"
 #include "io/result/file_set.hpp"
+#include "recon/error.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr auto csv_head =
+    "name,scan,status,seconds,images,iterations,residual,data_residual,converged,cache_hits,warnings,why\n";
+constexpr auto json_head = "{\n \"program\": \"fhd\",";  // as nlohmann prints it
+
+constexpr std::pair<const char*, const char*> heads_of_summaries[]{{"summary.json", json_head},
+                                                                   {"summary.csv", csv_head}};
 
 bool is_earlier(const Outcome& outcome) {
   return outcome.status == Outcome::Status::earlier || outcome.status == Outcome::Status::failed_earlier;
@@ -154,11 +163,19 @@ std::string summary_table(const std::vector<BatchScan>& scans, const std::vector
   return table + "\n";
 }
 
+void require_own_summaries(const std::string& directory) {
+  for (const auto& [name, head] : heads_of_summaries) {
+    const auto path = (std::filesystem::path(directory) / name).string();
+    if (io::is_of_another_kind(path, head))
+      throw Error(path, "a new name, or the summary of an earlier 'fhd batch'", "another file",
+                  "move it, or choose another folder (-o)");
+  }
+}
+
 std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
                                        const std::vector<Outcome>& outcomes, double seconds,
                                        const std::string& command_line) {
-  std::string lines =
-      "name,scan,status,seconds,images,iterations,residual,data_residual,converged,cache_hits,warnings,why\n";
+  std::string lines = csv_head;
   Json rows = Json::array();
   for (std::size_t i = 0; i < scans.size(); ++i) {
     const auto& outcome = outcomes[i];
@@ -193,6 +210,7 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
 
   const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
   const io::OutputLock lock((std::filesystem::path(directory) / "summary").string());
+  require_own_summaries(directory);
   io::FileSet files(lock);
   const auto add = [&](const char* name, const std::string& content) {
     files.add((std::filesystem::path(directory) / name).string());

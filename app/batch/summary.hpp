@@ -47,6 +47,8 @@ void add_earlier(const std::string& directory, std::vector<BatchScan>& scans, st
 /// A table of failures and totals; of all scans when there are few.
 std::string summary_table(const std::vector<BatchScan>& scans, const std::vector<Outcome>& outcomes,
                           double seconds);
+/// Throws Error where one of both files is there and of something else than a batch.
+void require_own_summaries(const std::string& directory);
 /// Writes both files, together or not at all: their names. Throws Error.
 std::vector<std::string> write_summary(const std::string& directory, const std::vector<BatchScan>& scans,
                                        const std::vector<Outcome>& outcomes, double seconds,

@@ -30,6 +30,7 @@
 #include "io/guard/guard.hpp"
 #include "io/hdf5_facts.hpp"
 #include "io/input_file.hpp"
+#include "io/result/folder.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -102,6 +103,7 @@ struct Job {
   double seconds = 0;
   std::string because;  ///< why another device gave it back; empty: it is done for the first time
   io::Manifest manifest;
+  io::InputStamps inputs;  ///< of the scan, from before its checksum was made
   std::unique_ptr<ScanJob> work;
 };
 
@@ -187,8 +189,13 @@ class WorkerProcess {
     tell(event);
   }
 
-  void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}) {
-    tell_last({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}});
+  /// `no_room`: the number of the error where nothing more can be written, else 0.
+  void tell_end(std::size_t scan, Outcome::Status status, const std::string& line = {}, int no_room = 0) {
+    tell_last({{"event", "ended"}, {"scan", scan}, {"status", status}, {"line", line}, {"no_room", no_room}});
+  }
+
+  std::string prefix_of(const BatchScan& scan) const {
+    return (fs::path(work_.directory) / scan.name).string();
   }
 
   /// A span of the timeline: what is done with a scan.
@@ -201,10 +208,14 @@ class WorkerProcess {
   bool succeeds(Job& job, Step step) {
     const auto start = Clock::now();
     std::string line;
+    int no_room = 0;
     try {
       step();
     } catch (const io::guard::HostGone&) {
       end(status_without_host);
+    } catch (const io::NoRoom& error) {
+      line = told_line(error.what());
+      no_room = error.number();
     } catch (const std::bad_alloc&) {
       line = work_.scans[job.scan].path + ": out of memory";
     } catch (const std::exception& error) {
@@ -212,11 +223,11 @@ class WorkerProcess {
     }
     job.seconds += seconds_since(start);
     if (line.empty()) return true;
-    fail(job, std::move(line));
+    fail(job, std::move(line), no_room);
     return false;
   }
 
-  void fail(Job& job, std::string line) {
+  void fail(Job& job, std::string line, int no_room) {
     const BatchScan& scan = work_.scans[job.scan];
     line = told_line(line);
     job.work.reset();
@@ -228,10 +239,12 @@ class WorkerProcess {
     job.manifest.seconds = job.seconds;
     try {
       io::write_manifest(io::manifest_path(work_.directory, scan.name), job.manifest);
+    } catch (const io::NoRoom& error) {
+      no_room = error.number();
     } catch (const Error&) {
-      // A full disk, most likely: the summary still tells the failure.
+      // The summary still tells the failure.
     }
-    tell_end(job.scan, Outcome::Status::failed, line);
+    tell_end(job.scan, Outcome::Status::failed, line, no_room);
   }
 
   // --- Reading
@@ -280,6 +293,7 @@ class WorkerProcess {
     if (!succeeds(job, [&] {
           io::Manifest& now = job.manifest;
           require_readable_kind(scan.path);
+          job.inputs = io::InputStamps(io::files_of_scan(scan.path));
           now.input = io::stamps_of(scan.path);
           now.input_checksum = io::checksum_of(scan.path, 1);
           const auto path = io::manifest_path(work_.directory, scan.name);
@@ -296,8 +310,11 @@ class WorkerProcess {
             io::write_manifest(path, *before);
             return;
           }
+          if (before) now.products = before->products;  // what they are of when this run fails
           job.work = std::make_unique<ScanJob>(scan.path, settings_of(index), work_.command_line,
                                                now.input_checksum);
+          const auto prefix = prefix_of(scan);
+          job.work->require_replaceable_in_batch(prefix, own_files(prefix, now));
           bytes = job.work->planned_bytes();
         }))
       return;
@@ -362,9 +379,7 @@ class WorkerProcess {
     const auto computing = span("compute", index);
     if (engines_.are_on_gpu()) job.writing_threads = job.threads;
     engines_.compute(number, *job.work, progress, job.because);
-    if (io::stamps_of(work_.scans[index].path) != job.manifest.input)
-      throw Error(work_.scans[index].path, "a scan that stays as it is", "one that changed while it was read",
-                  "run again");
+    job.inputs.require_unchanged();
   }
 
   // --- Writing
@@ -376,8 +391,7 @@ class WorkerProcess {
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
             const auto writing = span("write", job.scan);
-            const auto prefix = (fs::path(work_.directory) / scan.name).string();
-            job.work->write(prefix, job.manifest);
+            job.work->write(prefix_of(scan), job.manifest);
             job.manifest.products = io::products_of(work_.directory, job.work->result_names(scan.name));
           }))
         continue;

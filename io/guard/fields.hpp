@@ -94,7 +94,8 @@ auto members(Of<ScanSummary> auto& value) {
   auto& [path, format, coil_count, samples_per_scan, readout_length, slice_count, repetition_count,
          repetition_counters, slice_counters, echo_times_s, repetition_time_s, readout_time_s,
          states_directions, cartesian, has_sensitivity_maps, has_field_map, has_sample_time, time_origin,
-         geometry, unit_geometry, outside_pieces, acquisition, facts, inferred, missing] = value;
+         geometry, unit_geometry, outside_pieces, acquisition, facts, inferred, missing, stamps] = value;
+  static_cast<void>(stamps);  // of who opens it
   return std::tie(path, format, coil_count, samples_per_scan, readout_length, slice_count, repetition_count,
                   repetition_counters, slice_counters, echo_times_s, repetition_time_s, readout_time_s,
                   states_directions, cartesian, has_sensitivity_maps, has_field_map, has_sample_time,

@@ -13,20 +13,6 @@
 namespace fhd::io::guard {
 namespace {
 
-/// All that is read of a scan: its files, and those of its pieces.
-std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options) {
-  std::vector<std::string> inputs{path};
-  const auto add = [&](const std::string& name) {
-    for (auto& file : files_of_scan(name)) inputs.push_back(std::move(file));
-  };
-  add(path);
-  for (const auto& [what, piece] : options.outside.given()) {
-    inputs.push_back(piece);
-    add(piece);
-  }
-  return inputs;
-}
-
 /// Which of the files did harm is not known.
 std::string subject_of(const std::string& path, const ReadOptions& options) {
   auto subject = path;
@@ -49,8 +35,7 @@ bool is_sane(const std::array<int, 3>& matrix_size, const std::array<double, 3>&
 
 /// Those of others rely on it. A file that is read well is so: what is said here is of a process that was taken over.
 void require_sane(const ScanSummary& summary, const std::string& path) {
-  constexpr std::int64_t most_coils = std::int64_t{1} << 16, most_volumes = std::int64_t{1} << 31,
-                         most_samples = std::int64_t{1} << 48;
+  constexpr std::int64_t most_coils = std::int64_t{1} << 16, most_samples = std::int64_t{1} << 48;
   const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 1 && count < most; };
   const auto is_length = [](std::int64_t samples) { return samples >= 0 && samples <= most_samples; };
   const auto is_number_of = [](std::size_t count, std::int64_t expected) {
@@ -58,9 +43,7 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
   };
   const auto is_time = [](double seconds) { return std::isfinite(seconds); };
   const bool has_coils = summary.coil_count == 0 || is_count(summary.coil_count, most_coils);  // 0: no k-space
-  const bool sane = has_coils && is_count(summary.slice_count, most_volumes) &&
-                    is_count(summary.repetition_count, most_volumes) &&
-                    is_count(summary.slice_count * summary.repetition_count, most_volumes) &&
+  const bool sane = has_coils && has_count_of_volumes(summary) &&
                     is_length(summary.samples_per_scan) && is_length(summary.readout_length) &&
                     is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
                     is_number_of(summary.slice_counters.size(), summary.slice_count) &&

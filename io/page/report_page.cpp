@@ -19,6 +19,7 @@
 #include "io/json_text.hpp"
 #include "io/page/gating_curve.hpp"
 #include "io/page/judgements.hpp"
+#include "io/page/own_page.hpp"
 #include "io/page/thumbnail.hpp"
 #include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
@@ -421,7 +422,9 @@ std::string filled(const Json& data) {
   return page.replace(page.find(title), title.size(), escaped(shown(text_or(data, "title"))));
 }
 
-void write_page(const std::string& page, const std::string& path) {
+/// `force`: whatever it is in place of.
+void write_page(const std::string& page, const std::string& path, bool force) {
+  if (!force) require_own_page(path, "--force overwrites it");
   write_atomically(path, page.data(), page.size());
 }
 
@@ -468,8 +471,9 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
   return filled({{"title", title}, {"subtitle", "Reconstructed with fhd"}, {"results", list}});
 }
 
-void write_report_page(const std::vector<std::string>& results, const std::string& path) {
-  write_page(report_page(results), path);
+void write_report_page(const std::vector<std::string>& results, const std::string& path, bool force) {
+  if (!force) require_own_page(path, "--force overwrites it");  // before the work
+  write_page(report_page(results), path, force);
 }
 
 namespace {
@@ -509,19 +513,24 @@ Json scan_json(const Json& row) {
 bool is_failed(const Json& scan) { return text_or(scan, "status").starts_with("failed"); }
 
 /// The page of one result of a batch; why there is none, where it cannot be made. One of an earlier run is not its page.
-std::string failure_of_page(const std::string& result, const std::string& page) try {
-  write_report_page({result}, page);
-  return {};
+std::string failure_of_page(const std::string& result, const std::string& page, bool force) try {
+  if (!force) require_own_page(page, "--force overwrites it");
+  try {
+    write_report_page({result}, page, force);
+    return {};
+  } catch (const Error& error) {
+    std::error_code ignored;
+    if (is_own_page(page)) fs::remove(page, ignored);
+    return error.what();
+  }
 } catch (const Error& error) {
-  std::error_code ignored;
-  fs::remove(page, ignored);
   return error.what();
 }
 
 /// Links a scan that has a result to its page and picture in `folder`, and adds to `failures` why it has no page. Returns
 /// the bytes of its thumbnail.
 std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::string>* failures,
-                       bool with_thumbnail) {
+                       bool with_thumbnail, bool force) {
   const auto name = text_or(scan, "name");
   const auto file = [&](const char* ending) { return (fs::path(folder) / (name + ending)).string(); };
   const auto exists = [&](const char* ending) {
@@ -532,11 +541,11 @@ std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::s
   const bool safe = !name.empty() && name.find('/') == std::string::npos && name != "..";
   if (!safe || is_failed(scan) || !exists(".h5")) return 0;
   if (failures != nullptr)
-    if (const auto failure = failure_of_page(file(".h5"), file(".html")); !failure.empty()) {
+    if (const auto failure = failure_of_page(file(".h5"), file(".html"), force); !failure.empty()) {
       failures->push_back(failure);
       scan["line"] = failure;
     }
-  if (exists(".html")) scan["page"] = url_of(name + ".html");
+  if (is_own_page(file(".html"))) scan["page"] = url_of(name + ".html");
   if (!exists(".png")) return 0;
   scan["picture"] = url_of(name + ".png");
   const auto thumbnail = with_thumbnail ? thumbnail_of(file(".png")) : std::string();
@@ -545,21 +554,22 @@ std::size_t link_files(Json& scan, const std::string& folder, std::vector<std::s
 }
 
 /// `failures`: pages are made, and why some are not is added; null: none are made.
-std::string write_batch(const std::string& folder, std::vector<std::string>* failures,
-                        std::size_t most_bytes) {
+std::string write_batch(const std::string& folder, std::vector<std::string>* failures, std::size_t most_bytes,
+                        bool force) {
+  const auto path = (fs::path(folder) / "index.html").string();
   const Json summary = read_summary(folder);
+  if (!force) require_own_page(path, "--force overwrites it");
   Json scans = Json::array();
   std::size_t thumbnail_bytes = 0;
   for (const auto& row : summary["scans"]) {
     if (!row.is_object()) continue;
     auto scan = scan_json(row);
     // Only as many thumbnails as may be embedded are made: a batch may hold thousands.
-    thumbnail_bytes += link_files(scan, folder, failures, thumbnail_bytes <= most_bytes);
+    thumbnail_bytes += link_files(scan, folder, failures, thumbnail_bytes <= most_bytes, force);
     scans.push_back(std::move(scan));
   }
   const auto first_whole = std::stable_partition(scans.begin(), scans.end(), is_failed);
   const auto failed = first_whole - scans.begin();
-  const auto path = (fs::path(folder) / "index.html").string();
   std::error_code status;
   const auto whole = fs::absolute(folder, status).lexically_normal();
   const auto page = [&] {
@@ -576,18 +586,18 @@ std::string write_batch(const std::string& folder, std::vector<std::string>* fai
     constexpr std::string_view embedded = "img-src data:;";
     text.replace(text.find(embedded), embedded.size(), "img-src data: file:;");
   }
-  write_page(text, path);
+  write_page(text, path, force);
   return path;
 }
 
 }  // namespace
 
 std::string write_batch_index(const std::string& folder, std::size_t most_bytes) {
-  return write_batch(folder, nullptr, most_bytes);
+  return write_batch(folder, nullptr, most_bytes, false);
 }
-BatchPages write_batch_pages(const std::string& folder) {
+BatchPages write_batch_pages(const std::string& folder, bool force) {
   BatchPages pages;
-  pages.index = write_batch(folder, &pages.failures, 5'000'000);
+  pages.index = write_batch(folder, &pages.failures, 5'000'000, force);
   return pages;
 }
 

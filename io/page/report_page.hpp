@@ -12,8 +12,9 @@ namespace fhd::io {
 /// part, and the page says so. Throws Error when a file is no result.
 std::string report_page(const std::vector<std::string>& results, std::size_t most_voxels = 600000);
 
-/// Writes the page, whole or not at all. Throws Error.
-void write_report_page(const std::vector<std::string>& results, const std::string& path);
+/// Writes the page, whole or not at all. Throws Error; unless `force` also where it would replace another file than a
+/// page of fhd.
+void write_report_page(const std::vector<std::string>& results, const std::string& path, bool force = false);
 
 /// For a folder of `fhd batch`: FOLDER/index.html, a table of what became of every scan by
 /// FOLDER/summary.json, linked to those FOLDER/NAME.html that exist. Thumbnails of FOLDER/NAME.png are part
@@ -26,6 +27,6 @@ struct BatchPages {
 };
 /// First FOLDER/NAME.html for each scan that has a result, then the index, in which those without a page say why. Throws
 /// Error where there is no index.
-BatchPages write_batch_pages(const std::string& folder);
+BatchPages write_batch_pages(const std::string& folder, bool force = false);
 
 }  // namespace fhd::io

@@ -53,12 +53,12 @@ std::optional<Source> source_in_hdf5(const std::string& path) {
 }
 
 constexpr const char* replaceable = "a new name, or an earlier result of this scan";
-constexpr const char* remedy = "--force overwrites it, -o NAME writes beside it";
 
 /// `checksum()` is that of the scan.
 template <class Checksum>
 void require_replaceable_by(const std::string& prefix, const std::string& scan, const Checksum& checksum,
-                            bool with_phase, bool with_noise) {
+                            bool with_phase, bool with_noise, const Replacing& replacing) {
+  const char* const remedy = replacing.remedy;
   bool of_this_scan = false;
   std::string silent;  // a file that can only be told by the others
   for (const auto& path : files_of_results(prefix, with_phase, with_noise)) {
@@ -74,7 +74,8 @@ void require_replaceable_by(const std::string& prefix, const std::string& scan, 
                                                            : source_in_hdf5(path);
     if (!source || source->checksum.empty())
       throw Error(path, replaceable, "a file that is no result of fhd", remedy);
-    if (!is_checksum_of(source->checksum, scan, checksum()))
+    if (!(replacing.earlier_content && source->path == scan) &&
+        !is_checksum_of(source->checksum, scan, checksum()))
       throw Error(path, replaceable,
                   "one of " + (source->path == scan ? scan + " with another content" : source->path), remedy);
     of_this_scan = true;
@@ -97,15 +98,15 @@ void require_replaceable_by(const std::string& prefix, const std::string& scan, 
 }  // namespace
 
 void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
-                         bool with_phase, bool with_noise) {
+                         bool with_phase, bool with_noise, const Replacing& replacing) {
   require_replaceable_by(
-      prefix, scan, [&]() -> const std::string& { return checksum; }, with_phase, with_noise);
+      prefix, scan, [&]() -> const std::string& { return checksum; }, with_phase, with_noise, replacing);
 }
 
 void require_replaceable(const std::string& prefix, const std::string& scan,
                          const ChecksumInBackground& checksum, bool with_phase, bool with_noise) {
-  require_replaceable_by(
-      prefix, scan, [&]() -> const std::string& { return checksum.get(); }, with_phase, with_noise);
+  require_replaceable_by(prefix, scan, [&]() -> const std::string& { return checksum.get(); }, with_phase,
+                         with_noise, {});
 }
 
 }  // namespace fhd::io

@@ -114,7 +114,7 @@ void settle(const std::string& path) {
   const auto file = file_name_of(whole);
   const auto folder = std::filesystem::path(whole).parent_path();
   // What a run that is alive has to do takes it milliseconds. Others, who hold a lock, are not waited for.
-  constexpr auto longest = std::chrono::seconds(1), pause = std::chrono::milliseconds(10);
+  constexpr std::chrono::milliseconds longest{1000}, pause{10};
   const auto until = std::chrono::steady_clock::now() + longest;
   for (auto end = file.find_first_of(name_ends, 1);; end = file.find_first_of(name_ends, end + 1)) {
     const auto name = file.substr(0, end);

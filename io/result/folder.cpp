@@ -264,11 +264,13 @@ std::optional<std::string> final_name_of_temporary(const std::string& name) {
 
 void fail_by_errno(const std::string& path, std::string_view expected) {
   const int error = errno;
-  const bool is_full = error == ENOSPC || error == EFBIG || error == EDQUOT;
-  throw Error(path, expected, std::strerror(error),
-              is_full           ? "free some space, or write elsewhere"
-              : error == EACCES ? "ask its owner for the permission, or choose another place"
-                                : "");
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  const Error told(path, expected, std::strerror(error),
+                   is_full || error == EFBIG ? "free some space, or write elsewhere"
+                   : error == EACCES         ? "ask its owner for the permission, or choose another place"
+                                             : "");
+  if (is_full) throw NoRoom(told, error);
+  throw told;
 }
 
 void flush_to_disk(const Descriptor& file, const std::string& reported_path) {

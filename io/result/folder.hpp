@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "recon/error.hpp"
+
 namespace fhd::io {
 
 /// An open file, closed by whoever owns it last.
@@ -27,6 +29,16 @@ class Descriptor {
   int get() const { return number_; }
   int release() { return std::exchange(number_, -1); }
   explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+/// Nothing more can be written, whatever it is: the disk, or a quota, is full.
+class NoRoom : public Error {
+ public:
+  NoRoom(const Error& error, int number) : Error(error), number_(number) {}
+  int number() const { return number_; }  ///< of errno
 
  private:
   int number_;
@@ -114,6 +126,7 @@ std::string temporary_name(const std::string& name);
 std::optional<std::string> final_name_of_temporary(const std::string& name);
 
 /// Throws Error with what errno says of `path`; of a full disk or quota with what to do.
+/// Of NoRoom where the disk, or a quota, is full.
 [[noreturn]] void fail_by_errno(const std::string& path, std::string_view expected);
 /// An open file to the disk, with all that the file system says of it. Throws Error.
 void flush_to_disk(const Descriptor& file, const std::string& reported_path);

@@ -37,6 +37,7 @@
 #include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_geometry.hpp"
+#include "io/input_stamps.hpp"
 #include "io/made_by.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/ismrmrd_images.hpp"
@@ -559,7 +560,8 @@ ImageSeries read_image_here(const std::string& path, const std::string& name) {
 
 ImageSeries read_image(const std::string& path, const std::string& dataset) {
   settle(path);
-  auto series = guard::apart<&read_image_here>({{path}}, path, dataset);
+  auto series = read_unchanged(InputStamps({path}),
+                               [&] { return guard::apart<&read_image_here>({{path}}, path, dataset); });
   // Of a process that may have been taken over.
   bool whole = series.repetition_count >= 1 && series.slice_count >= 1 &&
                series.images.size() / static_cast<std::uint64_t>(series.repetition_count) ==

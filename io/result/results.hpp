@@ -115,11 +115,16 @@ std::vector<std::string> files_of_results(const std::string& prefix, bool with_p
 /// in the way, or one of them is one of the files `inputs`. Called before the work starts.
 void check_writable(const std::string& prefix, const std::vector<std::string>& inputs = {},
                     bool with_phase = false, bool with_noise = false);
+/// What else may be replaced, and what to do where something may not.
+struct Replacing {
+  const char* remedy = "--force overwrites it, -o NAME writes beside it";
+  bool earlier_content = false;  ///< results of the scan as it was, by its path
+};
 /// Throws Error where a file named like the results `prefix` is there already and is not of the scan `scan`: the
 /// checksum that results record must be that of `scan`, `checksum`. A file that records none is of this scan where
 /// another of the results says so. `with_phase`, `with_noise`: the files of these are some of them.
 void require_replaceable(const std::string& prefix, const std::string& scan, const std::string& checksum,
-                         bool with_phase, bool with_noise = false);
+                         bool with_phase, bool with_noise = false, const Replacing& replacing = {});
 /// The same; waits for the checksum only where a file is there.
 void require_replaceable(const std::string& prefix, const std::string& scan,
                          const ChecksumInBackground& checksum, bool with_phase, bool with_noise = false);

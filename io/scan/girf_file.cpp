@@ -7,6 +7,7 @@
 
 #include "io/guard/readers.hpp"
 #include "io/hdf5.hpp"
+#include "io/input_stamps.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 
@@ -89,7 +90,8 @@ GradientResponse read_gradient_response_here(const std::string& path) {
 }
 
 GradientResponse read_gradient_response(const std::string& path) {
-  auto response = guard::apart<&read_gradient_response_here>({{path}}, path);
+  auto response = read_unchanged(InputStamps({path}),
+                                 [&] { return guard::apart<&read_gradient_response_here>({{path}}, path); });
   response.validate(path);
   return response;
 }

@@ -22,6 +22,7 @@
 #include "io/guard/readers.hpp"
 #include "io/input_file.hpp"
 #include "io/input_memory.hpp"
+#include "io/input_stamps.hpp"
 #include "io/stored_bytes.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
@@ -211,7 +212,8 @@ Volume read_nifti_volume_here(const std::string& path) {
 }
 
 Volume read_nifti_volume(const std::string& path) {
-  auto volume = guard::apart<&read_nifti_volume_here>({{path}}, path);
+  auto volume = read_unchanged(InputStamps({path}),
+                               [&] { return guard::apart<&read_nifti_volume_here>({{path}}, path); });
   const auto is_finite = [](float value) { return std::isfinite(value); };
   if (volume.values.shape().rank() != 3 || volume.values.empty() ||
       !std::all_of(volume.values.begin(), volume.values.end(), is_finite))

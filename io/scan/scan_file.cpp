@@ -223,24 +223,76 @@ void require_fov(const ScanSummary& summary) {
   }
 }
 
+/// Throws Error where there are more than most_volumes.
+void require_volumes(const ScanSummary& summary) {
+  if (has_count_of_volumes(summary)) return;
+  throw Error(summary.path, fmt::format("at most {} slices of all repetitions", most_volumes),
+              fmt::format("{} slices of {} repetitions", summary.slice_count, summary.repetition_count),
+              "the file is damaged, or to be split");
+}
+
 }  // namespace
+
+bool has_count_of_volumes(const ScanSummary& summary) {
+  return summary.slice_count >= 1 && summary.repetition_count >= 1 && summary.slice_count <= most_volumes &&
+         summary.repetition_count <= most_volumes / summary.slice_count;
+}
 
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
   const hdf5::Turn turn;
   auto file = with_outside_pieces(open_as_stored(path, options), options);
   require_fov(file->summary());
+  require_volumes(file->summary());
   return file;
 }
 
+namespace {
+
+/// One whose files are looked at after each volume: nothing is made of two states of a file.
+class UnchangedScan final : public ScanFile {
+ public:
+  UnchangedScan(std::unique_ptr<ScanFile> file, InputStamps stamps)
+      : file_(std::move(file)), summary_(file_->summary()) {
+    summary_.stamps = std::move(stamps);
+  }
+  const ScanSummary& summary() const override { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    return read_unchanged(summary_.stamps, [&] { return file_->read(slice, repetition); });
+  }
+  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
+
+ private:
+  std::unique_ptr<ScanFile> file_;
+  ScanSummary summary_;
+};
+
+/// Of a directory the files that are read: results may be written beside them.
+InputStamps stamps_of_scan(const std::string& path, const ReadOptions& options) {
+  auto files = inputs_of_scan(path, options);
+  std::error_code status;
+  const auto inside = fs::is_directory(path, status) ? files_of_scan(path) : std::vector<std::string>{};
+  std::erase_if(files, [&](const std::string& file) {
+    return !file.ends_with(".dat") && std::find(inside.begin(), inside.end(), file) != inside.end();
+  });
+  return InputStamps(files);
+}
+
+}  // namespace
+
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
   settle(path);
-  auto file = guard::is_on() ? guard::open_scan_apart(path, options) : open_scan_here(path, options);
+  auto stamps = stamps_of_scan(path, options);
+  auto file = read_unchanged(stamps, [&] {
+    return guard::is_on() ? guard::open_scan_apart(path, options) : open_scan_here(path, options);
+  });
+  file = std::make_unique<UnchangedScan>(std::move(file), std::move(stamps));
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 
 std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options) {
   file = with_outside_pieces(std::move(file), options);
   require_fov(file->summary());
+  require_volumes(file->summary());
   return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
 }
 
@@ -312,7 +364,7 @@ std::vector<std::string> convert_scan(ScanFile& file, const std::string& from, c
       file.read(slice, repetition);  // is valid
   const OutputLock lock(path);
   FileSet files(lock);
-  auto lost = copy_ismrmrd(files, from, options, path);
+  auto lost = read_unchanged(summary.stamps, [&] { return copy_ismrmrd(files, from, options, path); });
   files.commit();
   return lost;
 }
@@ -333,6 +385,17 @@ std::vector<std::string> files_of_scan(const std::string& path) {
   }
   if (files.empty()) files.push_back(path);
   return files;
+}
+
+std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options) {
+  std::vector<std::string> inputs;
+  const auto add = [&](const std::string& name) {
+    inputs.push_back(name);
+    for (auto& file : files_of_scan(name)) inputs.push_back(std::move(file));
+  };
+  add(path);
+  for (const auto& [what, piece] : options.outside.given()) add(piece);
+  return inputs;
 }
 
 }  // namespace fhd::io

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/input_stamps.hpp"
 #include "io/result/file_set.hpp"
 #include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
@@ -98,6 +99,7 @@ struct ScanSummary {
   std::vector<std::pair<std::string, std::string>> facts;  ///< further things worth telling, name and value
   std::vector<std::string> inferred;  ///< what was inferred, and from what; one sentence each
   std::vector<std::string> missing;   ///< what is absent or unusable, and the option that supplies it
+  InputStamps stamps;                 ///< of its files and its pieces' when it was opened; of none for arrays
 };
 
 /// "contrast 1, set 0": the counters of repetition `i` that differ among `all`; empty where there is nothing to
@@ -107,6 +109,12 @@ std::string name_of_repetition(const std::vector<RepetitionCounters>& all, std::
 /// The bounds of a field of view that is known, mm: no scanner resolves a micrometre or is 100 m wide, and squares and
 /// ratios of such lengths stay numbers in single precision, as results store them.
 inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
+
+/// Of one scan, all slices of all repetitions; results hold fewer, and more are chosen from by --slices. An hour of
+/// images of 0.2 ms is as many, and what is kept of each while it waits for its turn stays small.
+inline constexpr std::int64_t most_volumes = std::int64_t{1} << 24;
+/// Whether there are as many as some scan has.
+bool has_count_of_volumes(const ScanSummary& summary);
 
 /// An open scan file. Opening reads headers and checks them; `read` loads one volume.
 class ScanFile {
@@ -121,7 +129,8 @@ class ScanFile {
 
 /// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,
 /// `NAME.hdr` or the bare `NAME` of a pair of k-space files), IMPATIENT (a directory of .dat files). Pieces of
-/// `options.outside` are in their places. Throws Error.
+/// `options.outside` are in their places. A volume that is read is of the files as they were then: where one has changed
+/// since, reading throws Error. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
 
 /// Whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
@@ -133,6 +142,9 @@ std::string bart_name(const std::string& path);
 /// scan (NAME.cfl, NAME.hdr or NAME) those of NAME, NAME_traj and NAME_sens that exist, .cfl before .hdr. Throws
 /// Error when a directory cannot be read.
 std::vector<std::string> files_of_scan(const std::string& path);
+
+/// All that is read of a scan: what `path` names, its files, and those of its pieces.
+std::vector<std::string> inputs_of_scan(const std::string& path, const ReadOptions& options);
 
 /// File formats that fhd writes.
 enum class ScanFormat { fhd, ismrmrd, bart, impatient };

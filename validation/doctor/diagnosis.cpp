@@ -81,13 +81,34 @@ void add_delays(Finding delays, std::vector<Finding>& found) {
   if (std::any_of(found.begin(), found.end(), warns_of("delays"))) std::erase_if(found, warns_of("surroundings"));
 }
 
+/// Whether so many volumes in a row have had the same problem that those that follow need not be read to know it.
+class ProblemsInARow {
+ public:
+  bool suffice_with(const std::vector<Finding>& found) {
+    std::string topics;
+    for (const auto& finding : found)
+      if (finding.severity == Severity::problem) topics += finding.topic + "\n";
+    count_ = topics.empty() ? 0 : topics == topics_ ? count_ + 1 : 1;
+    topics_ = std::move(topics);
+    constexpr int enough = 8;
+    return count_ >= enough;
+  }
+
+ private:
+  int count_ = 0;
+  std::string topics_;
+};
+
 /// The slices that could be read.
 std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   const auto& summary = file.summary();
-  FindingsOfVolumes of_volumes(summary.slice_count * summary.repetition_count, findings);
+  const auto all = summary.slice_count * summary.repetition_count;
+  FindingsOfVolumes of_volumes(all, findings);
+  ProblemsInARow problems;
   std::vector<Geometry> slices;
-  for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
-    for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
+  bool is_enough = false;
+  for (std::int64_t repetition = 0; repetition < summary.repetition_count && !is_enough; ++repetition)
+    for (std::int64_t slice = 0; slice < summary.slice_count && !is_enough; ++slice) {
       std::vector<Finding> found;
       try {
         const auto scan = file.read(slice, repetition);
@@ -98,7 +119,14 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
       } catch (const Error& error) {
         found.push_back(finding_of(Severity::problem, "values", error.what()));
       }
+      is_enough = problems.suffice_with(found);
       of_volumes.add(slice, repetition, std::move(found));
+      const auto left = all - (repetition * summary.slice_count + slice + 1);
+      if (is_enough && left > 0)
+        findings.add(Severity::note, "values",
+                     fmt::format("The {} volumes that follow were not read: those before them have all the "
+                                 "same problem.",
+                                 left));
     }
   of_volumes.count();
   return slices;
