@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "io/input_file.hpp"
+#include "io/result/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -27,6 +28,11 @@ bool is_own_page(const std::string& path) try {
 void require_own_page(const std::string& path, const char* remedy) {
   if (is_of_another_kind(path, head_of_page))
     throw Error(path, "a new name, or a page of 'fhd report'", "another file", remedy);
+}
+
+void write_page(const std::string& page, const std::string& path, bool force) {
+  if (!force) require_own_page(path, "--force overwrites it");
+  write_atomically(path, page.data(), page.size());
 }
 
 }  // namespace fhd::io

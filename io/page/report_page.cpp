@@ -21,7 +21,6 @@
 #include "io/page/judgements.hpp"
 #include "io/page/own_page.hpp"
 #include "io/page/thumbnail.hpp"
-#include "io/result/atomic_file.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/result/run.hpp"
@@ -420,12 +419,6 @@ std::string filled(const Json& data) {
   page.replace(page.find(mark), mark.size(), json);
   constexpr std::string_view title = "@TITLE@";  // before the data, whatever these hold
   return page.replace(page.find(title), title.size(), escaped(shown(text_or(data, "title"))));
-}
-
-/// `force`: whatever it is in place of.
-void write_page(const std::string& page, const std::string& path, bool force) {
-  if (!force) require_own_page(path, "--force overwrites it");
-  write_atomically(path, page.data(), page.size());
 }
 
 /// That of a result, which is read apart: what comes back is text, which may nest as deep as that process liked.

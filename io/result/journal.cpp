@@ -186,15 +186,13 @@ void Journal::Step::carry_out() const {
 
 /// Throws Error where somebody else has a part in it.
 void Journal::Step::require_ours() const {
-  const auto made = folder->find(temporary), there = folder->find(final_name), kept = folder->find(replaced);
+  const auto made = folder->find(temporary), there = folder->find(final_name);
   const bool is_of_kind = made && S_ISDIR(made->st_mode) == (kind != Kind::file);
   if (!is_of_kind || made->st_uid != ::geteuid())
     throw Error(folder->path_of(temporary), "what this user's run has written", "something else",
                 "remove it");
-  const bool is_as_before =
-      !there || (kept ? kept->st_ino == there->st_ino  // its second name
-                      : size_text(*there) == old &&
-                            (kind == Kind::file || holds_dicom_files_alone(*folder, final_name)));
+  const bool is_as_before = !there || (size_text(*there) == old &&
+                                       (kind == Kind::file || holds_dicom_files_alone(*folder, final_name)));
   if (!is_as_before)
     throw Error(folder->path_of(final_name), "what was there before", "something else",
                 "move it to another name");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/result/atomic_file.hpp"
+#include "io/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
@@ -52,6 +53,8 @@ void RawImages::read_bytes(void* to, std::uint64_t bytes, std::uint64_t offset) 
 }
 
 bool RawImages::holds(std::size_t index, std::uint32_t crc) const {
+  // Where they are holes they are not there: nothing is read of what takes no place.
+  if ((index + 1) * image_bytes() > stored_bytes(file_.get())) return false;
   std::vector<char> bytes(image_bytes());
   return try_read(bytes.data(), bytes.size(), index * image_bytes()) &&
          crc_of(bytes.data(), bytes.size()) == crc;

@@ -238,7 +238,8 @@ void SeriesFolder::read_lines() {
       const auto json = flat_json(std::string_view(line).substr(0, static_cast<std::size_t>(bytes - 1)));
       if (json.is_discarded()) continue;  // none of ours, or cut off by a crash: this volume is done again
       const auto number = json.at("number").get<std::size_t>();
-      static_cast<void>(geometry_in(json.at("geometry")));
+      const auto& n = geometry_in(json.at("geometry")).matrix_size;
+      if (!(Shape{n[2], n[1], n[0]} == images_->shape())) continue;  // not of this series
       static_cast<void>(json.at("report").at("settings"));
       const bool there = number < lines_.size() && bytes <= std::numeric_limits<std::uint32_t>::max() &&
                          images_->holds(number, json.at("crc").get<std::uint32_t>()) &&

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 
 #include "app/batch/pattern.hpp"
 #include "validation/tests/io/io_scans.hpp"
@@ -76,12 +75,12 @@ TEST_F(Scans, fit_no_pattern_that_goes_on_for_ever) {
 TEST_F(Scans, of_lists_that_never_end_are_refused_unread) {
   make({"list"});
   std::filesystem::resize_file(path("list"), std::uintmax_t{100} << 30);
-  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_CONTAINS(refusal("@" + path("list")), "(a sparse file)");
+  io::write_text(path("list"), std::string((16 << 20) + 1, '\n'));
   EXPECT_CONTAINS(
       refusal("@" + path("list")),
       path("list") +
           ": expected a text file with the name of a scan on every line of at most 16777216 bytes");
-  EXPECT_LE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   io::write_text(path("list"), "a.h5\n" + std::string(5000, 'a') + "\n");
   EXPECT_CONTAINS(refusal("@" + path("list")),
                   path("list") + ":2: expected the name of a scan, of at most 4096 bytes, found 5000");

@@ -58,7 +58,8 @@ TEST_F(GatingCurve, refuses_a_gating_signal_that_does_not_fit_its_bins) {
   const auto space = H5Screate_simple(2, extents, nullptr);
   const auto made =
       H5Dcreate2(id, "/gating/bin", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  ASSERT_GE(made, 0);
+  const double bins[12] = {};
+  ASSERT_GE(H5Dwrite(made, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, bins), 0);
   H5Dclose(made), H5Sclose(space), H5Fclose(id);
   try {
     io::report_page({result});
