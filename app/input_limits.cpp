@@ -15,7 +15,8 @@ void add_input_limits(CLI::App& app) {
   app.add_flag("--trust-input", limits.trusts_input,
                "read files in this process, without limits of memory and time: for files of your own");
   app.add_option("--input-memory", limits.memory_gib,
-                 "GiB of memory that reading a file may take [8 times its size, at least 1 GiB]")
+                 "GiB of memory that reading a file may take [192 MiB and 8 times its size, or 1 GiB where "
+                 "that can be compressed into it]")
       ->check(number_between(0.001, 1e6))
       ->each([](const std::string& gib) {  // also of files that are read here
         io::set_input_memory(static_cast<std::uint64_t>(std::stod(gib) * 0x1p30));
