@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "io/result/file_set.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/failing_calls/failing_run.hpp"
 #include "validation/tests/program.hpp"
@@ -255,6 +256,11 @@ class Judge {
       fs::remove(page);
       if (end.exit_status() != 0 && fs::exists(fs::path(folder) / (set + "h5"))) return end.err;
     }
+    // Of sets that no page is made of: a summary, a scan.
+    constexpr std::string_view start = ".fhd-journal-";
+    for (const auto& [file, bytes] : files_in(folder))
+      if (const auto path = fs::path(folder) / file; path.filename().string().starts_with(start))
+        io::settle((path.parent_path() / path.filename().string().substr(start.size())).string());
     const Files now = files_in(folder);
     return has_journal(now) ? "a journal" : fault_of_sets(now);
   }
