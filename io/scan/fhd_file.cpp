@@ -119,8 +119,7 @@ class FhdFile final : public ScanFile {
                   hdf5::text_of(extents));
     if (std::find(extents.begin(), extents.end(), 0) != extents.end())
       throw Error(file_.subject("/kspace"), "at least one sample", hdf5::text_of(extents));
-    constexpr std::int64_t most = std::int64_t{1} << 48;  // 4 PB: no product of extents overflows
-    std::int64_t left = most;
+    std::int64_t left = most_samples;
     for (const auto extent : extents) left /= extent;
     if (left == 0)
       throw Error(file_.subject("/kspace"), "at most 2^48 samples in all", hdf5::text_of(extents));

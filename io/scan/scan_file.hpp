@@ -113,6 +113,8 @@ inline constexpr double least_fov_mm = 1e-3, largest_fov_mm = 1e5;
 /// Of one scan, all slices of all repetitions; results hold fewer, and more are chosen from by --slices. An hour of
 /// images of 0.2 ms is as many, and what is kept of each while it waits for its turn stays small.
 inline constexpr std::int64_t most_volumes = std::int64_t{1} << 24;
+/// Of all volumes together: 4 PB. No product of extents overflows.
+inline constexpr std::int64_t most_samples = std::int64_t{1} << 48;
 /// Whether there are as many as some scan has.
 bool has_count_of_volumes(const ScanSummary& summary);
 
