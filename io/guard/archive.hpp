@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -28,14 +27,13 @@ struct IsPlain<std::array<T, count>> : IsPlain<T> {};
 template <class T>
 constexpr bool is_plain = IsPlain<T>::value;
 
-/// Puts values into bytes and hands these on; large arrays into memory that both sides share, where there is some: one turn
-/// of the processes for a volume, not one for each MiB.
+/// Puts values into bytes and hands these on; of large arrays the address alone, where the other side copies them from the
+/// memory of this process: it is one copy instead of two, and one turn of the processes for a volume, not one for each MiB.
 class Output {
  public:
   using Write = std::function<void(const void*, std::size_t)>;
-  /// Where it lies, if it could be put there.
-  using Share = std::function<std::optional<std::uint64_t>(const void*, std::size_t)>;
-  explicit Output(Write write, Share share = {}) : write_(std::move(write)), share_(std::move(share)) {}
+  /// `lends`: what was put stays as it is until the other side has said that it has its copies.
+  explicit Output(Write write, bool lends = false) : write_(std::move(write)), lends_(lends) {}
 
   template <class... T>
   void operator()(const T&... values) {
@@ -97,16 +95,16 @@ class Output {
     const auto& shape = array.shape();
     put(std::int32_t{shape.rank()});
     for (int axis = 0; axis < shape.rank(); ++axis) put(shape[axis]);
-    constexpr std::size_t worth_sharing = std::size_t{1} << 18;
+    constexpr std::size_t worth_lending = std::size_t{1} << 18;
     const auto bytes = static_cast<std::size_t>(array.size()) * sizeof(T);
-    std::optional<std::uint64_t> place;
-    if (share_ && bytes >= worth_sharing) place = share_(array.data(), bytes);
-    put(place);
-    if (!place) put_bytes(array.data(), bytes);
+    std::optional<std::uint64_t> address;
+    if (lends_ && bytes >= worth_lending) address = reinterpret_cast<std::uintptr_t>(array.data());
+    put(address);
+    if (!address) put_bytes(array.data(), bytes);
   }
 
   Write write_;
-  Share share_;
+  bool lends_;
   std::string buffer_;
 };
 
@@ -114,10 +112,10 @@ class Output {
 class Input {
  public:
   using Read = std::function<void(void*, std::size_t)>;
-  /// Bytes of the shared memory from a place on; null: there are no such.
-  using Map = std::function<std::shared_ptr<void>(std::uint64_t, std::size_t)>;
-  Input(std::string subject, std::uint64_t most_bytes, Read read, Map map = {})
-      : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)), map_(std::move(map)) {}
+  /// Copies bytes from an address in the other process; whether there are so many.
+  using Copy = std::function<bool(std::uint64_t address, void*, std::size_t)>;
+  Input(std::string subject, std::uint64_t most_bytes, Read read, Copy copy = {})
+      : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)), copy_(std::move(copy)) {}
 
   template <class... T>
   void operator()(T&... values) {
@@ -199,16 +197,11 @@ class Input {
     }
     take(count, sizeof(T));
     const Shape shape = shape_of(rank, n);
-    std::optional<std::uint64_t> place;
-    get(place);
-    if (!place) {
-      array = Array<T>(shape);
-      return read_(array.data(), count * sizeof(T));
-    }
-    const auto shared = map_ ? map_(*place, count * sizeof(T)) : nullptr;
-    if (!shared) refuse();
-    // A copy, which the other side can no longer change.
-    array = Array<T>::view(static_cast<T*>(shared.get()), shape).to(Device::cpu());
+    std::optional<std::uint64_t> address;
+    get(address);
+    array = Array<T>(shape);
+    if (!address) return read_(array.data(), count * sizeof(T));
+    if (!copy_ || !copy_(*address, array.data(), count * sizeof(T))) refuse();
   }
   static Shape shape_of(int rank, const std::array<std::int64_t, 5>& n) {
     switch (rank) {
@@ -230,7 +223,7 @@ class Input {
   std::string subject_;
   std::uint64_t left_;
   Read read_;
-  Map map_;
+  Copy copy_;
 };
 
 }  // namespace fhd::io::guard

@@ -76,7 +76,7 @@ void limit_memory(const Confinement& confinement) {
   limit(RLIMIT_CORE, 0, "core files");
   // Where memory runs out all the same, this process goes first.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  // Memory that is shared counts as a file, too; and a copy of a scan is no larger than what reading it may take.
+  // A copy of a scan is no larger than what reading it may take.
   limit(RLIMIT_FSIZE, confinement.memory_bytes, "written files");
 }
 

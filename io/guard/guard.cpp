@@ -66,10 +66,11 @@ void begin_host(void (*serve)(const ChannelEnds*, std::size_t)) {
   auto& state = host_state();
   int ends[2];
   const bool has_socket = make_socket(ends);
+  const pid_t asker = getpid();
   const pid_t process = has_socket ? fork() : -1;
   if (process == 0) {
     state.owner = 0;  // what runs there reads by itself
-    be_host(ends[1], serve);
+    be_host(ends[1], asker, serve);
   }
   const int error = errno;
   const std::lock_guard lock(state.mutex);
@@ -104,8 +105,9 @@ void use_host_program(std::string path) {
 }
 
 void be_host_program() {
+  const pid_t asker = getppid();
   if (fork() != 0) _exit(0);
-  be_host(host_program_socket, serve_requests);
+  be_host(host_program_socket, asker, serve_requests);
 }
 
 int host_socket() {

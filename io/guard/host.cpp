@@ -23,7 +23,7 @@
 namespace fhd::io::guard {
 namespace {
 
-constexpr std::size_t ends_of_channel = 3, most_descriptors = 1 + ends_of_channel * most_channels;
+constexpr std::size_t ends_of_channel = 2, most_descriptors = 1 + ends_of_channel * most_channels;
 
 struct Process {
   pid_t number;
@@ -89,7 +89,8 @@ void silence() {
 
 class Host {
  public:
-  Host(int socket, void (*serve)(const ChannelEnds*, std::size_t)) : socket_(socket), serve_(serve) {}
+  Host(int socket, pid_t asker, void (*serve)(const ChannelEnds*, std::size_t))
+      : socket_(socket), asker_(asker), serve_(serve) {}
 
   /// Returns when the program has gone. SIGCHLD, which is blocked, comes while this waits and at no other time.
   void run() {
@@ -145,11 +146,12 @@ class Host {
   void live(pid_t host, const int* ends, std::size_t channel_count) const {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != host) return;
+    prctl(PR_SET_PTRACER, asker_);  // of kernels that otherwise keep memory from all but ancestors
     std::array<ChannelEnds, most_channels> channels{};
     std::vector<int> kept;
     for (std::size_t i = 0; i < channel_count; ++i) {
       const int* const own = ends + ends_of_channel * i;
-      channels[i] = {own[0], own[1], own[2]};
+      channels[i] = {own[0], own[1]};
       kept.insert(kept.end(), own, own + ends_of_channel);
     }
     keep_only(std::move(kept));
@@ -182,11 +184,12 @@ class Host {
   }
 
   int socket_;
+  pid_t asker_;
   void (*serve_)(const ChannelEnds*, std::size_t);
   std::vector<Process> processes_;
 };
 
-void host_until_the_end(int socket, void (*serve)(const ChannelEnds*, std::size_t)) {
+void host_until_the_end(int socket, pid_t asker, void (*serve)(const ChannelEnds*, std::size_t)) {
   prctl(PR_SET_NAME, "fhd: reader");
   // The program decides what happens on Ctrl-C, which the terminal sends to both; its end is the end of this.
   for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
@@ -202,16 +205,16 @@ void host_until_the_end(int socket, void (*serve)(const ChannelEnds*, std::size_
   sigaction(SIGCHLD, &on_end, nullptr);
   end_of_memory = [] { _exit(status_without_memory); };  // of those that it starts, too
   hdf5::be_silent();                                     // begins the library, once for all processes
-  Host host(socket, serve);
+  Host host(socket, asker, serve);
   host.run();
   host.end_all();
 }
 
 }  // namespace
 
-void be_host(int socket, void (*serve)(const ChannelEnds*, std::size_t)) {
+void be_host(int socket, pid_t asker, void (*serve)(const ChannelEnds*, std::size_t)) {
   try {
-    host_until_the_end(socket, serve);
+    host_until_the_end(socket, asker, serve);
   } catch (...) {  // memory that runs out: files are refused then
     _exit(1);
   }
@@ -226,7 +229,6 @@ int ask_for_process(int socket, const ChannelEnds* channels, std::size_t count) 
     auto* const own = &descriptors[1 + ends_of_channel * i];
     own[0] = channels[i].requests;
     own[1] = channels[i].answers;
-    own[2] = channels[i].memory;
   }
   const std::size_t number = 1 + ends_of_channel * count, bytes = number * sizeof(int);
   char byte = 0;

@@ -11,7 +11,6 @@ namespace fhd::io::guard {
 inline constexpr std::size_t most_channels = 4;
 struct ChannelEnds {
   int requests = -1, answers = -1;
-  int memory = -1;  ///< shared, for large arrays; the same as `requests` where there is none
 };
 
 /// What the host says of a process, through a socket of its own that ends it when it is closed.
@@ -21,8 +20,9 @@ struct ProcessNews {
   int status = 0;  ///< of waitpid
 };
 
-/// Serves whoever holds the other end of `socket`, until nobody does. `serve` is the life of a process that reads.
-[[noreturn]] void be_host(int socket, void (*serve)(const ChannelEnds* channels, std::size_t count));
+/// Serves `asker`, who holds the other end of `socket`, until nobody does. `serve` is the life of a process that reads;
+/// `asker` may copy from its memory, where the system lets it.
+[[noreturn]] void be_host(int socket, pid_t asker, void (*serve)(const ChannelEnds* channels, std::size_t count));
 
 /// Asks the host at `socket` for a process that has copies of the ends `channels`. The socket for its news; negative, with
 /// errno, where there is no host.

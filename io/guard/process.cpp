@@ -3,9 +3,8 @@
 #include <fcntl.h>
 #include <omp.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,14 +29,6 @@ double clock_seconds() {
 }
 
 constexpr auto bad_file = "the file is damaged, or made to do harm: make it anew";
-
-/// Nobody can make it smaller: a page that has gone would end the process that reads it. Negative where there is none.
-int shareable_memory() {
-  const int memory = memfd_create("fhd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (memory < 0 || fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0) return memory;
-  ::close(memory);
-  return -1;
-}
 
 std::string seconds_text(double seconds) {
   char text[32];
@@ -90,7 +81,7 @@ ReaderProcess::~ReaderProcess() { close_channels(); }
 void ReaderProcess::close_channels() {
   end();
   for (const auto& channel : channels_)
-    for (const int descriptor : {channel.requests, channel.answers, channel.memory})
+    for (const int descriptor : {channel.requests, channel.answers})
       if (descriptor >= 0) ::close(descriptor);
 }
 
@@ -117,14 +108,11 @@ void ReaderProcess::open(std::size_t channel_count) {
     theirs[i].answers = answers[1];
     channels_.back().answers = answers[0];
     fcntl(answers[0], F_SETFL, O_NONBLOCK);
-    channels_.back().memory = shareable_memory();
     constexpr int pipe_bytes = 1 << 20;  // where the system grants it: fewer turns between the processes
     fcntl(answers[0], F_SETPIPE_SZ, pipe_bytes);
   }
   const int host = host_socket();
   if (host < 0) refuse();
-  for (std::size_t i = 0; i < channel_count; ++i)
-    theirs[i].memory = channels_[i].memory >= 0 ? channels_[i].memory : theirs[i].requests;
   news_ = ask_for_process(host, theirs.data(), channel_count);
   for (std::size_t i = 0; news_ >= 0 && i < channel_count; ++i) {
     ::close(theirs[i].requests);
@@ -136,12 +124,10 @@ void ReaderProcess::open(std::size_t channel_count) {
 
 void ReaderProcess::tell_opening() {
   constexpr int most_threads = 8;  // more do not read sooner
-  const bool shares = std::all_of(channels_.begin(), channels_.end(),
-                                  [](const Channel& channel) { return channel.memory >= 0; });
   Opening opening{{},
                   allowance_.memory_bytes,
                   std::min(omp_get_max_threads(), most_threads),
-                  shares,
+                  can_copy_memory(),
                   task_.inputs,
                   task_.outputs};
   std::error_code status;
@@ -180,17 +166,43 @@ void ReaderProcess::receive(Turn& turn, void* bytes, std::size_t count) {
   }
 }
 
-/// What is there cannot be cut off any more (shareable_memory): reading it is safe, whatever the other side does.
-std::shared_ptr<void> ReaderProcess::shared_bytes(const Turn& turn, std::uint64_t place, std::size_t count) {
-  struct stat is {};
-  const int memory = turn.channel.memory;
-  if (memory < 0 || fstat(memory, &is) != 0) return nullptr;
-  const auto size = static_cast<std::uint64_t>(is.st_size);
-  if (place > size || count > size - place || place % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) != 0)
-    return nullptr;
-  void* const bytes = mmap(nullptr, count, PROT_READ, MAP_SHARED, memory, static_cast<off_t>(place));
-  if (bytes == MAP_FAILED) return nullptr;
-  return {bytes, [count](void* mapped) { munmap(mapped, count); }};
+/// Says that its answer has been taken. That it hears so proves that it has lived until now: its number, from which memory was
+/// copied, was no other process's.
+void ReaderProcess::confirm(Turn& turn) {
+  const char taken = 0;
+  send(turn, &taken, sizeof taken);
+}
+
+/// Whether the system lets this process (same user, ancestor or the one that was named) copy from that one's memory.
+bool ReaderProcess::can_copy_memory() {
+  {
+    const std::lock_guard lock(mutex_);
+    constexpr int most_ms = 2000;
+    hear_news(most_ms, News::start);
+  }
+  if (process_ <= 0) return false;
+  char byte = 0;
+  const iovec here{&byte, 1}, nowhere{nullptr, 1};
+  return process_vm_readv(process_, &here, 1, &nowhere, 1, 0) < 0 && errno == EFAULT;
+}
+
+/// It is a copy from the beginning, which the other side cannot change. False: it has no such memory.
+bool ReaderProcess::copy_memory(Turn& turn, std::uint64_t address, void* to, std::size_t count) {
+  constexpr std::size_t most_at_once = std::size_t{1} << 24;  // between two looks at the time
+  for (std::size_t done = 0; done < count;) {
+    const auto bytes = std::min(count - done, most_at_once);
+    const iovec here{static_cast<char*>(to) + done, bytes},
+        there{reinterpret_cast<void*>(address + done), bytes};
+    const auto got = process_vm_readv(process_, &here, 1, &there, 1, 0);
+    if (got < 0 && errno == ESRCH) fail_by_end();
+    if (got < 0 && errno != EFAULT)
+      throw Error(subject_ + ": reading", "a copy of what its process has read", std::strerror(errno),
+                  "close other programs; --trust-input reads files that you trust without one");
+    if (got <= 0) return false;
+    done += static_cast<std::size_t>(got);
+    require_time(turn);
+  }
+  return true;
 }
 
 void ReaderProcess::require_time(Turn& turn) {
@@ -230,14 +242,14 @@ double ReaderProcess::processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Waits at most `wait_ms` for its end.
-void ReaderProcess::hear_news(int wait_ms) {
+/// Waits at most `wait_ms` for it.
+void ReaderProcess::hear_news(int wait_ms, News awaited) {
   const double until = clock_seconds() + 1e-3 * wait_ms;
-  while (news_ >= 0 && !end_status_) {
+  while (news_ >= 0 && !end_status_ && !(awaited == News::start && process_ > 0)) {
     ProcessNews news;
     const auto bytes = ::recv(news_, &news, sizeof news, MSG_DONTWAIT);
     if (bytes == sizeof news) {
-      process_ = news.process;
+      if (news.what == ProcessNews::What::started) process_ = news.process;
       if (news.what == ProcessNews::What::ended) end_status_ = news.status;
       continue;
     }

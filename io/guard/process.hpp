@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,12 +33,12 @@ struct Opening {
   std::string folder;  ///< the working directory
   std::uint64_t memory_bytes = 0;
   std::int32_t threads = 1;
-  bool shares_memory = false;  ///< ChannelEnds::memory is some
+  bool lends = false;  ///< large arrays are copied from its memory (Output)
   std::vector<std::string> inputs, outputs;
 };
 auto members(Of<Opening> auto& value) {
-  auto& [folder, memory_bytes, threads, shares_memory, inputs, outputs] = value;
-  return std::tie(folder, memory_bytes, threads, shares_memory, inputs, outputs);
+  auto& [folder, memory_bytes, threads, lends, inputs, outputs] = value;
+  return std::tie(folder, memory_bytes, threads, lends, inputs, outputs);
 }
 
 /// Errors, and answers that are none, are Error. Threads may ask at once, as many as there are channels.
@@ -60,24 +59,28 @@ class ReaderProcess {
     Input in(
         subject_, allowance_.memory_bytes,
         [&](void* bytes, std::size_t count) { receive(turn, bytes, count); },
-        [&](std::uint64_t place, std::size_t count) { return shared_bytes(turn, place, count); });
+        [&](std::uint64_t address, void* to, std::size_t count) {
+          return copy_memory(turn, address, to, count);
+        });
     Outcome outcome{};
     in(outcome);
     if (outcome != Outcome::result) {
       std::string text;
       in(text);
+      confirm(turn);
       turn.is_whole = true;
       fail(outcome, text);
     }
     Result result;
     in(result);
+    confirm(turn);
     turn.is_whole = true;
     return result;
   }
 
  private:
   struct Channel {
-    int requests = -1, answers = -1, memory = -1;
+    int requests = -1, answers = -1;
     bool is_free = true;
   };
   /// One channel for one question. What ends before its answer is whole leaves a process that is of no more use.
@@ -98,10 +101,13 @@ class ReaderProcess {
   void tell_opening();
   void send(Turn& turn, const void* bytes, std::size_t count);
   void receive(Turn& turn, void* bytes, std::size_t count);
-  static std::shared_ptr<void> shared_bytes(const Turn& turn, std::uint64_t place, std::size_t count);
+  void confirm(Turn& turn);
+  bool can_copy_memory();
+  bool copy_memory(Turn& turn, std::uint64_t address, void* to, std::size_t count);
   void require_time(Turn& turn);
   double processor_seconds();
-  void hear_news(int wait_ms);
+  enum class News { start, end };
+  void hear_news(int wait_ms, News awaited = News::end);
   void end();
   void close_channels();
   [[noreturn]] void fail(Outcome outcome, const std::string& text) const;
@@ -114,7 +120,7 @@ class ReaderProcess {
   std::condition_variable freed_;
   std::vector<Channel> channels_;
   int news_ = -1;
-  pid_t process_ = 0;
+  pid_t process_ = 0;  ///< does not change after the constructor
   std::optional<int> end_status_;
   std::string end_cause_;  ///< why it was ended from here
 };

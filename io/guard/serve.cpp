@@ -52,15 +52,21 @@ bool tells_of_memory(std::string_view text) {
   return false;
 }
 
-/// What `work` gives, or why not.
+void wait_until_taken(Input& in) {
+  char taken = 0;
+  in(taken);
+}
+
+/// What `work` gives, or why not. What it gives stays where it is until who asked has its copy.
 template <class Work>
-void answer(Output& out, Work work) {
+void answer(Input& in, Output& out, Work work) {
   auto outcome = Outcome::failure;
   std::string text;
   try {
     const auto result = work();
     out(Outcome::result, result);
-    return out.flush();
+    out.flush();
+    return wait_until_taken(in);
   } catch (const Error& error) {
     text = error.what();
     outcome = tells_of_memory(text) ? Outcome::out_of_memory : Outcome::error;
@@ -78,30 +84,8 @@ void answer(Output& out, Work work) {
   }
   out(outcome, text);
   out.flush();
+  wait_until_taken(in);
 }
-
-/// Large arrays of one answer, one behind the other.
-class SharedMemory {
- public:
-  explicit SharedMemory(int descriptor) : descriptor_(descriptor) {}
-  void begin() { end_ = 0; }
-  std::optional<std::uint64_t> put(const void* bytes, std::size_t count) {
-    const auto place = end_, page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    for (std::size_t done = 0; done < count;) {
-      const auto put = ::pwrite(descriptor_, static_cast<const char*>(bytes) + done, count - done,
-                                static_cast<off_t>(place + done));
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return {};
-      done += static_cast<std::size_t>(put);
-    }
-    end_ = (place + count + page - 1) / page * page;
-    return place;
-  }
-
- private:
-  int descriptor_;
-  std::uint64_t end_ = 0;
-};
 
 class FileServer {
  public:
@@ -112,7 +96,7 @@ class FileServer {
     Opening opening;
     in(opening);
     threads_ = opening.threads;
-    shares_memory_ = opening.shares_memory;
+    lends_ = opening.lends;
     set_input_memory(opening.memory_bytes);
     static_cast<void>(!chdir(opening.folder.c_str()));
     omp_set_num_threads(threads_);  // LLVM's OpenMP opens files of its own where it begins
@@ -136,19 +120,14 @@ class FileServer {
   void serve(std::size_t channel) {
     omp_set_num_threads(threads_);
     Input in = requests_of(channel);
-    SharedMemory memory(channels_[channel].memory);
-    Output::Share share;
-    if (shares_memory_)
-      share = [&memory](const void* bytes, std::size_t count) { return memory.put(bytes, count); };
     Output out([pipe = channels_[channel].answers](const void* bytes,
                                                    std::size_t count) { write_answer(pipe, bytes, count); },
-               share);
+               lends_);
     for (;;) {
       std::uint32_t request = 0;
       in(request);
-      memory.begin();  // the last answer has been read
       if (!refusal_.empty())
-        answer(out, [&]() -> bool { throw Error(refusal_, "", ""); });
+        answer(in, out, [&]() -> bool { throw Error(refusal_, "", ""); });
       else if (request == request_open_scan)
         open(in, out);
       else if (request == request_volume)
@@ -162,14 +141,14 @@ class FileServer {
   static void call(Result (*reader)(Arguments...), Input& in, Output& out) {
     std::tuple<std::remove_cvref_t<Arguments>...> arguments;
     std::apply([&](auto&... each) { in(each...); }, arguments);
-    answer(out, [&] { return std::apply(reader, arguments); });
+    answer(in, out, [&] { return std::apply(reader, arguments); });
   }
 
   void open(Input& in, Output& out) {
     std::string path;
     ReadOptions options;
     in(path, options);
-    answer(out, [&] {
+    answer(in, out, [&] {
       file_ = open_scan_here(path, options);
       const bool side_by_side = file_->reads_side_by_side();
       for (std::size_t channel = 1; side_by_side && channel < count_; ++channel)
@@ -181,7 +160,7 @@ class FileServer {
   void volume(Input& in, Output& out) {
     std::int64_t slice = 0, repetition = 0;
     in(slice, repetition);
-    answer(out, [&] { return file_->read(slice, repetition); });
+    answer(in, out, [&] { return file_->read(slice, repetition); });
   }
 
   void serve_until_the_end(std::size_t channel) {
@@ -194,7 +173,7 @@ class FileServer {
   const ChannelEnds* channels_;
   std::size_t count_;
   int threads_ = 1;
-  bool shares_memory_ = false;
+  bool lends_ = false;
   std::string refusal_;
   std::unique_ptr<ScanFile> file_;
 };

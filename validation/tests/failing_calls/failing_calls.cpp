@@ -190,9 +190,6 @@ int openat64(int folder, const char* path, int flags, ...) {
   MODE(flags)
   FAIL_OR_FORWARD(Call::open, EMFILE, -1, openat64, folder, path, flags, mode);
 }
-int memfd_create(const char* name, unsigned flags) noexcept {
-  FAIL_OR_FORWARD(Call::open, EMFILE, -1, memfd_create, name, flags);
-}
 FILE* fopen(const char* path, const char* mode) {
   FAIL_OR_FORWARD(Call::open, EMFILE, nullptr, fopen, path, mode);
 }
@@ -215,6 +212,10 @@ ssize_t pread(int file, void* to, std::size_t bytes, off_t offset) {
 }
 ssize_t pread64(int file, void* to, std::size_t bytes, off64_t offset) {
   FAIL_OR_FORWARD(Call::read, EIO, -1, pread64, file, to, bytes, offset);
+}
+ssize_t process_vm_readv(pid_t process, const iovec* to, unsigned long to_count, const iovec* from,
+                         unsigned long from_count, unsigned long flags) noexcept {
+  FAIL_OR_FORWARD(Call::read, ENOMEM, -1, process_vm_readv, process, to, to_count, from, from_count, flags);
 }
 std::size_t fread(void* to, std::size_t size, std::size_t count, FILE* stream) {
   static auto* const real = next(&fread, "fread");

@@ -25,6 +25,7 @@
 #include "io/guard/end_of_memory.hpp"
 #include "io/guard/guard.hpp"
 #include "io/guard/readers.hpp"
+#include "io/number_table.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/nifti_volume.hpp"
@@ -208,9 +209,15 @@ class FakeReader {
   }
   template <class... T>
   void answer(const T&... values) {
-    Output out([this](const void* bytes, std::size_t count) {
-      static_cast<void>(!::write(channels_->answers, bytes, count));
-    });
+    answer_with(false, values...);
+  }
+  template <class... T>
+  void answer_with(bool lends, const T&... values) {
+    Output out(
+        [this](const void* bytes, std::size_t count) {
+          static_cast<void>(!::write(channels_->answers, bytes, count));
+        },
+        lends);
     out(values...);
     out.flush();
   }
@@ -317,6 +324,33 @@ TEST_F(Harm, absurd_lengths_are_refused) {
                     reader.wait();
                   }),
                   "values that fit into the memory");
+}
+
+TEST_F(Harm, memory_that_it_does_not_have_is_refused) {
+  begin_host([](const ChannelEnds* channels, std::size_t) {
+    FakeReader reader(channels);
+    const std::optional<std::uint64_t> address = 4096;
+    reader.answer(Outcome::result, std::int32_t{2}, std::int64_t{1} << 18, std::int64_t{1}, address);
+    reader.wait();
+  });
+  EXPECT_CONTAINS(error_of([&] { read_number_table(path("file.h5"), "/data"); }), "made to do harm");
+}
+
+/// More than is copied at once. Where the system keeps the memory of processes apart, all of it passes through the pipe.
+TEST_F(Harm, large_arrays_arrive_whole) {
+  constexpr std::int64_t count = 3 << 20;
+  begin_host([](const ChannelEnds* channels, std::size_t) {
+    FakeReader reader(channels);
+    Array<double> values({count, 1});
+    for (std::int64_t i = 0; i < count; ++i) values[i] = static_cast<double>(i);
+    reader.answer_with(reader.opening.lends, Outcome::result, values);
+    reader.wait();
+  });
+  const auto values = read_number_table(path("file.h5"), "/data");
+  ASSERT_EQ(values.size(), count);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) wrong += values[i] == static_cast<double>(i) ? 0 : 1;
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(Harm, an_error_of_any_length_is_cut) {
