@@ -1,5 +1,7 @@
 #include "app/input_limits.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
@@ -7,6 +9,8 @@
 #include "app/number_option.hpp"
 #include "io/guard/limits.hpp"
 #include "io/input_memory.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/geometry.hpp"
 
 namespace fhd::app {
 
@@ -27,6 +31,15 @@ void add_input_limits(CLI::App& app) {
                  "1.2, and 1 for 10 MB]")
       ->check(number_between(0.001, 1e9))
       ->type_name("N");
+}
+
+std::string text_of_limits() {
+  return fmt::format(
+      "Limits: 1 to {} voxels and {} to {:.0f} mm along each axis; {} volumes (slices times repetitions) and "
+      "{:.1e} samples in a scan; memory and time of reading as the commands' --input-memory and --input-seconds "
+      "say. What goes beyond is refused before the work begins. All of them: README, 'Limits'.",
+      largest_matrix, io::least_fov_mm, io::largest_fov_mm, io::most_volumes,
+      static_cast<double>(io::most_samples));
 }
 
 }  // namespace fhd::app

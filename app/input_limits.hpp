@@ -1,5 +1,6 @@
 #pragma once
 // What files of others may cost: io/guard.
+#include <string>
 
 namespace CLI {
 class App;
@@ -9,5 +10,8 @@ namespace fhd::app {
 
 /// Adds --trust-input, --input-memory and --input-seconds, which hold for the process.
 void add_input_limits(CLI::App& app);
+
+/// The largest scan, for --help.
+std::string text_of_limits();
 
 }  // namespace fhd::app

@@ -136,6 +136,7 @@ int parse_and_run(int argc, char** argv) {
   add("bench", "measure the speed and error of the transforms on this machine", add_bench, false);
 
   add("options", "what the options are, for manual pages and shells", add_documentation, false);
+  app.footer(text_of_limits());  // behind the commands, which would take it over
 
   const std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
   try {

@@ -200,6 +200,13 @@ TEST_F(Info, as_all_commands_and_help_fails_when_its_output_is_lost) {
     }
 }
 
+TEST_F(Info, help_tells_the_largest_scan) {
+  const auto help = fhd("--help").output;
+  EXPECT_CONTAINS(help, "1 to 4096 voxels and 0.001 to 100000 mm");
+  EXPECT_CONTAINS(help, "16777216 volumes");
+  EXPECT_EQ(fhd("info --help").output.find("4096 voxels"), std::string::npos);
+}
+
 TEST_F(Info, tells_a_wrong_option_in_one_line) {
   for (const char* arguments : {"", "info", "info a b", "info --nonsense", "nonsense", "recon x --threads -1",
                                 "recon x --lambda nan", "recon x --method gridded --lambda 1"}) {
