@@ -1,5 +1,6 @@
 // Scans that change while a command reads them: one line, and the results of before.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class ChangingInputs : public ProgramTest {
     std::fstream file(path(name), std::ios::binary | std::ios::in | std::ios::out);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
-  /// The exit status of `fhd ARGUMENTS`, while `change` is done once `has_begun`.
+  /// The exit status of `fhd ARGUMENTS`, which waits while `change` is done once `has_begun`: it cannot end before.
   int run_with_change(const std::vector<std::string>& arguments, const std::function<bool()>& has_begun,
                       const std::function<void()>& change) const {
     const pid_t child = start(arguments);
@@ -43,7 +44,9 @@ class ChangingInputs : public ProgramTest {
       ended = waitpid(child, &status, WNOHANG) == child;
     }
     EXPECT_FALSE(ended) << "it had ended before: the case proves nothing";
+    if (!ended) kill(child, SIGSTOP);
     change();
+    if (!ended) kill(child, SIGCONT);
     if (!ended) waitpid(child, &status, 0);
     return exit_status(status);
   }
