@@ -31,6 +31,7 @@
 #include "io/result/results.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/tests/io/guard/bytes_of_value.hpp"
+#include "validation/tests/io/guard/fake_reader.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/processes.hpp"
 
@@ -199,52 +200,6 @@ TEST_F(Apart, a_hundred_files_leave_no_process_and_no_descriptor) {
 }
 
 // --- Processes that came to harm, or were taken over
-
-/// A process that is told to read the text of a dataset, and does something else.
-class FakeReader {
- public:
-  explicit FakeReader(const ChannelEnds* channels) : channels_(channels) {
-    Input in("request", 1 << 20, [this](void* bytes, std::size_t count) { take(bytes, count); });
-    std::uint32_t request = 0;
-    in(opening, request, path, name);
-  }
-  template <class... T>
-  void answer(const T&... values) {
-    answer_with(false, values...);
-  }
-  template <class... T>
-  void answer_with(bool lends, const T&... values) {
-    Output out(
-        [this](const void* bytes, std::size_t count) {
-          for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-            const auto put = ::write(channels_->answers, next, count);
-            if (put <= 0) return;
-            next += put;
-            count -= static_cast<std::size_t>(put);
-          }
-        },
-        lends);
-    out(values...);
-    out.flush();
-  }
-  [[noreturn]] void wait() {
-    char byte = 0;
-    for (;;) take(&byte, 1);
-  }
-  Opening opening;
-  std::string path, name;
-
- private:
-  void take(void* bytes, std::size_t count) {
-    for (auto* to = static_cast<char*>(bytes); count > 0;) {
-      const auto got = ::read(channels_->requests, to, count);
-      if (got <= 0) _exit(0);
-      to += got;
-      count -= static_cast<std::size_t>(got);
-    }
-  }
-  const ChannelEnds* channels_;
-};
 
 using Life = void (*)(const ChannelEnds*, std::size_t);
 
