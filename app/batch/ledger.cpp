@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "app/batch/stop_requests.hpp"
-#include "io/result/file_set.hpp"
+#include "io/files/file_set.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"

@@ -12,7 +12,7 @@
 #include "app/batch/log.hpp"
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
-#include "io/result/folder.hpp"
+#include "io/files/folder.hpp"
 #include "io/result/manifest.hpp"
 
 namespace fhd::app {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/console.hpp"
-#include "app/event_lines.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/event_lines.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

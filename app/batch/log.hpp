@@ -6,9 +6,9 @@
 #include <string>
 
 #include "app/batch/summary.hpp"
-#include "app/console.hpp"
-#include "app/processes.hpp"
-#include "io/result/folder.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/processes.hpp"
+#include "io/files/folder.hpp"
 
 namespace fhd::app {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "app/batch/scans.hpp"
-#include "app/nearest_word.hpp"
+#include "app/options/nearest_word.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 

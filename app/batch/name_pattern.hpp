@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.hpp"
+#include "app/options/options.hpp"
 
 namespace fhd::app {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "app/batch/summary.hpp"
-#include "app/corrected_scan.hpp"
-#include "app/frames_of_scan.hpp"
-#include "app/scan_cost.hpp"
+#include "app/run/corrected_scan.hpp"
+#include "app/run/frames_of_scan.hpp"
+#include "app/run/scan_cost.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/results.hpp"
 

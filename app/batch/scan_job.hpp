@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/batch/work.hpp"
-#include "app/echo_field_map.hpp"
-#include "app/recon_engine.hpp"
-#include "app/volume_reader.hpp"
+#include "app/run/echo_field_map.hpp"
+#include "app/run/recon_engine.hpp"
+#include "app/run/volume_reader.hpp"
 #include "io/result/manifest.hpp"
 #include "io/scan/scan_file.hpp"
 

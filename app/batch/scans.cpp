@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "app/batch/pattern.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"

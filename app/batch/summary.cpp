@@ -10,8 +10,8 @@
 
 #include "app/batch/ledger.hpp"
 #include "app/batch/stop_requests.hpp"
-#include "io/input_file.hpp"
-#include "io/result/file_set.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/file_set.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 

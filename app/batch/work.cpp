@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <set>
 
-#include "app/command_parser.hpp"
-#include "app/commands.hpp"
-#include "app/nearest_word.hpp"
-#include "app/recipe.hpp"
+#include "app/options/command_parser.hpp"
+#include "app/commands/commands.hpp"
+#include "app/options/nearest_word.hpp"
+#include "app/options/recipe.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "app/batch/scans.hpp"
-#include "app/frame_options.hpp"
-#include "app/noise_map_option.hpp"
-#include "app/options.hpp"
-#include "app/processes.hpp"
-#include "app/series_formats.hpp"
+#include "app/options/frame_options.hpp"
+#include "app/options/noise_map_option.hpp"
+#include "app/options/options.hpp"
+#include "app/terminal/processes.hpp"
+#include "app/run/series_formats.hpp"
 
 namespace CLI {
 class App;
@@ -64,7 +64,7 @@ struct BatchWork {
 };
 
 /// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is
-/// that of `output`. A recipe (app/recipe.hpp) goes before `app`. Throws Error, naming the line of the recipe where it
+/// that of `output`. A recipe (app/options/recipe.hpp) goes before `app`. Throws Error, naming the line of the recipe where it
 /// is its mistake.
 BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,
                     std::vector<BatchScan> scans);

@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 set_target_properties(fhd PROPERTIES INSTALL_RPATH "")
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 if(TARGET fhd_mpi)
-  install(TARGETS fhd_mpi LIBRARY DESTINATION lib/fhd COMPONENT mpi)  # where app/processes.cpp looks
+  install(TARGETS fhd_mpi LIBRARY DESTINATION lib/fhd COMPONENT mpi)  # where app/terminal/processes.cpp looks
 endif()
 
 if(TARGET fhd_dicom)

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "io/sha256.hpp"
+#include "io/files/sha256.hpp"
 
 namespace fhd::python {
 namespace {

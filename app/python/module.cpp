@@ -3,10 +3,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "app/commands.hpp"
-#include "app/console.hpp"
+#include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
 #include "app/python/arrays.hpp"
-#include "io/guard/guard.hpp"
+#include "io/reader/guard.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"

@@ -21,12 +21,12 @@
 #include <utility>
 
 #include "app/batch/scan_job.hpp"
-#include "app/input_limits.hpp"
-#include "app/processors.hpp"
+#include "app/options/input_limits.hpp"
+#include "app/terminal/processors.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
-#include "io/hdf5_facts.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "io/result/run.hpp"

@@ -14,15 +14,15 @@
 #include <optional>
 #include <utility>
 
-#include "app/command_parser.hpp"
-#include "app/commands.hpp"
-#include "app/input_limits.hpp"
-#include "app/options.hpp"
+#include "app/options/command_parser.hpp"
+#include "app/commands/commands.hpp"
+#include "app/options/input_limits.hpp"
+#include "app/options/options.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
-#include "io/guard/limits.hpp"
-#include "io/input_memory.hpp"
+#include "io/reader/limits.hpp"
+#include "io/files/input_memory.hpp"
 
 namespace fhd::python {
 namespace {

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "app/command_parser.hpp"
-#include "app/number_option.hpp"
-#include "app/recipe.hpp"
+#include "app/options/command_parser.hpp"
+#include "app/options/number_option.hpp"
+#include "app/options/recipe.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {

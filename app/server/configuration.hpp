@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options.hpp"
+#include "app/options/options.hpp"
 
 namespace CLI {
 class App;

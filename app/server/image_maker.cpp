@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/console.hpp"
-#include "app/corrected_scan.hpp"
-#include "app/option_names.hpp"
-#include "app/scan_cost.hpp"
-#include "io/hdf5.hpp"
+#include "app/terminal/console.hpp"
+#include "app/run/corrected_scan.hpp"
+#include "app/options/option_names.hpp"
+#include "app/run/scan_cost.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/outside_pieces.hpp"
 #include "recon/array/thread_limit.hpp"
 

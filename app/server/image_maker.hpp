@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/recon_engine.hpp"
+#include "app/run/recon_engine.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/image_groups.hpp"
 #include "io/scan/mrd/readout_scan.hpp"

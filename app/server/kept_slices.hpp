@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "app/volume_reader.hpp"
+#include "app/run/volume_reader.hpp"
 
 namespace fhd::app {
 

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "app/console.hpp"
+#include "app/terminal/console.hpp"
 #include "app/server/message_bytes.hpp"
 
 namespace fhd::app {

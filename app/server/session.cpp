@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "app/console.hpp"
-#include "app/option_names.hpp"
-#include "app/scan_cost.hpp"
+#include "app/terminal/console.hpp"
+#include "app/options/option_names.hpp"
+#include "app/run/scan_cost.hpp"
 #include "app/server/image_message.hpp"
 
 namespace fhd::app {

@@ -2,7 +2,7 @@
 // The signal by which readouts went into bins, as a page draws it.
 #include <nlohmann/json.hpp>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 
 namespace fhd::io {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "io/input_file.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

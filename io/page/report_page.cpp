@@ -12,11 +12,11 @@
 #include <numbers>
 #include <set>
 
-#include "io/guard/readers.hpp"
-#include "io/hdf5.hpp"
-#include "io/input_file.hpp"
-#include "io/input_memory.hpp"
-#include "io/json_text.hpp"
+#include "io/reader/readers.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/input_memory.hpp"
+#include "io/files/json_text.hpp"
 #include "io/page/gating_curve.hpp"
 #include "io/page/judgements.hpp"
 #include "io/page/own_page.hpp"
@@ -24,7 +24,7 @@
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/result/run.hpp"
-#include "io/shown_text.hpp"
+#include "io/files/shown_text.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "io/guard/readers.hpp"
+#include "io/reader/readers.hpp"
 #include "io/result/picture.hpp"
 #include "recon/error.hpp"
 

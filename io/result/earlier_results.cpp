@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "io/hdf5_facts.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
 

@@ -1,7 +1,7 @@
 #include "io/result/field_map_file.hpp"
 
-#include "io/hdf5.hpp"
-#include "io/hdf5_geometry.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
 #include "io/made_by.hpp"
 
 namespace fhd::io {

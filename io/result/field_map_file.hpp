@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/result/file_set.hpp"
+#include "io/files/file_set.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::io {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <filesystem>
 
-#include "io/hdf5.hpp"
-#include "io/hdf5_facts.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/made_by.hpp"
 #include "io/result/run.hpp"
 #include "io/scan/mrd/readout.hpp"

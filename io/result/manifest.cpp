@@ -10,9 +10,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "io/input_file.hpp"
-#include "io/json_text.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/json_text.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checksum.hpp"
+#include "io/files/checksum.hpp"
 
 namespace fhd::io {
 

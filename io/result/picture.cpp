@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 
-#include "io/input_file.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/result/run.hpp"
-#include "io/stored_bytes.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

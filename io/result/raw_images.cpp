@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "io/result/atomic_file.hpp"
-#include "io/stored_bytes.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "io/result/folder.hpp"
+#include "io/files/folder.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd::io {

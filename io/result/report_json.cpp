@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "io/blocks.hpp"
+#include "io/files/blocks.hpp"
 #include "io/result/run.hpp"
 
 namespace fhd::io {

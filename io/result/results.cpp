@@ -33,11 +33,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "io/blocks.hpp"
-#include "io/guard/readers.hpp"
-#include "io/hdf5.hpp"
-#include "io/hdf5_geometry.hpp"
-#include "io/input_stamps.hpp"
+#include "io/files/blocks.hpp"
+#include "io/reader/readers.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
+#include "io/files/input_stamps.hpp"
 #include "io/made_by.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/ismrmrd_images.hpp"

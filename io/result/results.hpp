@@ -1,6 +1,6 @@
 #pragma once
 // Result files of a reconstruction: OUT.h5, OUT.nii.gz, OUT.png, OUT.json. They appear together or not at all
-// (io/result/file_set.hpp), and every one says of which run it is (io/result/run.hpp).
+// (io/files/file_set.hpp), and every one says of which run it is (io/result/run.hpp).
 #include <array>
 #include <functional>
 #include <memory>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/checksum.hpp"
-#include "io/gzip.hpp"
-#include "io/result/file_set.hpp"
+#include "io/files/checksum.hpp"
+#include "io/files/gzip.hpp"
+#include "io/files/file_set.hpp"
 #include "io/result/raw_images.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/report.hpp"

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/blocks.hpp"
-#include "io/result/file_set.hpp"
-#include "io/sha256.hpp"
+#include "io/files/blocks.hpp"
+#include "io/files/file_set.hpp"
+#include "io/files/sha256.hpp"
 
 namespace fhd::io {
 namespace {

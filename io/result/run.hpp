@@ -19,7 +19,7 @@ std::string run_of_file(const std::string& path);
 /// What stands beside OUT.h5, for who reads it: made before it is opened, asked when its own run is known.
 class RunsBeside {
  public:
-  /// Settles the results (io/result/file_set.hpp).
+  /// Settles the results (io/files/file_set.hpp).
   explicit RunsBeside(const std::string& path);
   /// Throws Error where OUT.json, OUT.nii.gz or OUT.png states another run than `run`, that of OUT.h5; where one of them
   /// states none, it is not compared.

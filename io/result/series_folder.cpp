@@ -15,8 +15,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
-#include "io/result/atomic_file.hpp"
+#include "io/files/json_text.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/result/report_json.hpp"
 #include "recon/error.hpp"
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/result/folder.hpp"
+#include "io/files/folder.hpp"
 #include "io/result/raw_images.hpp"
 #include "recon/domain/report.hpp"
 

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "io/result/atomic_file.hpp"
-#include "io/sha256.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/sha256.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {

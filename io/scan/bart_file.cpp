@@ -17,7 +17,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "io/result/file_set.hpp"
+#include "io/files/file_set.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"

@@ -20,9 +20,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/hdf5.hpp"
-#include "io/hdf5_geometry.hpp"
-#include "io/result/file_set.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/hdf5/hdf5_geometry.hpp"
+#include "io/files/file_set.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/scan_parts.hpp"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "io/guard/readers.hpp"
-#include "io/hdf5.hpp"
-#include "io/input_stamps.hpp"
+#include "io/reader/readers.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/files/input_stamps.hpp"
 #include "recon/array/fft.hpp"
 #include "recon/error.hpp"
 

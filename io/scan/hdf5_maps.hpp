@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::io {

@@ -29,9 +29,9 @@
 #include <numbers>
 #include <set>
 
-#include "io/input_file.hpp"
-#include "io/input_memory.hpp"
-#include "io/result/file_set.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/input_memory.hpp"
+#include "io/files/file_set.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"

@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/guard/readers.hpp"
-#include "io/input_file.hpp"
-#include "io/input_memory.hpp"
-#include "io/input_stamps.hpp"
-#include "io/stored_bytes.hpp"
+#include "io/reader/readers.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/input_memory.hpp"
+#include "io/files/input_stamps.hpp"
+#include "io/files/stored_bytes.hpp"
 #include "recon/domain/geometry.hpp"
 #include "recon/error.hpp"
 

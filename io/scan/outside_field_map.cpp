@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "io/scan/outside_pieces.hpp"

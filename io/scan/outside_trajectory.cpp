@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/cfl_file.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/outside_pieces.hpp"

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <numbers>
 
-#include "io/guard/guarded_scan.hpp"
-#include "io/guard/readers.hpp"
-#include "io/hdf5.hpp"
-#include "io/input_file.hpp"
+#include "io/reader/guarded_scan.hpp"
+#include "io/reader/readers.hpp"
+#include "io/hdf5/hdf5.hpp"
+#include "io/files/input_file.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/outside_pieces.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/input_stamps.hpp"
-#include "io/result/file_set.hpp"
+#include "io/files/input_stamps.hpp"
+#include "io/files/file_set.hpp"
 #include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "recon/error.hpp"
 

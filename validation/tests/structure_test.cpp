@@ -154,16 +154,16 @@ TEST(Structure, only_the_program_prints_or_exits) {
                          R"(|\bputs\(|fmt::print\(|\b(_?exit|quick_exit|_Exit|abort)\()"),
               &SourceFile::code, [](const SourceFile& source) {
                 return room_of(source) != "app" && !source.path.starts_with("validation/tests/") &&
-                       !source.path.starts_with("io/guard/") &&  // ends processes of its own
+                       !source.path.starts_with("io/reader/") &&  // ends processes of its own
                        !source.path.starts_with("validation/studies/");
               });
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
 TEST(Structure, texts_reach_the_terminal_in_one_place) {
-  const std::set<std::string> may{"app/console.cpp", "app/console.hpp", "app/event_lines.cpp",
-                                  "app/documentation/documentation.cpp",  // its text is the program's own
-                                  "app/ending.cpp",                       // without memory to make a text
+  const std::set<std::string> may{"app/terminal/console.cpp", "app/terminal/console.hpp", "app/terminal/event_lines.cpp",
+                                  "app/commands/documentation.cpp",  // its text is the program's own
+                                  "app/terminal/ending.cpp",                       // without memory to make a text
                                   "app/main.cpp"};                        // flushes what CLI11 wrote
   const auto found =
       matches(std::regex(R"(std::(cout|cerr|clog)\b|fmt::print\(|(std::|[^\w:])(v?printf|fprintf|f?puts)\()"),

@@ -11,7 +11,7 @@
 #include "io/result/dicom/values.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/picture.hpp"
-#include "io/sha256.hpp"
+#include "io/files/sha256.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::dicom {

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <vector>
 
-#include "io/sha256.hpp"
-#include "io/shown_text.hpp"
+#include "io/files/sha256.hpp"
+#include "io/files/shown_text.hpp"
 
 namespace fhd::io::dicom {
 namespace {

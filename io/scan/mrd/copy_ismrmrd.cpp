@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "io/guard/readers.hpp"
-#include "io/hdf5_lists.hpp"
+#include "io/reader/readers.hpp"
+#include "io/hdf5/hdf5_lists.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"

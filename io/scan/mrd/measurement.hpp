@@ -2,7 +2,7 @@
 // An ISMRMRD file, open, with everything that its readouts tell.
 #include <string>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/mrd/records.hpp"
 #include "io/scan/mrd/volume_assembler.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "io/hdf5_claims.hpp"
+#include "io/hdf5/hdf5_claims.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {

@@ -4,13 +4,13 @@
 //
 // libismrmrd's readers are not used: they trust the lengths in a record's head when they copy the arrays. HDF5 reads the
 // records alone, with references to their arrays (or, where nothing is compressed, as usual, their bytes); the arrays are
-// read without HDF5, which trusts these references (io/global_heap.hpp).
+// read without HDF5, which trusts these references (io/hdf5/global_heap.hpp).
 #include <span>
 #include <string>
 #include <vector>
 
-#include "io/global_heap.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5/global_heap.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/scan/mrd/readout.hpp"
 
 namespace fhd::io::mrd {

@@ -1,11 +1,11 @@
 // Recipes, and configurations of sessions. The first byte of the input says what the others are: TOML or JSON.
-#include "app/recipe.hpp"
+#include "app/options/recipe.hpp"
 
 #include <toml++/toml.h>
 
 #include <algorithm>
 
-#include "app/toml_text.hpp"
+#include "app/options/toml_text.hpp"
 #include "validation/fuzz/harness.hpp"
 
 using namespace fhd;

@@ -1,7 +1,7 @@
 // Result files (HDF5): what 'fhd report', 'fhd compare' and a run that would replace them read.
 // The input is the file, or a description of one.
-#include "io/hdf5_facts.hpp"
-#include "io/number_table.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
+#include "io/scan/number_table.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/girf_file.hpp"

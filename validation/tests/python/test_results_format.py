@@ -1,4 +1,4 @@
-"""Results are as app/results.md says: other programs read them in three lines, and every field has its row."""
+"""Results are as app/docs/results.md says: other programs read them in three lines, and every field has its row."""
 
 import importlib.util
 import json

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/result/file_set.hpp"
+#include "io/files/file_set.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/scratch.hpp"
 

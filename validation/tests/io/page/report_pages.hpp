@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/program.hpp"

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "io/checksum.hpp"
-#include "io/hdf5.hpp"
+#include "io/files/checksum.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"
 

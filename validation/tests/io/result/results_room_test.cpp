@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/ismrmrd_images.hpp"
 #include "io/result/nifti.hpp"

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

@@ -10,8 +10,8 @@
 #include <limits>
 #include <vector>
 
-#include "io/gzip.hpp"
-#include "io/input_memory.hpp"
+#include "io/files/gzip.hpp"
+#include "io/files/input_memory.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

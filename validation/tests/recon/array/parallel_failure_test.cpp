@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "data/simulate.hpp"
-#include "io/guard/sanitizer.hpp"
+#include "io/reader/sanitizer.hpp"
 #include "recon/error.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/certificate.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/simulate.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/reconstruct.hpp"

@@ -1,0 +1,71 @@
+#pragma once
+// One function per command, each in its own file: adds its options to `app` and returns what to run after
+// parsing.
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "app/terminal/input_error.hpp"
+#include "recon/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace fhd::app {
+
+/// What the exit status of the program says; of those of its manual pages.
+inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
+    {"0", "success"},
+    {"1",
+     "failure: one line on standard error says what, where and what to do; of batch: a scan failed or was "
+     "not run; "
+     "of check: a scan is not usable"},
+    {"2", "wrong usage: nothing was done"},
+    {"128 + N",
+     "as a shell tells it: ended by signal N, such as 130 after Ctrl-C; temporary files are removed, "
+     "finished "
+     "images of a series stay"}};
+
+using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
+
+/// The command line of this process, quoted so that a shell reads it back: command_line.cpp.
+const std::string& command_line();
+/// Once, before any command runs.
+void set_command_line(int argc, const char* const* argv);
+
+/// What the user typed is wrong: exit status 2.
+struct UsageError : Error {
+  explicit UsageError(const Error& error) : Error(error) {}
+};
+/// The result of `work`, whose errors are those of the options, but for files that these name.
+template <class Work>
+auto of_options(Work work) {
+  try {
+    return work();
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    throw UsageError(error);
+  }
+}
+
+Run add_recon(CLI::App& app);
+Run add_batch(CLI::App& app);
+Run add_simulate(CLI::App& app);
+Run add_convert(CLI::App& app);
+Run add_info(CLI::App& app);
+Run add_compare(CLI::App& app);
+Run add_bench(CLI::App& app);
+Run add_plan(CLI::App& app);
+Run add_report(CLI::App& app);
+Run add_check(CLI::App& app);
+Run add_forward(CLI::App& app);
+Run add_fieldmap(CLI::App& app);
+Run add_serve(CLI::App& app);
+Run add_documentation(CLI::App& app);
+
+/// What --version says with --verbose: libraries, instruction set, devices.
+std::string verbose_version();
+
+}  // namespace fhd::app

@@ -1,0 +1,125 @@
+// fhd fieldmap: off-resonance from the echoes of a scan.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
+#include "app/run/corrected_scan.hpp"
+#include "app/run/echo_field_map.hpp"
+#include "app/options/number_option.hpp"
+#include "app/options/options.hpp"
+#include "app/run/outputs.hpp"
+#include "app/run/recon_engine.hpp"
+#include "io/result/field_map_file.hpp"
+#include "io/files/file_set.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct FieldMapCommand {
+  std::vector<std::string> scans;
+  std::string output;
+  std::optional<std::string> echo_times;
+  double smoothing = default_smoothing_voxels;
+  bool force = false;
+  io::ReadOptions read_options;
+  ReconOptions recon_options;
+  DeviceOption device_option;
+
+  int run();
+};
+
+/// The name of the map's file.
+std::string checked_name(std::string output) {
+  require_name(output);
+  for (const char* ending : {".nii", ".nii.gz", ".png", ".json"})
+    if (output.ends_with(ending))
+      throw UsageError(Error("-o " + output, "the name of an HDF5 file", "the ending " + std::string(ending),
+                             "end it in .h5"));
+  return output.ends_with(".h5") ? output : output + ".h5";
+}
+
+void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
+  std::vector<double> times_ms;
+  double shortest = INFINITY;
+  for (const auto& echo : echoes) {
+    if (!times_ms.empty()) shortest = std::min(shortest, echo.time_s - times_ms.back() * 1e-3);
+    times_ms.push_back(echo.time_s * 1e3);
+  }
+  const auto [lowest, highest] = range_hz(found);
+  print_out("echoes    {} at {} ms; without wraps between voxels +-{:.3g} Hz{}\n", echoes.size(),
+            fmt::format("{:g}", fmt::join(times_ms, ", ")), 0.5 / shortest, openness(echoes));
+  print_out("field     {:.3g} ... {:.3g} Hz\n", lowest, highest);
+}
+
+int FieldMapCommand::run() {
+  const Settings settings = of_options([&] { return recon_options.settings(); });
+  require_phase(settings);
+  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
+  const auto given =
+      of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
+  if (const auto& map = read_options.outside.field_map; !map.empty())
+    throw UsageError(Error("--field-map", "none: the map is made from the echoes", map, "leave it out"));
+  output = checked_name(output);
+  auto inputs = inputs_of(scans, read_options);
+  if (!correction.girf.empty()) inputs.push_back(correction.girf);
+  require_new_file(output, inputs, force);
+  const io::OutputLock lock(output);
+  read_options.precision = settings.precision;
+  std::vector<std::unique_ptr<io::ScanFile>> files;
+  for (const auto& scan : scans) {
+    files.push_back(io::open_scan(scan, read_options));
+    print_scan(files.back()->summary());
+  }
+  files = with_trajectory_correction(std::move(files), correction);
+  std::vector<io::ScanFile*> opened;
+  for (const auto& file : files) opened.push_back(file.get());
+  const auto echoes = find_echoes(opened, given);
+  const ChosenDevice device = device_option.choose();
+  print_out("device    {}\n", device.text);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), false, false);
+  const CurrentDevice current(device.device);
+  const auto found = field_maps_of(echoes, smoothing, settings, engine,
+                                   correction.kind == TrajectoryCorrection::Kind::automatic, false);
+  std::vector<const Array<float>*> slices;
+  for (const auto& map : found.maps) slices.push_back(&map);
+  io::FileSet written(lock);
+  io::write_field_map(written, output, slices, found.geometries);
+  written.commit();
+  print_found(echoes, found);
+  print_out("wrote     {0}; use it with 'fhd recon SCAN --field-map {0}'\n", output);
+  return 0;
+}
+
+}  // namespace
+
+Run add_fieldmap(CLI::App& app) {
+  const auto command = std::make_shared<FieldMapCommand>();
+  app.add_option("SCAN", command->scans,
+                 "a scan with several echoes (ISMRMRD: contrasts), or scans of one each")
+      ->required();
+  app.add_option("-o,--output", command->output, "the field map, HDF5 with /field_map in rad/s")->required();
+  app.add_option("--echo-times", command->echo_times,
+                 "of the echoes in their order, in ms from the excitation [as the header says]")
+      ->type_name("MS,MS...");
+  app.add_option("--smoothing", command->smoothing,
+                 "length in voxels below which the map is smooth, 0 ... 100")
+      ->check(number_between(0, 100))
+      ->capture_default_str();
+  app.add_flag("--force", command->force, "overwrite what is there under this name");
+  command->device_option.add_to(app);
+  command->recon_options.add_to(app);
+  add_read_options(app, command->read_options);
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app

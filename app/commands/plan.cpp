@@ -1,0 +1,258 @@
+// fhd plan: how long a reconstruction will take and how much memory, before it starts.
+#include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
+#include "app/options/frame_options.hpp"
+#include "app/run/machine_rates.hpp"
+#include "app/options/noise_map_option.hpp"
+#include "app/options/option_names.hpp"
+#include "app/options/options.hpp"
+#include "app/options/recipe.hpp"
+#include "app/run/scan_cost.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/array/device.hpp"
+#include "recon/error.hpp"
+#include "recon/pipeline/decisions.hpp"
+#include "recon/pipeline/estimate.hpp"
+#include "validation/certificate.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct PlanCommand {
+  std::string scan;
+  VolumeSelection selection;
+  bool json = false, no_gridded_image = false;
+  io::ReadOptions read_options;
+  ReconOptions recon_options;
+  DeviceOption device_option;
+  FrameOptions frame_options;
+  NoiseMapOption noise_map;
+
+  int run();
+  Settings chosen_settings() const;
+  EstimateSettings estimate_settings() const;
+};
+
+/// One column of the table.
+struct DevicePlan {
+  std::string name, transform, transform_reason;
+  bool assumed_rates = false;
+  Estimate made;
+  Prediction prediction;
+  MemoryLedger memory;
+  std::size_t available_bytes = 0;
+  std::string refusal;  ///< why it cannot be done there; empty when it can
+  bool fits() const { return refusal.empty(); }
+};
+
+std::string transform_reason(const Estimate& made, const Settings& settings, Device device) {
+  if (is_method<ConventionalGridding>(settings)) return "the method is gridding";
+  if (is_method<CartesianFft>(settings)) return "the method is one FFT";
+  if (made.transform.asked_for) return "asked for";
+  return fmt::format(
+      "{:.3g} pairs of voxels and samples are {} the {:.3g} that --transform auto sums directly",
+      made.transform.pairs, made.transform.kind == TransformKind::direct ? "within" : "above",
+      affordable_pairs(settings, device));
+}
+
+/// Fills what follows from the sizes and the rates.
+void predict_on(const ScanSizes& sizes, const EstimateSettings& how, const MachineRates& rates,
+                const MachineRates& host, DevicePlan& plan) {
+  plan.made = estimate(sizes, how);
+  plan.prediction = predict(sizes, how, rates, host);
+  // The FFT of a Cartesian scan counts as gridded.
+  plan.transform =
+      name_of(is_method<CartesianFft>(how.settings) ? TransformKind::gridded : plan.made.transform.kind);
+  plan.transform_reason = transform_reason(plan.made, how.settings, how.device);
+}
+
+DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
+  DevicePlan plan;
+  plan.name = fmt::format("CPU, {} thread{}", omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s");
+  const MachineRates rates = machine_rates(Device::cpu());
+  how.device = Device::cpu();
+  predict_on(sizes, how, rates, rates, plan);
+  plan.memory = plan.made.host;
+  plan.available_bytes =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (plan.memory.peak_bytes() > plan.available_bytes) plan.refusal = "more memory than this machine has";
+  return plan;
+}
+
+DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const device::Description& gpu) {
+  DevicePlan plan;
+  plan.name = fmt::format("GPU {}: {}", gpu.device.number(), gpu.name);
+  const MachineRates host = machine_rates(Device::cpu());
+  MachineRates rates;
+  how.device = gpu.device;
+  try {
+    device::start(gpu.device);
+    plan.available_bytes = device::memory_use(gpu.device).free_bytes;
+    rates = machine_rates(gpu.device, gpu.name);
+  } catch (const Error& error) {
+    rates = assumed_gpu_rates(host);
+    plan.assumed_rates = true;
+    plan.refusal = in_words_of_options(error.what());
+  }
+  try {
+    EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
+    alone.companion = nullptr;
+    plan.memory = fit_device_memory(sizes, alone, plan.available_bytes);
+    how.coils_at_once = alone.coils_at_once;
+  } catch (const DeviceError& error) {
+    if (plan.refusal.empty()) plan.refusal = in_words_of_options(error.what());
+  }
+  predict_on(sizes, how, rates, host, plan);
+  return plan;
+}
+
+nlohmann::ordered_json to_json(const DevicePlan& plan) {
+  auto stages = nlohmann::ordered_json::object(), memory = nlohmann::ordered_json::array();
+  for (const Stage& stage : plan.prediction.stages) stages[stage.name] = stage.seconds;
+  for (const auto& item : plan.memory.items()) memory.push_back({{"what", item.what}, {"bytes", item.bytes}});
+  const Estimate& made = plan.made;
+  return {{"device", plan.name},
+          {"rates", plan.assumed_rates ? "assumed" : "measured"},
+          {"transform", plan.transform},
+          {"transform_reason", plan.transform_reason},
+          {"coils", made.coils},
+          {"iterations", {{"expected", made.iterations}, {"most", made.most_iterations}}},
+          {"stages", stages},
+          {"other_seconds", plan.prediction.other_seconds},
+          {"seconds", plan.prediction.seconds()},
+          {"seconds_at_limit", plan.prediction.seconds_at_limit()},
+          {"seconds_of_all", plan.prediction.seconds_of_all()},
+          {"peak_bytes", plan.memory.peak_bytes()},
+          {"available_bytes", plan.available_bytes},
+          {"fits", plan.fits()},
+          {"refusal", plan.refusal},
+          {"memory", memory},
+          {"assumptions", made.assumptions}};
+}
+
+/// "one image", or "60 frames".
+std::string one_of_them(const EstimateSettings& how) {
+  return how.frames ? fmt::format("{} frames", how.frames->frames) : "one image";
+}
+
+void print(const DevicePlan& plan, const EstimateSettings& how) {
+  const std::int64_t images = how.images, frames = how.frames ? how.frames->frames : 1;
+  const Estimate& made = plan.made;
+  print_out("device    {}{}\n", plan.name, plan.assumed_rates ? " (rates of an H100 assumed)" : "");
+  print_out("transform {}: {}\n", plan.transform, plan.transform_reason);
+  for (const Stage& stage : plan.prediction.stages)
+    print_out("  {:<22} {:>10}\n", stage.name, duration_text(stage.seconds));
+  print_out("  {:<22} {:>10}\n", "between the stages", duration_text(plan.prediction.other_seconds));
+  const double seconds = plan.prediction.seconds(), limit = plan.prediction.seconds_at_limit();
+  print_out("  {:<22} {:>10}{}\n", "in all, of " + one_of_them(how), duration_text(seconds),
+            limit > 1.01 * seconds
+                ? fmt::format("   (at most {}: {} iterations)", duration_text(limit), made.most_iterations)
+                : "");
+  if (images > 1)
+    print_out("  {:<22} {:>10}   (what depends on the trajectory alone is made once)\n",
+              fmt::format("of all {} images", images * frames),
+              duration_text(plan.prediction.seconds_of_all()));
+  print_out("  {:<22} {:>10}   of {}: {}\n", "memory at most",
+            plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
+            memory_text(static_cast<double>(plan.available_bytes)),
+            plan.fits() ? "fits" : "does not fit: " + plan.refusal);
+  print_out("planned   {}\n", cost_text(images * frames, plan.prediction.seconds_of_all(),
+                                        static_cast<double>(plan.memory.peak_bytes())));
+  for (const auto& sentence : made.assumptions) print_out("note      {}\n", sentence);
+}
+
+std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings& how,
+                                 const ChosenDevice& chosen) {
+  std::vector<DevicePlan> plans{plan_on_cpu(sizes, how)};
+  for (const auto& gpu : device::inventory().devices)
+    if ((chosen.automatic || chosen.device == gpu.device) && device_for(how.settings, gpu.device).is_cuda())
+      plans.push_back(plan_on_gpu(sizes, how, gpu));
+  return plans;
+}
+
+/// As recon's, which refuses the same.
+Settings PlanCommand::chosen_settings() const {
+  Settings settings = recon_options.settings();
+  frame_options.take_part_in(settings);
+  validate(settings);
+  if (frame_options.asks()) {
+    validate_for_frames(settings);
+    noise_map.require_no_frames();
+  }
+  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
+  return settings;
+}
+
+EstimateSettings PlanCommand::estimate_settings() const {
+  EstimateSettings how{of_options([&] { return chosen_settings(); })};
+  if (const auto request = noise_map.request()) how.noise_replicas = request->replicas;
+  return how;
+}
+
+int PlanCommand::run() {
+  const auto verifier = validation::make_verifier();
+  EstimateSettings how = estimate_settings();
+  const auto companion = companion_settings(how.settings);
+  how.verifier = verifier.get();
+  how.companion = companion && !no_gridded_image ? &*companion : nullptr;
+  read_options.precision = how.settings.precision;
+  const auto file = io::open_scan(scan, read_options);
+  const io::ScanSummary& summary = file->summary();
+  const std::int64_t images = how.images = image_count(summary, selection);
+  if (frame_options.asks())
+    FrameOptions::require_one(
+        parse_selection(selection.repetitions, summary.repetition_count, "--repetitions"));
+  noise_map.require_alone(static_cast<std::size_t>(images), 1);
+  const ScanSizes sizes = sizes_of(*file, how.settings);
+  if (frame_options.asks()) how.frames = frame_options.sizes(sizes.samples.all, summary.readout_length);
+  const ChosenDevice chosen = device_option.choose();
+  const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
+
+  if (json) {
+    auto devices = nlohmann::ordered_json::array();
+    for (const auto& plan : plans) devices.push_back(to_json(plan));
+    const nlohmann::ordered_json all{{"scan", summary.path},
+                                     {"images", images},
+                                     {"frames", how.frames ? how.frames->frames : 0},
+                                     {"matrix_size", sizes.matrix_size},
+                                     {"device", chosen.text},
+                                     {"devices", devices}};
+    print_json(all);
+    return 0;
+  }
+  print_scan(summary);
+  if (sizes.is_enlarged)
+    print_out(
+        "note      the object reaches beyond the field of view: {} voxels are reconstructed and cropped\n",
+        app::text(sizes.matrix_size));
+  print_out("chosen    {}\n", chosen.text);
+  for (const auto& plan : plans) print(plan, how);
+  return 0;
+}
+
+}  // namespace
+
+Run add_plan(CLI::App& app) {
+  const auto command = std::make_shared<PlanCommand>();
+  app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
+      ->required();
+  command->selection.add_to(app);
+  app.add_flag("--no-gridded-image", command->no_gridded_image, "as of fhd recon");
+  app.add_flag("--json", command->json, "print JSON");
+  command->device_option.add_to(app);
+  command->frame_options.add_to(app);
+  command->recon_options.add_to(app);
+  command->noise_map.add_to(app);
+  add_read_options(app, command->read_options);
+  return with_recipe(app, [command] { return command->run(); });
+}
+
+}  // namespace fhd::app

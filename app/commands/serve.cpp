@@ -1,0 +1,159 @@
+// fhd serve: sessions of scanners' inline reconstruction and its clients, each image as its data arrives.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <omp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
+#include "app/options/number_option.hpp"
+#include "app/options/options.hpp"
+#include "app/terminal/processors.hpp"
+#include "app/server/configuration.hpp"
+#include "app/server/server.hpp"
+#include "io/files/input_file.hpp"
+#include "recon/array/device.hpp"
+
+namespace fhd::app {
+namespace {
+
+struct ServeCommand {
+  std::string host = "127.0.0.1", configurations;
+  int port = 9002, most_sessions = 8, threads = 0, images_at_once = 0;
+  double idle_s = 300, write_s = 30;
+  std::int64_t image_s = 600;
+  std::uint64_t most_bytes = std::uint64_t{4} << 30;
+  bool quiet = false;
+  DeviceOption device_option;
+
+  int run();
+  SessionLimits limits() const;
+};
+
+int stop_pipe[2] = {-1, -1};
+
+/// The first signal asks to end, a second one ends at once.
+void ask_to_stop(int number) {
+  signal(number, SIG_DFL);
+  const char byte = 0;
+  static_cast<void>(!write(stop_pipe[1], &byte, 1));
+}
+
+void stop_on_signals() {
+  if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0) throw Error("the server", "a pipe", "none");
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = ask_to_stop;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+/// What an image leaves is there for the next: 7 % of the processor time of small ones went into clearing pages that
+/// the system had been given back. After a session all of it is (Server::remove_those_over).
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);  // the most that there is
+  mallopt(M_TRIM_THRESHOLD, 1 << 26);
+}
+
+SessionLimits ServeCommand::limits() const {
+  const auto in_ms = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  SessionLimits limits;
+  limits.connection = {in_ms(idle_s), in_ms(write_s)};
+  limits.bytes = most_bytes;
+  limits.read_ahead = std::min<std::size_t>(limits.read_ahead, most_bytes / 4);
+  limits.messages.acquisition = std::min<std::size_t>(limits.messages.acquisition, most_bytes);
+  limits.image = std::chrono::seconds(image_s);
+  limits.images_at_once = images_at_once;
+  return limits;
+}
+
+int ServeCommand::run() {
+  io::require_reachable(configurations);
+  std::error_code unknown;
+  if (!configurations.empty() && !std::filesystem::is_directory(configurations, unknown))
+    throw UsageError(Error("--configs", "a folder", "'" + configurations + "'"));
+  if (threads > 0) omp_set_num_threads(bounded_threads(threads));
+  const auto device = device_option.choose();
+  SharedProcessors processors{omp_get_max_threads()};
+  stop_on_signals();
+  keep_freed_memory();
+  Server server(host, port, most_sessions, limits(), {device, processors, configurations, quiet});
+  if (!quiet) print_out("device    {}\n", text_of({device}));
+  print_out("listening at {}:{}\n", host, server.port());
+  std::fflush(stdout);
+  if (host != "127.0.0.1")
+    print_error(
+        "warning: --host " + host +
+        ": whoever reaches this address may open sessions; there is no authentication and no encryption");
+  if (server.run(stop_pipe[0], std::chrono::seconds(10))) {
+    if (!quiet) print_out("stopped\n");
+    return 0;
+  }
+  print_error("stopped, with sessions that were still at work");
+  std::fflush(nullptr);
+  _exit(1);
+}
+
+}  // namespace
+
+Run add_serve(CLI::App& app) {
+  const auto command = std::make_shared<ServeCommand>();
+  const auto number = [&](const char* flag, auto& value, const CLI::Validator& range, const char* help) {
+    app.add_option(flag, value, help)->check(range)->type_name("N")->capture_default_str();
+  };
+  app.add_option(
+         "--host", command->host,
+         "IPv4 address to listen at; beyond 127.0.0.1 whoever reaches it may open sessions: there is no "
+         "authentication and no encryption")
+      ->check([](const std::string& text) {
+        in_addr address{};
+        return inet_pton(AF_INET, text.c_str(), &address) == 1
+                   ? std::string()
+                   : "expected an IPv4 address such as 127.0.0.1, found '" + text + "'";
+      })
+      ->capture_default_str();
+  number("--port", command->port, whole_number(0, 65535),
+         "to listen at; 0: one that is free, which is printed");
+  app.add_option("--configs", command->configurations,
+                 "folder of configurations that clients may name: NAME.toml, NAME.json")
+      ->type_name("DIR");
+  number("--max-sessions", command->most_sessions, whole_number(1, 1024),
+         "sessions at once; further ones are refused");
+  app.add_option("--max-memory", command->most_bytes,
+                 "of a session: acquisitions that wait, what is kept of slices, and the work on images (also "
+                 "of a GPU), "
+                 "each; such as 4GiB [4GiB]")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(whole_number(std::int64_t{1} << 26, std::int64_t{1} << 50))
+      ->type_name("SIZE");
+  number("--max-seconds", command->image_s, whole_number(1, 1000000), "of work on one image");
+  number("--idle-timeout", command->idle_s, number_between(0.1, 1e6),
+         "seconds that a session waits for its client's next message");
+  number("--write-timeout", command->write_s, number_between(0.1, 1e6),
+         "seconds that a session waits for a client to read more of what it is sent");
+  number("--threads", command->threads, whole_number(0, 4096),
+         "processor threads, which sessions share; 0: all, or as many as a container's quota allots");
+  number("--images-at-once", command->images_at_once, whole_number(0, 64),
+         "images of a session that are made side by side after the first of their slice; 0: as many as gain "
+         "something");
+  command->device_option.add_to(app);
+  app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
+  app.footer(session_options_help());
+  return [command] { return command->run(); };
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,279 @@
+#include "app/run/echo_field_map.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <utility>
+
+#include "app/commands/commands.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/event_lines.hpp"
+#include "io/scan/echoes.hpp"
+#include "recon/error.hpp"
+#include "recon/field_map/field_map.hpp"
+#include "recon/pipeline/reconstruct.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// Whether the corners of both matrices, of one size, lie within a tenth of a voxel of each other.
+bool are_in_one_place(const Geometry& a, const Geometry& b) {
+  const auto of_a = voxel_to_lps_mm(a), of_b = voxel_to_lps_mm(b);
+  const auto length = [](double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); };
+  double voxel = INFINITY;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    voxel = std::min(voxel, length(of_a[0][axis], of_a[1][axis], of_a[2][axis]));
+  for (std::size_t axis = 0; axis < 4; ++axis) {  // the ends of the axes; last, where they begin
+    const auto apart = [&](std::size_t row) {
+      const double along = axis < 3 ? (of_a[row][axis] - of_b[row][axis]) * a.matrix_size[axis] : 0;
+      return of_a[row][3] - of_b[row][3] + along;
+    };
+    if (!(length(apart(0), apart(1), apart(2)) <= 0.1 * voxel)) return false;
+  }
+  return true;
+}
+
+/// A slice of every echo, each at the same place of the patient and of k-space.
+std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slice) {
+  std::vector<Scan> scans;
+  for (const auto& echo : echoes) {
+    Scan& scan = scans.emplace_back(echo.file->read(slice, echo.repetition));
+    scan.field_map.reset();
+    scan.field_map_in_double = {};
+    scan.cropped_matrix_size = {};  // a field map is on the voxels that are reconstructed
+    const Scan& first = scans.front();
+    const auto &k = scan.trajectory.k, &of_first = first.trajectory.k;
+    if (k.shape() != of_first.shape() || !std::equal(k.begin(), k.end(), of_first.begin()))
+      throw Error(echo.file->summary().path, "echoes at the same k-space positions", "others",
+                  "only echoes whose readouts are alike can be compared");
+    const auto is_the_same = [&](const Scan& other) {
+      return std::equal(scan.kspace.values.begin(), scan.kspace.values.end(), other.kspace.values.begin());
+    };
+    if (std::any_of(scans.begin(), scans.end() - 1, is_the_same))
+      throw Error(echo.file->summary().path, "echoes with values of their own", "the values of another echo",
+                  "give each echo once");
+    if (!are_in_one_place(first.geometry, scan.geometry))
+      throw Error(fmt::format("{}, slice {}", echo.file->summary().path, slice),
+                  "the FOV, position and directions of " + echoes.front().file->summary().path, "others",
+                  "only echoes of the same voxels can be compared");
+  }
+  return scans;
+}
+
+/// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
+std::vector<Reconstruction> images_of(std::vector<Scan> scans, ReconEngine& engine) {
+  const auto series = std::make_shared<SliceSeries>(scans.front());
+  const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, engine.volumes_at_once(*series)));
+  std::vector<Reconstruction> made;
+  for (std::size_t first = 0; first < scans.size(); first += at_once) {
+    std::vector<ReadVolume> volumes;
+    for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e)
+      volumes.push_back({e, std::move(scans[e]), series, e == 0});
+    for (auto& result : engine(volumes, {}, print_fallback)) made.push_back(std::move(result.reconstruction));
+  }
+  return made;
+}
+
+/// How the first echo was reconstructed, what did not converge, and what there is to doubt.
+void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, std::set<std::string>& said) {
+  for (const auto& note : echoes.front().report.notes)
+    if (said.insert(note).second) say("note", note);
+  for (std::size_t e = 0; e < echoes.size(); ++e) {
+    const Report& report = echoes[e].report;
+    if (((slice == 0 && e == 0) || !report.converged) && !tells_events())
+      print_out("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
+    for (const auto& suspicion : report.suspicions)
+      if (said.insert(suspicion).second)
+        print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, e, suspicion));
+    for (const auto& warning : report.warnings)
+      if (said.insert(warning).second)
+        print_error(fmt::format("warning: slice {}, echo {}: {}", slice, e, warning));
+  }
+}
+
+class ScanInField final : public io::ScanFile {
+ public:
+  ScanInField(std::unique_ptr<io::ScanFile> file, FoundFieldMap found)
+      : file_(std::move(file)), found_(std::move(found)), summary_(file_->summary()) {
+    summary_.has_field_map = !found_.maps.empty();
+  }
+  const io::ScanSummary& summary() const override { return summary_; }
+  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
+
+  Scan read(std::int64_t slice, std::int64_t repetition) override {
+    Scan scan = file_->read(slice, repetition);
+    std::atomic_ref(summary_.readout_length) = file_->summary().readout_length;
+    scan.field_map.reset();
+    scan.field_map_in_double = {};
+    if (!found_.maps.empty()) scan.field_map = found_.maps[static_cast<std::size_t>(slice)];
+    if (!found_.remark.empty()) scan.remarks.push_back(found_.remark);
+    return scan;
+  }
+
+ private:
+  std::unique_ptr<io::ScanFile> file_;
+  FoundFieldMap found_;
+  io::ScanSummary summary_;
+};
+
+/// Least squares that keep the phase, of the transform and coils of `settings`.
+Settings settings_of_echoes(const Settings& settings) {
+  LeastSquares method;
+  if (const auto* own = least_squares(settings)) {
+    method.transform = own->transform;
+    method.normal = own->normal;
+    method.preconditioner = own->preconditioner;
+  }
+  Settings result = settings;
+  result.method = method;
+  result.coils.estimation.sets = MapSetCount::one;  // phases are those of the first
+  return result;
+}
+
+std::vector<Echo> echoes_of_scan(io::ScanFile& file) {
+  const auto& summary = file.summary();
+  if (io::echoes_of(summary).size() < 2)
+    throw Error("--field-map auto", "a scan of two or more echoes (ISMRMRD: contrasts)",
+                "one echo in " + summary.path, "make the map of several scans with 'fhd fieldmap'");
+  if (!summary.has_sample_time)
+    throw Error("--field-map auto", "the times of the samples", "none in " + summary.path,
+                "an fhd HDF5 file holds them as /sample_time_s");
+  if (!io::echo_time_s(summary, io::echoes_of(summary).front()))
+    throw Error("--field-map auto", "an echo time (TE) of each echo", "none in the header of " + summary.path,
+                "make the map with 'fhd fieldmap --echo-times MS,MS...'");
+  return find_echoes({&file}, {});
+}
+
+}  // namespace
+
+FieldMapChoice take_field_map_choice(io::ReadOptions& options) {
+  auto& text = options.outside.field_map;
+  if (text == "auto") return text.clear(), FieldMapChoice::from_echoes;
+  if (text == "off") return text.clear(), FieldMapChoice::off;
+  return FieldMapChoice::of_scan;
+}
+
+std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
+                              const std::optional<std::vector<double>>& given) {
+  std::vector<Echo> echoes;
+  for (auto* const file : files)
+    for (const auto repetition : io::echoes_of(file->summary())) echoes.push_back({file, repetition, 0});
+  const auto& first = files.front()->summary();
+  if (echoes.size() < 2)
+    throw Error(first.path, "two or more echoes: contrasts of one scan, or a scan each", "one",
+                "give the scan of another echo, too");
+  if (given && given->size() != echoes.size())
+    throw Error("--echo-times", fmt::format("{} times, one for each echo", echoes.size()),
+                std::to_string(given->size()));
+  for (std::size_t e = 0; e < echoes.size(); ++e) {
+    const auto& summary = echoes[e].file->summary();
+    const auto time = given ? (*given)[e] : io::echo_time_s(summary, echoes[e].repetition);
+    if (!time)
+      throw Error(summary.path, fmt::format("an echo time (TE) of each of the {} echoes", echoes.size()),
+                  "none", "give them with 'fhd fieldmap --echo-times MS,MS...'");
+    echoes[e].time_s = *time;
+    if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
+        stated && std::abs(*stated - *time) > 1e-6)
+      say("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
+                              *stated * 1e3, *time * 1e3));
+    if (summary.geometry.matrix_size != first.geometry.matrix_size ||
+        summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
+      throw Error(summary.path, "the matrix, slices and coils of " + first.path, "others");
+  }
+  std::stable_sort(echoes.begin(), echoes.end(),
+                   [](const Echo& a, const Echo& b) { return a.time_s < b.time_s; });
+  for (std::size_t e = 1; e < echoes.size(); ++e)
+    if (!(echoes[e].time_s - echoes[e - 1].time_s >= io::least_echo_spacing_s))
+      throw Error(echoes[e].file->summary().path,
+                  fmt::format("echoes at times {:g} ms or more apart", io::least_echo_spacing_s * 1e3),
+                  fmt::format("{:g} and {:g} ms", echoes[e - 1].time_s * 1e3, echoes[e].time_s * 1e3),
+                  "give the true ones with 'fhd fieldmap --echo-times MS,MS...'");
+  return echoes;
+}
+
+/// Throws Error where images would not keep their phase.
+void require_phase(const Settings& settings) {
+  const auto* method = least_squares(settings);
+  const auto refuse = [](const std::string& found) {
+    throw UsageError(Error(
+        "echoes", "images that keep their phase: --method cg, without --lambda auto, wavelet, tv or tgv",
+        found, "leave it out"));
+  };
+  if (!method) refuse(std::string("--method ") + name_of(settings.method));
+  if (std::holds_alternative<FromNoise>(method->lambda)) refuse("--lambda auto");
+  if (!method->sparse.empty()) refuse(std::string("--regularizer ") + name_of(method->sparse.front().kind));
+}
+
+FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const Settings& settings,
+                        ReconEngine& engine, bool delays_are_sought, bool quiet) {
+  FieldMaps result;
+  std::set<std::string> said;
+  std::vector<double> times;
+  for (const auto& echo : echoes) times.push_back(echo.time_s);
+  const std::int64_t slices = echoes.front().file->summary().slice_count;
+  for (std::int64_t slice = 0; slice < slices; ++slice) {
+    auto scans = read_echoes(echoes, slice);
+    if (!takes_series(settings, {}, scans.front()))
+      throw Error("echoes", "sensitivity maps, or one coil",
+                  fmt::format("{} coils without maps", scans.front().kspace.coil_count()),
+                  "leave out --coils none");
+    engine.check_delays({slice == slices / 2 ? 0 : scans.size(), delays_are_sought});
+    const auto made = images_of(std::move(scans), engine);
+    if (!quiet) print_slice(made, slice, said);
+    std::vector<const Array<Complex<float>>*> values;
+    for (const auto& echo : made) values.push_back(&echo.image.values);
+    result.maps.push_back(field_map_of_echoes(values, times, smoothing));
+    result.geometries.push_back(made.front().image.geometry);
+  }
+  return result;
+}
+
+std::pair<double, double> range_hz(const FieldMaps& found) {
+  double lowest = INFINITY, highest = -INFINITY;
+  for (const auto& map : found.maps) {
+    const auto [least, most] = std::minmax_element(map.begin(), map.end());
+    lowest = std::min<double>(lowest, *least), highest = std::max<double>(highest, *most);
+  }
+  constexpr double hz = 1 / (2 * std::numbers::pi);
+  return {lowest * hz, highest * hz};
+}
+
+std::string openness(const std::vector<Echo>& echoes) {
+  double shortest = INFINITY;
+  for (std::size_t e = 1; e < echoes.size(); ++e)
+    shortest = std::min(shortest, echoes[e].time_s - echoes[e - 1].time_s);
+  for (const auto& echo : echoes) {
+    const double steps = (echo.time_s - echoes.front().time_s) / shortest;
+    if (std::abs(steps - std::round(steps)) > 0.02) return {};
+  }
+  return fmt::format(
+      "; known but for multiples of {:.3g} Hz, of which the median of the object is nearest 0 Hz",
+      1 / shortest);
+}
+
+FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
+                              std::shared_ptr<TrajectoryCache> cache) {
+  const auto echoes = echoes_of_scan(file);
+  const Settings of_echoes = settings_of_echoes(settings);
+  const CurrentDevice current(device.device);
+  ReconEngine engine(of_echoes, {}, device, std::move(cache), false, false);
+  // What there is to doubt in these images is told of those that are corrected.
+  auto found = field_maps_of(echoes, default_smoothing_voxels, of_echoes, engine, true, true);
+  const auto [lowest, highest] = range_hz(found);
+  std::vector<double> times_ms;
+  for (const auto& echo : echoes) times_ms.push_back(echo.time_s * 1e3);
+  return {std::move(found.maps),
+          fmt::format("off-resonance of {:.3g} ... {:.3g} Hz was found in the echoes at {:g} ms{}", lowest,
+                      highest, fmt::join(times_ms, ", "), openness(echoes))};
+}
+
+std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found) {
+  return std::make_unique<ScanInField>(std::move(file), std::move(found));
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,65 @@
+#pragma once
+// Field maps made of the echoes of a scan, for `fhd fieldmap`, and for `fhd recon` and `fhd batch --field-map
+// auto`.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options/options.hpp"
+#include "app/run/recon_engine.hpp"
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::app {
+
+inline constexpr double default_smoothing_voxels = 2;
+
+/// What --field-map asks for: the map of the scan or of a file, none, or one made of the echoes of the scan.
+enum class FieldMapChoice { of_scan, off, from_echoes };
+/// Takes the words that name no file out of `options`.
+FieldMapChoice take_field_map_choice(io::ReadOptions& options);
+
+/// One of a scan's volumes, of every slice.
+struct Echo {
+  io::ScanFile* file;
+  std::int64_t repetition;
+  double time_s;  ///< from the excitation
+};
+/// Of files that outlive them, in the order of their times: those `given`, one for each echo in the order of
+/// files and volumes, or those of the headers. Prints where both differ. Throws Error: fewer than two, unknown or
+/// equal times, files of other sizes.
+std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
+                              const std::optional<std::vector<double>>& given);
+
+/// Throws Error where images would not keep their phase.
+void require_phase(const Settings& settings);
+
+/// Of all slices, rad/s, [z][y][x].
+struct FieldMaps {
+  std::vector<Array<float>> maps;
+  std::vector<Geometry> geometries;
+};
+/// `smoothing` in voxels: field_map_of_echoes. Prints how echoes were reconstructed and what there is to doubt,
+/// unless `quiet`.
+FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const Settings& settings,
+                        ReconEngine& engine, bool delays_are_sought, bool quiet);
+/// The least and the most.
+std::pair<double, double> range_hz(const FieldMaps& found);
+/// "; known but for ...", where the times leave a multiple of a frequency open.
+std::string openness(const std::vector<Echo>& echoes);
+
+/// One for each slice, and the sentence for the report.
+struct FoundFieldMap {
+  std::vector<Array<float>> maps;
+  std::string remark;
+};
+/// Made of the echoes of the first repetition, by least squares with the coils and the transform of `settings`.
+/// Throws Error naming --field-map where there is one echo, or a time is not known.
+FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
+                              std::shared_ptr<TrajectoryCache> cache);
+/// The volumes of a scan with these maps in the place of their own; without maps, with none.
+std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found);
+
+}  // namespace fhd::app

@@ -1,0 +1,94 @@
+#include "app/run/scan_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/run/machine_rates.hpp"
+#include "validation/certificate.hpp"
+
+namespace fhd::app {
+
+ScanSizes header_sizes(const io::ScanSummary& summary) {
+  ScanSizes sizes;
+  sizes.matrix_size = summary.geometry.matrix_size;
+  sizes.samples.all = summary.samples_per_scan;
+  sizes.coils = summary.coil_count;
+  sizes.readout_length = summary.readout_length;
+  sizes.has_maps = summary.has_sensitivity_maps;
+  sizes.has_field_map = summary.has_field_map;
+  sizes.has_sample_time = summary.has_sample_time;
+  return sizes;
+}
+
+ScanSizes sizes_of(io::ScanFile& file, const Settings& settings) {
+  const io::ScanSummary& summary = file.summary();
+  ScanSizes sizes = header_sizes(summary);
+  constexpr double most_values = 1 << 27;  // a GiB
+  if (static_cast<double>(summary.samples_per_scan) * static_cast<double>(summary.coil_count) <= most_values)
+    sizes = sizes_of(file.read(0, 0), settings);
+  sizes.readout_length = summary.readout_length;
+  return sizes;
+}
+
+std::optional<Settings> companion_settings(const Settings& settings) {
+  const auto* solved = least_squares(settings);
+  if (solved == nullptr) return std::nullopt;
+  return Settings{ConventionalGridding{std::max(solved->transform.accuracy, 1e-4)}, settings.precision,
+                  CoilSettings::as_they_are()};
+}
+
+std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection) {
+  return selected_count(selection.slices, summary.slice_count, "--slices") *
+         selected_count(selection.repetitions, summary.repetition_count, "--repetitions");
+}
+
+PlannedBytes planned_bytes(const Estimate& made) {
+  constexpr double margin = 1.15;
+  const auto planned = [](const MemoryLedger& memory) {
+    return static_cast<std::uint64_t>(std::min(margin * static_cast<double>(memory.peak_bytes()), 9e18));
+  };
+  return {planned(made.host), planned(made.device)};
+}
+
+std::string memory_text(double bytes) {
+  constexpr double mebibyte = 1 << 20, gibibyte = 1 << 30;
+  return bytes < gibibyte ? fmt::format("{:.1f} MiB", bytes / mebibyte)
+                          : fmt::format("{:.2f} GiB", bytes / gibibyte);
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
+  return seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
+                          : fmt::format("{:.3g} days", seconds / 86400);
+}
+
+std::string cost_text(std::int64_t images, std::optional<double> seconds, double bytes) {
+  return fmt::format("{} image{}: {}{}", images, images == 1 ? "" : "s",
+                     seconds ? duration_text(*seconds) + ", " : "", memory_text(bytes));
+}
+
+std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
+                      const std::optional<MachineRates>& device, const std::optional<MachineRates>& host) {
+  std::optional<double> seconds;
+  if (device && host) seconds = predict(sizes, how, *device, *host).seconds_of_all();
+  const Estimate made = estimate(sizes, how);
+  const MemoryLedger& memory = made.device.items().empty() ? made.host : made.device;
+  return cost_text(how.images * (how.frames ? how.frames->frames : 1), seconds,
+                   static_cast<double>(memory.peak_bytes()));
+}
+
+DefaultCost default_cost(io::ScanFile& file) {
+  const auto verifier = validation::make_verifier();
+  const auto companion = companion_settings({});
+  EstimateSettings how;
+  how.verifier = verifier.get();
+  how.companion = &*companion;
+  how.images = image_count(file.summary(), {});
+  const ScanSizes sizes = sizes_of(file, how.settings);
+  const MachineRates rates = machine_rates(Device::cpu());
+  return {static_cast<double>(estimate(sizes, how).host.peak_bytes()), cost_text(sizes, how, rates, rates)};
+}
+
+}  // namespace fhd::app

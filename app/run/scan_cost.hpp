@@ -1,0 +1,49 @@
+#pragma once
+// What a reconstruction takes of time and memory, all its images counted: `fhd plan`, `fhd check` and `fhd recon`
+// say it by these functions, in the same words.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/options/options.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/pipeline/estimate.hpp"
+
+namespace fhd::app {
+
+/// What the header of a scan says of its sizes.
+ScanSizes header_sizes(const io::ScanSummary& summary);
+/// Of the first volume: its trajectory says how much of the direct sums is shared, its values whether the object
+/// reaches beyond the field of view. A large scan is not read; its header says the rest.
+ScanSizes sizes_of(io::ScanFile& file, const Settings& settings);
+/// Those of the gridded image that is made beside what `settings` reconstruct; empty where that is not least
+/// squares.
+std::optional<Settings> companion_settings(const Settings& settings);
+/// Of the images selected. Throws Error when the selection is not of this scan.
+std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection);
+
+/// Of an estimate, with room: it is right within 15 %.
+struct PlannedBytes {
+  std::uint64_t host = 0, device = 0;
+};
+PlannedBytes planned_bytes(const Estimate& made);
+
+/// "120.4 MiB", "1.53 GiB"
+std::string memory_text(double bytes);
+/// "0.532 s", "3.1 min", "2.4 h", "1.2 days"
+std::string duration_text(double seconds);
+/// "6 images: 12.3 s, 120.4 MiB"; without seconds "6 images: 120.4 MiB".
+std::string cost_text(std::int64_t images, std::optional<double> seconds, double bytes);
+/// The same of `how` and `how.images`, on the device of `how` with its rates, those of the CPU beside it; without time
+/// where rates are not known.
+std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
+                      const std::optional<MachineRates>& device, const std::optional<MachineRates>& host);
+
+/// What `fhd recon SCAN` takes on the CPU with default settings.
+struct DefaultCost {
+  double bytes = 0;
+  std::string text;  ///< cost_text
+};
+DefaultCost default_cost(io::ScanFile& file);
+
+}  // namespace fhd::app

@@ -1,0 +1,186 @@
+// The images of one scan as they come, and what is told of them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/run/recon_engine.hpp"
+#include "io/files/blocks.hpp"
+#include "io/files/checksum.hpp"
+#include "io/result/dicom.hpp"
+#include "io/result/nifti.hpp"
+#include "io/result/report_json.hpp"
+#include "io/result/run.hpp"
+#include "recon/array/trace.hpp"
+#include "recon/error.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+
+namespace {
+
+/// From each to the next; 0 where that differs, or goes backwards.
+double even_step(const std::vector<std::int64_t>& numbers) {
+  if (numbers.size() < 2 || numbers[1] <= numbers[0]) return 0;
+  const auto step = numbers[1] - numbers[0];
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] - numbers[i - 1] != step) return 0;
+  return static_cast<double>(step);
+}
+
+}  // namespace
+
+ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
+                         const VolumeSelection& selection, std::string command_line)
+    : stamps_(summary.stamps), acquisition_(summary.acquisition), echo_times_s_(summary.echo_times_s) {
+  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
+  const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  for (const auto repetition : repetitions)
+    for (const auto slice : slices) volumes_.push_back({repetition, slice});
+  series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
+  series_.slice_count = static_cast<std::int64_t>(slices.size());
+  gridded_ = series_;  // without images yet
+  provenance_ = {program_version, std::move(command_line), path, {}, utc_now(), {}, {}, repetitions, slices};
+  if (!summary.repetition_counters.empty())
+    for (const auto i : repetitions)
+      provenance_.repetition_counters.push_back(summary.repetition_counters[static_cast<std::size_t>(i)]);
+  if (!summary.slice_counters.empty())
+    for (const auto i : slices)
+      provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
+  provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
+  series_.images.resize(volumes_.size());
+  provenance_.reports.resize(volumes_.size());
+  for (const auto& [what, piece] : summary.outside_pieces)
+    provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
+}
+
+void ScanResults::add_frames(const FrameLayout& layout) {
+  auto& frames = provenance_.frames;
+  if (!frames) {
+    frames.emplace().readouts_per_frame = layout.readouts_per_frame;
+    for (std::int64_t frame = 0; frame < layout.frames; ++frame)
+      frames->first_readouts.push_back(layout.first_readout(frame));
+  }
+  if (!layout.gate) return;
+  std::vector<double> bins(layout.order.size(), -1);
+  for (std::int64_t i = 0; i < layout.frames * layout.readouts_per_frame; ++i)
+    bins[static_cast<std::size_t>(layout.order[static_cast<std::size_t>(i)])] =
+        static_cast<double>(i / layout.readouts_per_frame);
+  frames->gating.push_back({layout.gate->source, layout.gate->values, std::move(bins)});
+}
+
+std::vector<std::string> ScanResults::inputs() const {
+  std::vector<std::string> paths{provenance_.input_path};
+  for (const auto& piece : provenance_.pieces) paths.push_back(piece.path);
+  return paths;
+}
+
+void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
+                          const std::function<void(const Report&)>& on_earlier) {
+  folder_ = std::move(folder);
+  provenance_.reports.clear();
+  if (folder_->finished_count() > 0)
+    earlier_run_ = fmt::format("{} of {} images: {}", folder_->finished_count(), volumes_.size(),
+                               folder_->earlier_host());
+  for (std::size_t i = 0; i < volumes_.size(); ++i) {
+    if (!folder_->holds(i)) continue;
+    series_.images[i].geometry = folder_->geometry(i);
+    const auto report = io::summary_of_report(nlohmann::ordered_json::parse(folder_->report(i)));
+    note_doubt(i, report);
+    on_earlier(report);
+  }
+}
+
+/// --strict tells the first.
+void ScanResults::note_doubt(std::size_t number, const Report& report) {
+  if (doubt_ && doubt_->first < number) return;
+  for (const auto* found : {&report.warnings, &report.suspicions})
+    if (!found->empty()) doubt_ = {number, found->front()};
+}
+
+void ScanResults::add(std::size_t number, ReconResult made) {
+  Reconstruction& result = made.reconstruction;
+  note_doubt(number, result.report);
+  if (folder_) {
+    folder_->add(number, result.image, made.gridded ? &*made.gridded : nullptr, result.diagnostic_images,
+                 result.report);
+    series_.images[number].geometry = result.image.geometry;
+    return;
+  }
+  companions_.noise = std::move(made.noise);
+  if (number == 0) companions_.diagnostic_images = std::move(result.diagnostic_images);
+  if (made.gridded) {
+    gridded_.images.resize(volumes_.size());
+    gridded_.images[number] = std::move(*made.gridded);
+  }
+  series_.images[number] = std::move(result.image);
+  provenance_.reports[number] = std::move(result.report);
+}
+
+std::string ScanResults::note_positions() {
+  if (io::lie_on_affine(series_)) return {};
+  auto& notes = folder_ ? further_notes_ : provenance_.reports.front().notes;
+  notes.push_back(
+      "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
+      "distance");
+  return notes.back();
+}
+
+std::string ScanResults::name_of(std::size_t number) const {
+  return io::name_of_repetition(provenance_.repetition_counters,
+                                number / static_cast<std::size_t>(series_.slice_count));
+}
+
+std::string ScanResults::note_of_patient() const {
+  return companions_.dicom ? io::note_of_pseudonym(acquisition_, provenance_.input_checksum) : "";
+}
+
+void ScanResults::require_trust(bool strict) const {
+  if (strict && doubt_)
+    throw Error(path(), "a scan without doubts (--strict)", doubt_->second,
+                "no result was written; without --strict the image is written, with the warning");
+}
+
+namespace {
+
+/// Gridded images are of the same places.
+io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::RawImages> stored) {
+  for (auto& image : series.images)
+    for (int axis = 0; axis < 3; ++axis)
+      image.geometry.matrix_size[axis] = static_cast<int>(stored->shape()[2 - axis]);
+  series.stored = std::move(stored);
+  return series;
+}
+
+/// The report of the first image also tells what was found at the end.
+std::string with_notes(std::string report, std::size_t number, const std::vector<std::string>& notes) {
+  if (number > 0 || notes.empty()) return report;
+  auto json = nlohmann::ordered_json::parse(report);
+  for (const auto& note : notes) json["notes"].push_back(note);
+  return json.dump();
+}
+
+}  // namespace
+
+void ScanResults::write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
+                        std::optional<int> compression_level) {
+  stamps_.require_unchanged();  // also after the checksum was made
+  companions_.with_phase = with_phase;
+  companions_.compression.level = compression_level.value_or(companions_.compression.level);
+  if (folder_) {
+    series_.stored = folder_->images();
+    companions_.diagnostic_images = folder_->exhibits();
+    if (!earlier_run_.empty()) provenance_.environment.emplace_back("earlier_run", earlier_run_);
+    if (folder_->gridded()) gridded_ = gridded_of(series_, folder_->gridded());
+    provenance_.stored_report = [this](std::size_t i) {
+      return with_notes(folder_->report(i), i, further_notes_);
+    };
+  }
+  if (gridded_.images.size() == series_.images.size()) companions_.gridded = std::move(gridded_);
+  provenance_.run =
+      io::run_identifier(series_, provenance_, io::threads_or_all(companions_.compression.threads));
+  io::write_results(lock, prefix, series_, provenance_, companions_);
+  const trace::Span span("remove what was partial", "write");
+  if (folder_) folder_->remove();
+}
+
+}  // namespace fhd::app

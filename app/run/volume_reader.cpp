@@ -1,0 +1,258 @@
+#include "app/run/volume_reader.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <utility>
+
+#include "app/run/side_by_side.hpp"
+#include "recon/array/trace.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// Volumes that a reference is the mean of, which wait in memory until their turn.
+std::size_t count_of_reference(const Scan& scan, std::size_t volumes) {
+  constexpr std::size_t most = 8, most_bytes = std::size_t{1} << 28;
+  const auto bytes = static_cast<std::size_t>(scan.kspace.values.size()) * sizeof(Complex<float>);
+  return std::min(volumes, std::clamp<std::size_t>(most_bytes / std::max<std::size_t>(bytes, 1), 1, most));
+}
+
+template <class T>
+bool equal(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+bool have_equal_maps(const Scan& a, const Scan& b) {
+  if (a.sensitivity_maps.has_value() != b.sensitivity_maps.has_value()) return false;
+  return !a.sensitivity_maps || (equal(a.sensitivity_maps->values, b.sensitivity_maps->values) &&
+                                 equal(a.sensitivity_maps->in_double, b.sensitivity_maps->in_double));
+}
+
+bool are_alike(const Scan& a, const Scan& b) {
+  return a.geometry.matrix_size == b.geometry.matrix_size &&
+         a.kspace.values.shape() == b.kspace.values.shape() &&
+         a.kspace.in_double.empty() == b.kspace.in_double.empty() && equal(a.trajectory.k, b.trajectory.k) &&
+         a.cropped_matrix_size == b.cropped_matrix_size && !a.field_map && !b.field_map &&
+         have_equal_maps(a, b);
+}
+
+/// sum += share values; shares first, so that a mean does not leave the range of its values.
+template <class T>
+void add(const Array<Complex<T>>& values, double share, Array<Complex<T>>& sum) {
+  for (std::int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += static_cast<T>(share) * values.data()[i];
+}
+
+/// `count` of `numbers`, evenly spread, the first among them.
+std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_t count) {
+  std::set<std::size_t> chosen;
+  for (std::size_t i = 0; i < count; ++i) chosen.insert(numbers[i * numbers.size() / count]);
+  return chosen;
+}
+
+/// Threads that read: each holds a volume beside those that wait.
+int reader_count(const io::ScanFile& file, std::size_t volumes) {
+  if (!file.reads_side_by_side()) return 1;
+  constexpr double most = 4, most_bytes = 1 << 26;
+  const auto& summary = file.summary();
+  const double bytes = static_cast<double>(summary.samples_per_scan) *
+                       static_cast<double>(summary.coil_count) * sizeof(Complex<float>);
+  const double threads =
+      std::min({most, most_bytes / bytes, static_cast<double>(volumes), double(omp_get_max_threads())});
+  return threads > 1 ? static_cast<int>(threads) : 1;
+}
+
+}  // namespace
+
+bool SliceSeries::holds(const Scan& volume) const { return are_alike(reference_, volume); }
+
+std::shared_ptr<const Preparation> SliceSeries::preparation(
+    const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make) {
+  std::call_once(made_, [&] { preparation_ = make(reference_); });
+  return preparation_;
+}
+
+const std::vector<std::string>& SliceSeries::warnings(
+    const std::function<std::vector<std::string>(const Scan&)>& make) {
+  std::call_once(judged_, [&] { warnings_ = make(reference_); });
+  return warnings_;
+}
+
+VolumeReader::VolumeReader(io::ScanFile& file, std::vector<VolumeNumber> volumes,
+                           std::function<bool(const Scan&)> takes_series,
+                           std::function<bool(std::size_t number)> is_done)
+    : file_(file),
+      volumes_(std::move(volumes)),
+      takes_series_(std::move(takes_series)),
+      done_(volumes_.size()),
+      reader_count_(reader_count(file_, volumes_.size())) {
+  for (std::size_t i = 0; is_done && i < volumes_.size(); ++i) done_[i] = is_done(i);
+  thread_ = std::thread([this] {
+    try {
+      trace::name_thread("reader");
+      read_all();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+}
+
+VolumeReader::~VolumeReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void VolumeReader::wait_for_first() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !queue_.empty() || ended_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+std::vector<ReadVolume> VolumeReader::next(const std::function<std::int64_t(SliceSeries&)>& at_once) {
+  std::unique_lock lock(mutex_);
+  std::vector<ReadVolume> taken;
+  const auto wait_for = [&](const auto& enough) {
+    changed_.wait(lock, [&] { return enough() || ended_ || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  };
+  const auto take = [&] {
+    taken.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  };
+  wait_for([&] { return !queue_.empty(); });
+  if (queue_.empty()) return taken;
+  const auto series = queue_.front().series;
+  if (!series) {
+    take();
+    changed_.notify_all();
+    return taken;
+  }
+  lock.unlock();  // what the series shares may still have to be found
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(at_once(*series), 1));
+  lock.lock();
+  wanted_ = std::max(wanted_, 2 * most);
+  changed_.notify_all();
+  const auto of_series = [&] {
+    const auto end =
+        std::find_if(queue_.begin(), queue_.end(), [&](const auto& v) { return v.series != series; });
+    return std::pair(static_cast<std::size_t>(end - queue_.begin()), end != queue_.end());
+  };
+  wait_for([&] {
+    const auto [count, others_follow] = of_series();
+    return count >= most || others_follow;
+  });
+  for (auto count = std::min(of_series().first, most); count > 0; --count) take();
+  changed_.notify_all();
+  if (!taken.empty()) return taken;
+  lock.unlock();  // another thread took them
+  return next(at_once);
+}
+
+/// False where nobody waits for it any more.
+bool VolumeReader::push(ReadVolume volume, std::size_t turn) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || (turn_ == turn && queue_.size() < wanted_); });
+  if (stopped_) return false;
+  if (volume.series) {
+    volume.is_first = !std::exchange(has_first_, true);
+    if (!volume.is_first) volume.scan.sensitivity_maps.reset();  // those of the reference
+  }
+  queue_.push_back(std::move(volume));
+  ++turn_;
+  changed_.notify_all();
+  return true;
+}
+
+/// False where another failed, or nobody waits any more.
+bool VolumeReader::wait_for_turn(std::size_t turn) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_ || turn_ == turn; });
+  return !stopped_;
+}
+
+Scan VolumeReader::read(std::size_t number) {
+  const trace::Span span("read", "read");
+  return file_.read(volumes_[number].slice, volumes_[number].repetition);
+}
+
+/// The repetitions of a slice follow each other where there are some: they are taken together.
+void VolumeReader::read_all() {
+  std::map<std::int64_t, std::vector<std::size_t>> of_slice;
+  for (std::size_t i = 0; i < volumes_.size(); ++i) of_slice[volumes_[i].slice].push_back(i);
+  std::set<std::int64_t> begun;
+  for (const auto& volume : volumes_)
+    if (begun.insert(volume.slice).second) read_slice(of_slice[volume.slice]);
+}
+
+void VolumeReader::read_slice(const std::vector<std::size_t>& numbers) {
+  std::vector<std::size_t> left;
+  for (const std::size_t number : numbers)
+    if (!done_[number]) left.push_back(number);
+  if (left.empty()) return;
+  std::map<std::size_t, Scan> known;
+  const auto series = numbers.size() > 1 ? series_of(numbers, known) : nullptr;
+  read_in_turn(left, series, known);
+}
+
+/// Threads take volume after volume, and each puts its own into the queue when those before it are there: of several
+/// failures the first in order is told.
+void VolumeReader::read_in_turn(const std::vector<std::size_t>& numbers,
+                                const std::shared_ptr<SliceSeries>& series,
+                                std::map<std::size_t, Scan>& known) {
+  std::atomic<std::size_t> next = 0;
+  turn_ = 0;  // no other thread reads yet
+  has_first_ = false;
+  const auto volume_of = [&](std::size_t i) {
+    std::unique_lock lock(mutex_);
+    auto node = known.extract(numbers[i]);
+    lock.unlock();
+    ReadVolume volume{numbers[i], node ? std::move(node.mapped()) : read(numbers[i])};
+    if (series && series->holds(volume.scan)) volume.series = series;
+    return volume;
+  };
+  run_side_by_side(reader_count_, [&](const auto&) {
+    trace::name_thread("reader");
+    for (std::size_t i; (i = next++) < numbers.size();) try {
+        if (!push(volume_of(i), i)) return;
+      } catch (...) {
+        if (!wait_for_turn(i)) return;
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        changed_.notify_all();
+        throw;
+      }
+  });
+}
+
+/// Null where they do not go together. What was read for it stays in `known`.
+std::shared_ptr<SliceSeries> VolumeReader::series_of(const std::vector<std::size_t>& numbers,
+                                                     std::map<std::size_t, Scan>& known) {
+  const Scan& first = known.emplace(numbers.front(), read(numbers.front())).first->second;
+  if (!takes_series_(first)) return nullptr;
+  Scan mean = first;
+  mean.kspace.values.fill_zero();
+  mean.kspace.in_double.fill_zero();
+  const auto chosen = spread(numbers, count_of_reference(first, numbers.size()));
+  const double share = 1.0 / static_cast<double>(chosen.size());
+  for (const std::size_t number : chosen) {
+    if (number != numbers.front()) known.emplace(number, read(number));
+    const Scan& volume = known.at(number);
+    if (!are_alike(first, volume)) return nullptr;
+    add(volume.kspace.values, share, mean.kspace.values);
+    add(volume.kspace.in_double, share, mean.kspace.in_double);
+  }
+  if (!mean.kspace.in_double.empty()) mean.kspace.values = converted<Complex<float>>(mean.kspace.in_double);
+  return std::make_shared<SliceSeries>(std::move(mean));
+}
+
+}  // namespace fhd::app

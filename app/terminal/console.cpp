@@ -1,0 +1,153 @@
+#include "app/terminal/console.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+
+#include "app/terminal/event_lines.hpp"
+#include "app/options/option_names.hpp"
+
+namespace fhd::app {
+
+StatusLine::StatusLine(bool quiet) : visible_(!quiet && !tells_events() && isatty(STDERR_FILENO) != 0) {}
+StatusLine::~StatusLine() { clear(); }
+
+void StatusLine::clear() {
+  if (width_ == 0) return;
+  fmt::print(stderr, "\r{:{}}\r", "", width_);
+  std::fflush(stderr);
+  width_ = 0;
+}
+
+void StatusLine::show(std::string line) {
+  if (!visible_) return;
+  line = io::shown(line);
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  if (known && line.size() >= size.ws_col) line.resize(size.ws_col - 1);
+  clear();
+  fmt::print(stderr, "{}", line);
+  std::fflush(stderr);
+  width_ = line.size();
+}
+
+std::string bar(std::int64_t done, std::int64_t total, int width) {
+  const auto filled = static_cast<std::size_t>(total > 0 ? width * done / total : 0);
+  return "[" + std::string(filled, '=') + std::string(static_cast<std::size_t>(width) - filled, '-') + "]";
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+ProgressCallback ProgressLine::callback() {
+  if (!line_.visible() && !tells_events()) return {};
+  return [this](const Progress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool starts = p.done == 0;
+    if (!starts && now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    if (tells_events()) {
+      tell_event("progress", progress_fields(p));
+      return;
+    }
+    std::string line = context_.empty() ? p.stage : context_ + ": " + p.stage;
+    if (p.total > 1) line += fmt::format(" {}/{}", p.done, p.total);
+    if (p.residual >= 0) line += fmt::format(", residual {:.2e}", p.residual);
+    line_.show(std::move(line));
+  };
+}
+
+nlohmann::ordered_json progress_fields(const Progress& p) {
+  nlohmann::ordered_json fields{{"stage", p.stage}, {"done", p.done}, {"total", p.total}};
+  if (p.residual >= 0) fields["residual"] = p.residual;
+  return fields;
+}
+
+std::string text(const std::array<int, 3>& matrix_size) {
+  const auto& n = matrix_size;
+  return n[2] == 1 ? fmt::format("{} x {}", n[0], n[1]) : fmt::format("{} x {} x {}", n[0], n[1], n[2]);
+}
+
+static void tell_scan(const io::ScanSummary& s) {
+  auto pieces = nlohmann::ordered_json::object();
+  for (const auto& [what, path] : s.outside_pieces) pieces[what] = path;
+  tell_event("scan", {{"path", s.path},
+                      {"format", s.format},
+                      {"matrix_size", s.geometry.matrix_size},
+                      {"fov_mm", s.geometry.fov_mm},
+                      {"coils", s.coil_count},
+                      {"samples", s.samples_per_scan},
+                      {"slices", s.slice_count},
+                      {"repetitions", s.repetition_count},
+                      {"has_sensitivity_maps", s.has_sensitivity_maps},
+                      {"pieces", pieces},
+                      {"inferred", s.inferred},
+                      {"missing", s.missing}});
+}
+
+void print_scan(const io::ScanSummary& s) {
+  if (tells_events()) return tell_scan(s);
+  const auto& fov = s.geometry.fov_mm;
+  std::string line = fmt::format("{}: {}, matrix {}, ", s.path, s.format, text(s.geometry.matrix_size));
+  line += fov[0] > 0 ? fmt::format("FOV {:g} x {:g} x {:g} mm, ", fov[0], fov[1], fov[2])
+                     : std::string("FOV unknown, ");
+  line +=
+      fmt::format("{} coil{}, {} samples", s.coil_count, s.coil_count == 1 ? "" : "s", s.samples_per_scan);
+  if (s.slice_count > 1) line += fmt::format(", {} slices", s.slice_count);
+  if (s.repetition_count > 1) line += fmt::format(", {} repetitions", s.repetition_count);
+  if (s.has_sensitivity_maps) line += ", sensitivity maps";
+  print_out("scan      {}\n", line);
+  for (const auto& [what, path] : s.outside_pieces) print_out("piece     {} from {}\n", what, path);
+  for (const auto& sentence : s.inferred) print_out("inferred  {}\n", sentence);
+  for (const auto& sentence : s.missing) print_out("missing   {}\n", sentence);
+}
+
+void print_lines(std::string_view lines) {
+  while (!lines.empty()) {
+    const auto end = std::min(lines.find('\n'), lines.size());
+    print_out("{}\n", lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n",
+             json.dump(2, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+std::string told_line(std::string_view line) {
+  // Words are looked for in a line that is not too long for it.
+  return io::shown(in_words_of_options(io::shown(line)), io::longest_line);
+}
+
+void print_failure(const std::string& line) {
+  // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of
+  // standard output is not waited for, and a reader that has gone does not end us here.
+  pollfd takes_more{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&takes_more, 1, 0) == 1 && (takes_more.revents & POLLOUT) != 0 && ftrylockfile(stdout) == 0) {
+    const auto before = std::signal(SIGPIPE, SIG_IGN);
+    std::fflush(stdout);
+    std::signal(SIGPIPE, before);
+    funlockfile(stdout);
+  }
+  std::fprintf(stderr, "fhd: %s\n", told_line(line).c_str());
+}
+
+void print_error(const std::string& line) {
+  tell_event("warning", {{"text", told_line(line)}});
+  print_failure(line);
+}
+
+std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+}  // namespace fhd::app

@@ -1,0 +1,143 @@
+#include "app/terminal/event_lines.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "app/terminal/console.hpp"
+#include "app/terminal/processes.hpp"
+#include "version.hpp"
+
+namespace fhd::app {
+namespace {
+
+using EventClock = std::chrono::steady_clock;
+
+std::atomic<bool> events_are_told = false;
+std::atomic<int> event_error = 0;
+bool end_is_told = false;             // under event_mutex
+nlohmann::ordered_json untold_start;  // under event_mutex; empty: told
+std::timed_mutex event_mutex;
+const EventClock::time_point events_began = EventClock::now();
+
+void write_event(const char* event, const nlohmann::ordered_json& fields);
+
+/// Under event_mutex.
+void write_start() {
+  if (!untold_start.empty()) write_event("start", std::exchange(untold_start, {}));
+}
+
+/// Under event_mutex. A line is written at once: a reader waits for it. What cannot be written shows at the end of the
+/// command, as of all that goes to standard output.
+void write_event(const char* event, const nlohmann::ordered_json& fields) {
+  const double seconds = std::chrono::duration<double>(EventClock::now() - events_began).count();
+  nlohmann::ordered_json line{{"event", event}, {"time", std::round(seconds * 1e3) / 1e3}};
+  line.update(fields);
+  const auto text =
+      line.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  int none = 0;
+  event_error.compare_exchange_strong(none, errno);
+}
+
+}  // namespace
+
+bool tells_events() { return events_are_told; }
+int error_of_events() { return event_error; }
+void silence_events() { events_are_told = false; }
+
+void tell_event(const char* event, const nlohmann::ordered_json& fields) {
+  if (!events_are_told) return;
+  const std::lock_guard lock(event_mutex);
+  if (end_is_told) return;
+  write_start();
+  write_event(event, fields);
+}
+
+namespace {
+
+/// Under event_mutex.
+void write_end(int status, const std::string& error) {
+  if (std::exchange(end_is_told, true)) return;
+  nlohmann::ordered_json fields{{"status", status}};
+  if (!error.empty()) fields["error"] = error;
+  write_start();
+  write_event("end", fields);
+}
+
+}  // namespace
+
+void tell_end(int status, const std::string& error) {
+  if (!events_are_told) return;
+  const std::lock_guard lock(event_mutex);
+  write_end(status, error);
+}
+
+void tell_end_by_signal(int number) {
+  if (!events_are_told) return;
+  const std::unique_lock lock(event_mutex, std::chrono::milliseconds(100));
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  if (lock && poll(&output, 1, 0) == 1 && (output.revents & POLLOUT) != 0)
+    write_end(128 + number, std::string("stopped: ") + strsignal(number));
+}
+
+void say(const char* what, const std::string& text) {
+  if (tells_events())
+    tell_event(what, {{"text", text}});
+  else
+    print_out("{:<9} {}\n", what, text);
+}
+
+namespace {
+
+constexpr const char* events_option = "--json-lines";
+
+/// From now on, if they are asked for.
+void begin_events(bool asked, const std::string& command) {
+  events_are_told = asked;
+  untold_start = {{"program", "fhd"},
+                  {"version", program_version},
+                  {"command", command},
+                  {"command_line", command_line()},
+                  {"started_at", utc_now()}};
+}
+
+}  // namespace
+
+void tell_refusal(const CLI::App& app, const std::vector<std::string>& words, const std::string& error) {
+  const auto parsed = app.get_subcommands();
+  const bool asks = !parsed.empty() && parsed.front()->get_option_no_throw(events_option) != nullptr &&
+                    std::find(words.begin(), words.end(), events_option) != words.end() &&
+                    Ranks::of_environment().first();
+  begin_events(asks, asks ? parsed.front()->get_name() : "");
+  tell_end(2, error);
+}
+
+Run with_event_lines(CLI::App& app, Run run) {
+  const auto asked = std::make_shared<bool>(false);
+  app.add_flag(events_option, *asked,
+               "print a JSON object for each event, a line each, in the place of text (for other programs)")
+      ->excludes("--quiet");
+  return [asked, run, command = app.get_name()] {
+    begin_events(*asked, command);
+    // Of several processes, those that will be silenced have not said anything then.
+    if (events_are_told && Ranks::of_environment().count() == 1) {
+      const std::lock_guard lock(event_mutex);
+      write_start();
+    }
+    return run();
+  };
+}
+
+}  // namespace fhd::app

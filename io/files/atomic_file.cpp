@@ -1,0 +1,337 @@
+#include "io/files/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "io/files/input_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Temporary names in use. Whoever holds the mutex may create, rename and remove them; recursive, as the process may end
+/// for want of memory in the very thread that does so.
+std::recursive_mutex unfinished_mutex;
+std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
+
+thread_local int times_held_off = 0;  // of NoEndNow
+
+constexpr mode_t permissions = 0777;
+
+}  // namespace
+
+NoEndNow::NoEndNow() {
+  unfinished_mutex.lock();
+  ++times_held_off;
+}
+NoEndNow::~NoEndNow() {
+  --times_held_off;
+  unfinished_mutex.unlock();
+}
+
+bool holds_off_the_end() { return times_held_off > 0; }
+
+void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  unfinished.emplace(folder, name);
+}
+
+void end_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
+  std::erase_if(unfinished, [&](const auto& each) { return each.first == folder && each.second == name; });
+}
+
+void write_at(int descriptor, const void* bytes, std::size_t count, std::uint64_t offset,
+              const std::string& reported_path) {
+  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
+    const auto written = ::pwrite(descriptor, next, count, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_by_errno(reported_path, "a file that can be written to its end");
+    next += written;
+    offset += static_cast<std::uint64_t>(written);
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void flush_descriptor(int descriptor, const std::string& reported_path) {
+  // Some file systems cannot fsync (EINVAL).
+  if (fdatasync(descriptor) != 0 && errno != EINVAL)
+    fail_by_errno(reported_path, "a file that can be written to its end");
+}
+
+void require_writable_folder(const std::string& path) {
+  const auto folder = Folder::of(path);
+  const auto probe = temporary_name(file_name_of(path));  // as long as the longest name that will be needed
+  const NoEndNow not_yet;
+  if (!folder->open(probe, O_WRONLY | O_CREAT | O_EXCL, 0600))
+    fail_by_errno(path, "a folder '" + folder->path() + "' that can be written");
+  folder->remove(probe);
+}
+
+bool lies_in(const std::string& path, const std::string& outer) {
+  // Of a folder that may not be entered, as far as it can be told.
+  const auto whole = [](const std::string& name) {
+    std::error_code status;
+    const auto from_root = fs::absolute(name, status);
+    const auto found = fs::weakly_canonical(from_root, status);
+    return status ? from_root.lexically_normal() : found;
+  };
+  const auto own = whole(path), other = whole(outer);
+  return std::mismatch(other.begin(), other.end(), own.begin(), own.end()).first == other.end();
+}
+
+void require_replaceable_entry(const std::string& path) {
+  std::error_code status;
+  if (fs::is_directory(path, status))
+    throw Error(path, "the name of a file", "a directory", "choose another name");
+  const auto found = fs::symlink_status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_symlink(found))
+    throw Error(path, "the name of a file", "a pipe, a device or a socket", "choose another name");
+}
+
+AtomicFile::AtomicFile(std::string path) : AtomicFile(std::move(path), false) {
+  require_replaceable_entry(path_);
+  make();
+}
+
+AtomicFile::AtomicFile(std::shared_ptr<const Folder> folder, const std::string& name)
+    : path_(folder->path_of(name)), name_(name), folder_(std::move(folder)) {
+  const auto there = folder_->find(name_);
+  if (there && !S_ISREG(there->st_mode) && !S_ISLNK(there->st_mode))
+    throw Error(path_, "the name of a file",
+                S_ISDIR(there->st_mode) ? "a directory" : "a pipe, a device or a socket",
+                "choose another name");
+  make();
+}
+
+AtomicFile::AtomicFile(std::string path, bool is_directory)
+    : path_(std::move(path)), is_directory_(is_directory) {
+  while (is_directory_ && path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  name_ = file_name_of(path_);
+  folder_ = Folder::of(path_);
+}
+
+AtomicFile AtomicFile::directory(std::string path) {
+  std::error_code status;
+  if (fs::exists(path, status) && !(fs::is_directory(path, status) && fs::is_empty(path, status)))
+    throw Error(path, "a new or empty directory", "a file, or a directory with files",
+                "choose another name, or remove it");
+  AtomicFile result(std::move(path), true);
+  result.make();
+  return result;
+}
+
+AtomicFile AtomicFile::directory_replacing(std::string path) {
+  std::error_code status;
+  const bool is_link = fs::is_symlink(path, status);
+  if (is_link && fs::is_directory(path, status)) {
+    const auto whole = fs::canonical(path, status);
+    if (status) throw Error(path, "a directory that can be replaced", status.message());
+    path = whole.string();
+  }
+  if ((is_link || fs::exists(path, status)) && !fs::is_directory(path, status))
+    throw Error(path, "the name of a directory", "a file", "choose another name");
+  AtomicFile result(std::move(path), true);
+  result.replaces_directory_ = true;
+  result.make();
+  return result;
+}
+
+/// Under a name of its own. Nobody else may look into a directory before it is complete, or put something there.
+void AtomicFile::make() {
+  {
+    const NoEndNow not_yet;
+    NameRace race;
+    do {
+      open_temporary();
+    } while (!Folder::hold(descriptor_) || !race.is_kept(*folder_, descriptor_, temporary_));
+  }
+  writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
+  take_permissions();
+}
+
+/// Noted before it is there: where memory ends, nothing is left that nobody knows of.
+void AtomicFile::open_temporary() {
+  if (!temporary_.empty()) {
+    folder_->remove_tree(temporary_);
+    end_unfinished(folder_, temporary_);
+  }
+  temporary_ = temporary_name(name_);
+  add_unfinished(folder_, temporary_);
+  const bool is_made = !is_directory_ || ::mkdirat(folder_->get(), temporary_.c_str(), permissions) == 0;
+  if (is_made)
+    descriptor_ = is_directory_ ? folder_->open(temporary_, O_RDONLY | O_DIRECTORY)
+                                : folder_->open(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
+  if (descriptor_) return;
+  const int error = errno;
+  if (is_directory_ && is_made) folder_->remove_tree(temporary_);
+  end_unfinished(folder_, temporary_);
+  temporary_.clear();  // what has this name is not ours
+  errno = error;
+  if (!is_made) fail_by_errno(path_, "a directory that can be created");
+  fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
+}
+
+/// While it is written, no more than it will have in the end.
+void AtomicFile::take_permissions() {
+  struct stat mine {};
+  if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path_, "a file that can be created");
+  usual_permissions_ = mine.st_mode & permissions;
+  const auto there = folder_->find(name_);
+  mode_t own = is_directory_ ? 0 : usual_permissions_;
+  if (there && S_ISREG(there->st_mode)) own &= there->st_mode;
+  own |= is_directory_ ? S_IRWXU : S_IRUSR | S_IWUSR;
+  if (own != usual_permissions_) static_cast<void>(!::fchmod(descriptor_.get(), own));
+}
+
+/// Those of what it replaces; of a link none. Where the group cannot be kept, it is none that may do more than others.
+void AtomicFile::keep_permissions() {
+  auto own = usual_permissions_;
+  const auto there = folder_->find(name_);
+  struct stat mine {};
+  if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path_, "a file that can be replaced");
+  if (there && !S_ISLNK(there->st_mode) &&
+      !(is_directory_ ? S_ISDIR(there->st_mode) : S_ISREG(there->st_mode)))
+    throw Error(path_, "what was there before", "something else that no result can replace",
+                "choose another name");
+  if (there && !S_ISLNK(there->st_mode)) {
+    own = there->st_mode & permissions;
+    if (there->st_gid != mine.st_gid &&
+        ::fchown(descriptor_.get(), static_cast<uid_t>(-1), there->st_gid) != 0)
+      own = (own & ~mode_t{070}) | (own & (own & mode_t{07}) << 3);
+  }
+  // File systems without permissions cannot keep any.
+  if (own != (mine.st_mode & permissions)) static_cast<void>(!::fchmod(descriptor_.get(), own));
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      name_(std::move(other.name_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      writing_path_(std::move(other.writing_path_)),
+      folder_(std::move(other.folder_)),
+      descriptor_(std::move(other.descriptor_)),
+      usual_permissions_(other.usual_permissions_),
+      flushed_(other.flushed_),
+      is_directory_(other.is_directory_),
+      replaces_directory_(other.replaces_directory_) {}
+
+AtomicFile::~AtomicFile() {
+  if (temporary_.empty()) return;
+  const NoEndNow not_yet;
+  folder_->remove_tree(temporary_);
+  end_unfinished(folder_, temporary_);
+}
+
+/// Of a directory.
+void AtomicFile::flush_entries() const {
+  constexpr auto expected = "a directory whose files can be brought to the disk";
+  std::error_code status;
+  fs::directory_iterator entry(writing_path_, status);
+  for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
+    const auto name = entry->path().filename();
+    const Descriptor file(::openat(descriptor_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) fail_by_errno(path_, expected);
+    flush_to_disk(file, path_);
+  }
+  errno = status.value();
+  if (status) fail_by_errno(path_, expected);
+}
+
+void AtomicFile::flush() {
+  if (is_directory_) flush_entries();
+  flush_to_disk(descriptor_, path_);
+  flushed_ = true;
+}
+
+void AtomicFile::commit() {
+  if (replaces_directory_) throw Error(path_, "a file, or a new directory", "one that replaces another");
+  keep_permissions();
+  if (!flushed_) flush();
+  {
+    const NoEndNow not_yet;
+    if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
+    end_unfinished(folder_, temporary_);
+    temporary_.clear();
+  }
+  folder_->flush(path_);
+}
+
+void remove_unfinished_files() {
+  unfinished_mutex.lock();
+  for (const auto& [folder, name] : unfinished) folder->remove_tree(name);
+}
+
+void forget_unfinished_files() {
+  new (&unfinished_mutex) std::recursive_mutex;  // of a thread, maybe, that is none of this process
+  unfinished.clear();
+}
+
+namespace {
+
+void write_whole(AtomicFile file, const void* bytes, std::size_t count) {
+  write_bytes(file.temporary(), bytes, count, file.path());
+  file.commit();
+}
+
+}  // namespace
+
+void write_atomically(const std::string& path, const void* bytes, std::size_t count) {
+  write_whole(AtomicFile(path), bytes, count);
+}
+
+void write_atomically(std::shared_ptr<const Folder> folder, const std::string& name, const void* bytes,
+                      std::size_t count) {
+  write_whole(AtomicFile(std::move(folder), name), bytes, count);
+}
+
+void require_regular_file(const std::string& path) {
+  require_reachable(path);
+  std::error_code status;
+  const auto found = fs::status(path, status);
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    throw Error(path, "a file", fs::is_directory(found) ? "a directory" : "a pipe, a device or a socket",
+                "save the scan as a file first");
+}
+
+OutputFile::OutputFile(const std::string& path, const std::string& reported_path)
+    : OutputFile(Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+                 reported_path) {}
+
+OutputFile::OutputFile(Descriptor opened, const std::string& reported_path)
+    : reported_path_(reported_path), descriptor_(std::move(opened)) {
+  if (!descriptor_) fail_by_errno(reported_path_, "a file that can be created");
+}
+
+void OutputFile::write(const void* bytes, std::size_t count) {
+  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
+    const auto written = ::write(descriptor_.get(), next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_by_errno(reported_path_, "a file that can be written to its end");
+    next += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutputFile::close() {
+  if (::close(descriptor_.release()) != 0)
+    fail_by_errno(reported_path_, "a file that can be written to its end");
+}
+
+void write_bytes(const std::string& path, const void* bytes, std::size_t count,
+                 const std::string& reported_path) {
+  OutputFile file(path, reported_path);
+  file.write(bytes, count);
+  file.close();
+}
+
+}  // namespace fhd::io

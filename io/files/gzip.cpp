@@ -1,0 +1,90 @@
+#include "io/files/gzip.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/files/blocks.hpp"
+#include "io/files/atomic_file.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+/// Long enough that what a block begins anew (a table of codes, 100 bytes) is nothing, and short enough that an image
+/// of 1024 x 1024 keeps 16 threads busy.
+constexpr std::uint64_t deflated_block = 256 << 10;
+
+struct CompressedBlock {
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t crc = 0;
+  std::uint64_t content_bytes = 0;
+};
+
+void append_little_endian(std::vector<std::uint8_t>& bytes, std::uint32_t number) {
+  for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::uint8_t>(number >> shift));
+}
+
+}  // namespace
+
+void require_compression_level(int level, const std::string& subject) {
+  if (level < 0 || level > 9)
+    throw Error(subject, "0 (none) ... 9 (smallest)", std::to_string(level),
+                "1 suits measured images, 6 images without noise");
+}
+
+std::vector<std::uint8_t> deflated(std::span<const std::uint8_t> bytes, int level, bool last,
+                                   const std::string& subject) {
+  constexpr auto expected = "memory for compression";
+  z_stream stream{};
+  constexpr int raw = -MAX_WBITS, usual_memory = 8;
+  if (deflateInit2(&stream, level, Z_DEFLATED, raw, usual_memory, level == 1 ? Z_RLE : Z_DEFAULT_STRATEGY) !=
+      Z_OK)
+    throw Error(subject, expected, "none");
+  constexpr uLong marker = 16;  // of a flush
+  std::vector<std::uint8_t> result(deflateBound(&stream, static_cast<uLong>(bytes.size())) + marker);
+  stream.next_in = const_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = result.data();
+  stream.avail_out = static_cast<uInt>(result.size());
+  const int status = deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
+  const bool complete =
+      stream.avail_in == 0 && stream.avail_out > 0 && status == (last ? Z_STREAM_END : Z_OK);
+  result.resize(result.size() - stream.avail_out);
+  deflateEnd(&stream);
+  if (!complete) throw Error(subject, expected, "a failure of zlib");
+  return result;
+}
+
+void write_gzip(const std::string& path, const std::string& reported_path, std::uint64_t byte_count,
+                const ContentPart& content, const Compression& compression) {
+  require_compression_level(compression.level, reported_path + " compression");
+  const auto count =
+      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / deflated_block));
+  const auto compress = [&](std::int64_t block) {
+    const auto offset = static_cast<std::uint64_t>(block) * deflated_block;
+    std::vector<std::uint8_t> bytes(std::min(deflated_block, byte_count - offset));
+    content(offset, bytes);
+    const auto crc = crc32_z(0, bytes.data(), bytes.size());
+    return CompressedBlock{deflated(bytes, compression.level, block + 1 == count, reported_path),
+                           static_cast<std::uint32_t>(crc), bytes.size()};
+  };
+  OutputFile file(path, reported_path);
+  // Deflate, no name, no time of day: the same content is the same file. Of Unix.
+  constexpr std::array<std::uint8_t, 10> header{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+  file.write(header.data(), header.size());
+  uLong crc = 0;
+  in_order(count, threads_or_all(compression.threads), compress, [&](const CompressedBlock& block) {
+    file.write(block.bytes.data(), block.bytes.size());
+    crc = crc32_combine(crc, block.crc, static_cast<z_off_t>(block.content_bytes));
+  });
+  std::vector<std::uint8_t> trailer;
+  append_little_endian(trailer, static_cast<std::uint32_t>(crc));
+  append_little_endian(trailer, static_cast<std::uint32_t>(byte_count));  // modulo 2^32
+  file.write(trailer.data(), trailer.size());
+  file.close();
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,95 @@
+#include "io/files/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "io/files/stored_bytes.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+
+namespace {
+
+const char* remedy_of(int error) {
+  return error == EACCES ? "ask its owner for the permission, or choose another" : "";
+}
+
+}  // namespace
+
+void require_reachable(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0 || errno != EACCES) return;
+  throw Error(path, "a name in a folder that may be entered", std::strerror(EACCES), remedy_of(EACCES));
+}
+
+InputFile::InputFile(std::string path, const char* expected)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  struct stat found {};
+  const bool is_open = descriptor_ >= 0 && ::fstat(descriptor_, &found) == 0;
+  const int error = errno;
+  if (is_open && S_ISREG(found.st_mode)) {
+    size_ = static_cast<std::uint64_t>(found.st_size);
+    try {
+      require_stored_whole(descriptor_, path_);
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
+    return;
+  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!is_open && error != ENXIO)  // that of a socket
+    throw Error(path_, expected, error == ENOENT ? "none" : std::strerror(error), remedy_of(error));
+  throw Error(path_, expected,
+              is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",
+              "save what it delivers as a file first");
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
+  for (auto* next = static_cast<char*>(to); count > 0;) {
+    const auto found = ::pread(descriptor_, next, count, static_cast<off_t>(offset));
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) throw Error(path_, "a readable file", std::strerror(errno));
+    if (found == 0)
+      throw Error(path_, "a readable file", "a file that changes while it is read",
+                  "wait until it is written");
+    offset += static_cast<std::uint64_t>(found);
+    next += found;
+    count -= static_cast<std::size_t>(found);
+  }
+}
+
+std::string content_of_file(const std::string& path, std::uint64_t longest, const char* expected) {
+  const InputFile file(path, expected);
+  if (file.size() > longest)
+    throw Error(path, fmt::format("{} of at most {} bytes", expected, longest), std::to_string(file.size()));
+  std::string text(file.size(), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+bool is_of_another_kind(const std::string& path, std::string_view head) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  const InputFile file(path);
+  std::string begin(std::min<std::size_t>(head.size(), file.size()), '\0');
+  file.read(0, begin.data(), begin.size());
+  return begin != head;
+}
+
+}  // namespace fhd::io

@@ -1,0 +1,191 @@
+#include "io/files/output_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+#include "io/files/atomic_file.hpp"
+#include "io/files/file_set.hpp"
+#include "io/files/zero_ended.hpp"
+#include "recon/error.hpp"
+
+namespace fhd::io {
+namespace {
+
+constexpr std::string_view lock_start = ".fhd-lock-", lock_format = "fhd lock 1";
+constexpr std::size_t most_lock_bytes = 1 << 20, fields_of_holder = 4;
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "an unknown host";
+  return name.data();
+}
+
+std::string now_in_utc() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// What another has written, for a message.
+std::string printable(std::string text) {
+  constexpr std::size_t longest = 64;
+  std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
+  return text.substr(0, longest);
+}
+
+/// EBADF: NFS wants a lock that excludes others to be of a file that may be written.
+bool has_no_locks(int error) {
+  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL || error == EBADF;
+}
+
+}  // namespace
+
+std::string OutputLock::name_of(const std::string& path) {
+  auto name = path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  name = file_name_of(name);
+  constexpr std::string_view endings[]{".h5",  ".nii.gz", ".png",     ".json", ".cfl",
+                                       ".hdr", ".mrd",    ".ismrmrd", ".html"};
+  const auto has = [&](std::string_view ending) {
+    return name.size() > ending.size() && name.ends_with(ending);
+  };
+  for (const auto* found = std::begin(endings); found != std::end(endings);) {
+    found = std::find_if(std::begin(endings), std::end(endings), has);
+    if (found != std::end(endings)) name.resize(name.size() - found->size());
+  }
+  return name;
+}
+
+std::string OutputLock::name_in(const std::string& file) {
+  for (const std::string_view start : {lock_start, journal_start})
+    if (file.starts_with(start)) return file.substr(start.size());
+  return {};
+}
+
+OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
+    : prefix_(prefix), name_(name_of(prefix)), file_(std::string(lock_start) + name_) {
+  while (prefix_.size() > 1 && prefix_.back() == '/') prefix_.pop_back();
+  folder_ = Folder::of(prefix_);
+  constexpr std::size_t longest_name = 255;
+  if (temporary_name(std::string(journal_start) + name_).size() >
+      longest_name) {  // the longest that will be needed
+    errno = ENAMETOOLONG;
+    fail_by_errno(prefix_, "a shorter name");
+  }
+  NameRace race;
+  while (!lock(when_held, race)) {
+  }
+  clear_up();
+  const NoEndNow not_yet;
+  add_unfinished(folder_, file_);
+  const auto holder =
+      zero_ended({std::string(lock_format), this_host(), std::to_string(::getpid()), now_in_utc()});
+  // A full disk has no room for it: then nobody is told who holds the lock.
+  static_cast<void>(!::ftruncate(descriptor_.get(), 0));
+  static_cast<void>(!::pwrite(descriptor_.get(), holder.data(), holder.size(), 0));
+}
+
+OutputLock::~OutputLock() {
+  if (!descriptor_) return;
+  const NoEndNow not_yet;
+  folder_->remove(file_);
+  end_unfinished(folder_, file_);
+  ::flock(descriptor_.get(), LOCK_UN);  // a child process may hold a copy of the descriptor
+}
+
+bool OutputLock::is_of(const std::string& path) const {
+  auto place = path;
+  while (place.size() > 1 && place.back() == '/') place.pop_back();
+  return name_of(place) == name_ && Folder::of(place)->is_same_as(*folder_);
+}
+
+/// False: it was the lock of a run that has just ended.
+bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
+  constexpr mode_t for_others_to_read = 0644;
+  descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, for_others_to_read);
+  const bool is_ours = static_cast<bool>(descriptor_);
+  if (!is_ours && errno == EEXIST) descriptor_ = folder_->open(file_, O_RDWR);
+  // That of another user, who has died, or whom the message names.
+  if (!descriptor_ && errno == EACCES) descriptor_ = folder_->open(file_, O_RDONLY);
+  const auto path = folder_->path_of(file_);
+  if (!descriptor_ && errno == ENOENT) {
+    race.lost(path);
+    return false;
+  }
+  if (!descriptor_) fail_by_errno(path, "a file that can be created");
+  struct stat mine {};
+  if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path, "a file that can be read");
+  if (!S_ISREG(mine.st_mode) || mine.st_nlink > 1)
+    throw Error(path, "the lock of a run of fhd", "something else", "remove it");
+  int operation = LOCK_EX | LOCK_NB;
+  while (::flock(descriptor_.get(), operation) != 0) {
+    if (errno == EWOULDBLOCK && when_held == WhenHeld::refuse) refuse({});
+    if (errno == EWOULDBLOCK) operation = LOCK_EX;
+    if (has_no_locks(errno) && !is_ours) refuse("where that run has died, remove " + path);
+    if (has_no_locks(errno)) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) fail_by_errno(path, "a file that can be locked");
+  }
+  // Whoever held it has removed it on leaving: a lock on a file without a name excludes nobody.
+  return race.is_kept(*folder_, descriptor_, file_);
+}
+
+void OutputLock::refuse(const std::string& without_locks) const {
+  // Who has just taken it says so in a moment.
+  constexpr auto pause = std::chrono::milliseconds(5);
+  std::vector<std::string> fields;
+  for (int attempt = 0; attempt < 20 && fields.size() < fields_of_holder; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(pause);
+    if (const auto text = text_of_file(descriptor_, most_lock_bytes)) fields = fields_of(*text);
+  }
+  std::string holder = "another run";
+  if (fields.size() >= fields_of_holder && fields[0] == lock_format)
+    holder =
+        "process " + printable(fields[2]) + " on " + printable(fields[1]) + ", since " + printable(fields[3]);
+  throw Held(prefix_, "a name that no other run writes to", holder,
+             "wait for its end, or -o NAME writes beside it" +
+                 (without_locks.empty() ? "" : "; this file system has no locks: " + without_locks));
+}
+
+/// What a run that died has left. Others may have written what they like into a lock that is not of this user alone, and a
+/// run that is alive keeps what it writes.
+void OutputLock::clear_up() const {
+  complete_journal(folder_, name_);
+  struct stat mine {};
+  const auto text = text_of_file(descriptor_, most_lock_bytes);
+  if (!text || ::fstat(descriptor_.get(), &mine) != 0 || !is_of_this_user_alone(mine)) return;
+  const auto fields = fields_of(*text);
+  if (fields.size() < fields_of_holder || fields[0] != lock_format) return;
+  for (std::size_t i = fields_of_holder; i + 1 < fields.size(); i += 2) {
+    const auto &place = fields[i], &temporary = fields[i + 1];
+    if (!is_file_name(temporary) || !final_name_of_temporary(temporary)) continue;
+    try {
+      const auto folder = place.empty() ? folder_ : Folder::within(place);
+      if (folder) folder->remove_abandoned(temporary);
+    } catch (const Error&) {  // another folder, which is out of reach now
+    }
+  }
+}
+
+void OutputLock::remember(const Folder& folder, const std::string& temporary) const {
+  const auto place = folder.is_same_as(*folder_) ? std::string() : folder.whole_path();
+  const auto text = zero_ended({place, temporary});
+  const auto end = ::lseek(descriptor_.get(), 0, SEEK_END);
+  static_cast<void>(!::pwrite(descriptor_.get(), text.data(), text.size(), end));
+}
+
+void OutputLock::flush() const { flush_to_disk(descriptor_, prefix_); }
+
+}  // namespace fhd::io

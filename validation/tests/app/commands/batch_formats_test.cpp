@@ -1,0 +1,92 @@
+// fhd batch --dicom, --ismrmrd-images and --noise-map: what fhd recon writes, for every scan.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "io/hdf5/hdf5.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BatchFormats : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    if (IsSkipped()) return;
+    setenv("OMP_NUM_THREADS", "1", 1);
+    fs::create_directory(path("scans"));
+    for (const char* name : {"a", "b"}) {
+      ASSERT_EQ(run(std::string("simulate -o ") + name +
+                    " --matrix 16 --coils 2 --noise-readouts 64 --seed " + (*name == 'a' ? "1" : "2")),
+                0)
+          << text("err");
+      fs::rename(path(std::string(name) + ".h5"), path(std::string("scans/") + name + ".h5"));
+    }
+  }
+  int batch(const std::string& arguments) const {
+    return run("batch scans -o results --device cpu --cache off " + arguments);
+  }
+  /// Whether the program was built with DCMTK.
+  bool has_dicom() const { return fs::exists(fs::path(program()).parent_path() / "fhd_dicom.so"); }
+  bool summary_says(const std::string& words) const { return text("out").find(words) != std::string::npos; }
+};
+
+TEST_F(BatchFormats, images_for_viewers_are_those_of_recon) {
+  ASSERT_EQ(batch("--ismrmrd-images"), 0) << text("err");
+  ASSERT_EQ(run("recon scans/a.h5 -o alone --device cpu --ismrmrd-images alone_images.h5"), 0) << text("err");
+  const auto values = [&](const std::string& file) {
+    const auto images = io::hdf5::File::open(path(file));
+    const auto data = images.dataset("/dataset/image_0/data");
+    const auto& n = data.extents();
+    return data.read<float>(Shape{n[0], n[1], n[2], n[3], n[4]});
+  };
+  const auto ours = values("results/a_images.h5"), theirs = values("alone_images.h5");
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (std::int64_t i = 0; i < ours.size(); ++i) ASSERT_EQ(ours[i], theirs[i]) << i;
+}
+
+TEST_F(BatchFormats, a_dicom_series_that_lost_a_file_is_made_again) {
+  if (!has_dicom()) GTEST_SKIP() << "fhd was built without DCMTK";
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  for (const char* name : {"a", "b"})
+    EXPECT_TRUE(fs::is_regular_file(path(std::string("results/") + name + "_dicom/image_0001.dcm"))) << name;
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  EXPECT_TRUE(summary_says("2 unchanged")) << text("out");
+  fs::remove(path("results/a_dicom/image_0001.dcm"));
+  ASSERT_EQ(batch("--dicom"), 0) << text("err");
+  EXPECT_TRUE(summary_says("1 unchanged")) << text("out");
+  EXPECT_TRUE(fs::is_regular_file(path("results/a_dicom/image_0001.dcm")));
+}
+
+TEST_F(BatchFormats, a_folder_of_others_is_not_replaced_by_dicom) {
+  if (!has_dicom()) GTEST_SKIP() << "fhd was built without DCMTK";
+  fs::create_directories(path("results/a_dicom"));
+  std::ofstream(path("results/a_dicom/letter.txt")) << "mine";
+  EXPECT_EQ(batch("--dicom"), 1);
+  EXPECT_EQ(text("results/a_dicom/letter.txt"), "mine");
+  EXPECT_FALSE(fs::exists(path("results/a.h5")));
+  EXPECT_TRUE(fs::exists(path("results/b_dicom/image_0001.dcm"))) << text("err");
+}
+
+TEST_F(BatchFormats, noise_maps_are_those_of_recon) {
+  ASSERT_EQ(batch("--noise-map 4 --regularizer identity"), 0) << text("err");
+  ASSERT_EQ(run("recon scans/b.h5 -o alone --device cpu --noise-map 4 --regularizer identity"), 0)
+      << text("err");
+  for (const char* ending : {"_noise.nii.gz", "_snr.nii.gz"})
+    EXPECT_TRUE(fs::is_regular_file(path(std::string("results/b") + ending))) << ending;
+  const auto deviation = [&](const std::string& file) {
+    return io::hdf5::File::open(path(file)).dataset("/noise/standard_deviation").read<float>({1, 16, 16});
+  };
+  const auto ours = deviation("results/b.h5"), theirs = deviation("alone.h5");
+  for (std::int64_t i = 0; i < ours.size(); ++i) ASSERT_EQ(ours[i], theirs[i]) << i;
+  EXPECT_EQ(batch("--noise-map 4 --frames 2"), 2);
+}
+
+}  // namespace
+}  // namespace fhd::tests

@@ -1,0 +1,591 @@
+// fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "io/hdf5/hdf5.hpp"
+#include "io/result/manifest.hpp"
+#include "io/result/results.hpp"
+#include "validation/tests/program.hpp"
+
+namespace fhd::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Children of a process, from /proc, in the order of their birth.
+std::vector<pid_t> children(pid_t process) {
+  std::vector<pid_t> found;
+  std::error_code status;
+  const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (fs::directory_iterator task(tasks, status), end; !status && task != end; task.increment(status)) {
+    std::ifstream file(task->path() / "children");
+    for (pid_t child; file >> child;) found.push_back(child);
+  }
+  return found;
+}
+
+class Batch : public ProgramTest {
+ protected:
+  /// scans/s0.h5 ...: tiny scans of one trajectory, alike in everything but their noise.
+  void simulate(int count) {
+    fs::create_directory(path("scans"));
+    setenv("OMP_NUM_THREADS", "1", 1);  // too small to share
+    for (int i = 0; i < count; ++i) {
+      const auto name = path("scans/s" + std::to_string(i));
+      ASSERT_EQ(run("simulate -o " + name + " --matrix 24 --coils 2 --seed " + std::to_string(i)), 0)
+          << text("err");
+      fs::remove(name + ".truth.h5");
+      fs::remove(name + ".truth.png");
+    }
+    unsetenv("OMP_NUM_THREADS");
+  }
+  int batch(const std::string& arguments, const std::string& folder = "results") {
+    return run("batch " + path("scans") + " -o " + path(folder) + " --device cpu --cache off " + arguments);
+  }
+  nlohmann::json summary(const std::string& folder = "results") const {
+    return nlohmann::json::parse(text(folder + "/summary.json"));
+  }
+  /// The row of one scan in the summary.
+  nlohmann::json row(const std::string& name, const std::string& folder = "results") const {
+    const auto all = summary(folder);
+    for (const auto& scan : all.at("scans"))
+      if (scan.at("name") == name) return scan;
+    ADD_FAILURE() << name << " is not in the summary";
+    return {};
+  }
+  std::string image_bytes(const std::string& file) const {
+    std::string bytes;
+    for (const auto& image : io::read_image(path(file)).images)
+      bytes.append(reinterpret_cast<const char*>(image.values.data()),
+                   static_cast<std::size_t>(image.values.size()) * sizeof(Complex<float>));
+    return bytes;
+  }
+  /// What should not be in a folder of results: temporary files and claims.
+  std::vector<std::string> strays(const std::string& folder = "results") const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(path(folder)))
+      if (entry.path().filename().string().starts_with(".")) found.push_back(entry.path().filename());
+    return found;
+  }
+  std::vector<std::string> words(const std::string& folder = "results") const {
+    return {"batch", path("scans"), "-o", path(folder), "--device", "cpu", "--cache", "off"};
+  }
+};
+
+TEST_F(Batch, makes_the_images_of_single_runs) {
+  simulate(3);
+  ASSERT_EQ(batch(""), 0) << text("err");
+  EXPECT_NE(text("out").find("3 scans: 3 finished, 0 unchanged, 0 failed"), std::string::npos) << text("out");
+  for (const std::string name : {"s0", "s1", "s2"}) {
+    ASSERT_EQ(run("recon " + path("scans/" + name + ".h5") + " --device cpu --force -o " + path("single")),
+              0);
+    EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
+    EXPECT_EQ(row(name).at("status"), "finished");
+    for (const char* ending : {".nii.gz", ".png", ".json", ".manifest.json"})
+      EXPECT_TRUE(fs::exists(path("results/" + name + ending))) << name << ending;
+  }
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, does_again_only_what_is_missing_failed_or_changed_and_says_why) {
+  simulate(5);
+  fs::copy_file(path("scans/s4.h5"), path("good"));
+  fs::resize_file(path("scans/s4.h5"), 3000);
+  EXPECT_EQ(batch(""), 1);
+  EXPECT_EQ(row("s4").at("status"), "failed");
+  const auto before = text("results/s0.json");
+
+  fs::remove(path("results/s1.png"));  // missing
+  ASSERT_EQ(run("simulate -o " + path("new") + " --matrix 24 --coils 2 --seed 77"), 0);
+  fs::copy_file(path("new.h5"), path("scans/s2.h5"), fs::copy_options::overwrite_existing);  // changed
+  fs::last_write_time(path("scans/s3.h5"), fs::file_time_type::clock::now());                // touched only
+  fs::copy_file(path("good"), path("scans/s4.h5"), fs::copy_options::overwrite_existing);    // failed before
+  ASSERT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(text("results/s0.json"), before);
+  EXPECT_EQ(row("s1").at("why"), "s1.png is missing or changed");
+  EXPECT_EQ(row("s2").at("why"), "input changed");
+  EXPECT_EQ(row("s3").at("status"), "unchanged");
+  EXPECT_EQ(row("s4").at("why"), "failed before");
+
+  ASSERT_EQ(batch("--iterations 3"), 0);
+  EXPECT_EQ(summary().at("finished"), 5);
+  EXPECT_EQ(row("s0").at("why"), "settings changed");
+  ASSERT_EQ(batch("--iterations 3 --threads 1"), 0);  // does not change the result
+  EXPECT_EQ(summary().at("unchanged"), 5);
+}
+
+TEST_F(Batch, a_damaged_manifest_or_result_is_noticed) {
+  simulate(2);
+  ASSERT_EQ(batch(""), 0);
+  std::ofstream(path("results/s0.manifest.json")) << "{\"format\": 1";
+  {
+    std::fstream file(path("results/s1.h5"), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(3000);
+    file.put('x');
+  }
+  ASSERT_EQ(batch(""), 0);
+  EXPECT_EQ(row("s0").at("status"), "finished");
+  EXPECT_EQ(row("s1").at("why"), "s1.h5 is missing or changed");
+}
+
+TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
+  simulate(30);
+  const auto scan = [&](int i) { return path("scans/s" + std::to_string(i) + ".h5"); };
+  const auto replace = [&](int i, const std::string& content) {
+    std::ofstream(scan(i), std::ios::binary | std::ios::trunc) << content;
+  };
+  std::string list;
+  for (int i = 0; i < 30; ++i) list += scan(i) + "\n";
+  std::ofstream(path("list.txt")) << "# all of them\n\n" << list;
+  const auto nan_scan = [&](int i, const io::hdf5::Extents& extents, float value) {
+    auto file = io::hdf5::File::create(scan(i), scan(i));
+    const std::vector<float> k{0, 0, 1, 1, 2, 2};
+    file.write("/trajectory", k.data(), {3, 2});
+    file.write_attribute("/trajectory", "unit", "cycles/FOV");
+    std::size_t count = 1;
+    for (const auto n : extents) count *= static_cast<std::size_t>(n);
+    std::vector<Complex<float>> values(count, Complex<float>(value, 0));
+    file.write("/kspace", values.data(), extents);
+    file.write_attribute("/", "matrix_size", std::vector<int>{24, 24, 1});
+    file.close();
+  };
+  fs::resize_file(scan(0), fs::file_size(scan(0)) / 2);  // truncated
+  fs::resize_file(scan(1), 700);                         // little more than its first block
+  replace(2, "not HDF5 at all");                         // another format
+  replace(3, "");                                        // empty
+  fs::remove(scan(4));                                   // missing
+  fs::remove(scan(5)), fs::create_directory(scan(5));    // an empty directory
+  nan_scan(6, {1, 3}, std::numeric_limits<float>::quiet_NaN());
+  nan_scan(7, {1, 1, 1, 1, 1, 3}, 1);  // wrong rank
+  nan_scan(8, {1, 2}, 1);              // fewer values than positions
+  fs::remove(scan(9));
+  ASSERT_EQ(mkfifo(scan(9).c_str(), 0600), 0);  // a pipe
+
+  EXPECT_EQ(run("batch @" + path("list.txt") + " -o " + path("results") + " --device cpu --cache off"), 1);
+  EXPECT_EQ(summary().at("finished"), 20);
+  EXPECT_EQ(summary().at("failed"), 10);
+  for (int i = 0; i < 10; ++i) {
+    const auto why = row("s" + std::to_string(i)).at("why").get<std::string>();
+    EXPECT_NE(why.find("s" + std::to_string(i)), std::string::npos) << why;
+    EXPECT_EQ(why.find('\n'), std::string::npos) << why;
+    EXPECT_FALSE(fs::exists(path("results/s" + std::to_string(i) + ".h5")));
+  }
+  for (int i = 10; i < 30; i += 6) {
+    const auto name = "s" + std::to_string(i);
+    ASSERT_EQ(run("recon " + scan(i) + " --device cpu --force -o " + path("single")), 0);
+    EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
+  }
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, killed_at_any_moment_it_loses_nothing_that_was_finished) {
+  simulate(16);
+  ASSERT_EQ(batch("", "whole"), 0);
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> milliseconds(1, 250);
+  int kills = 0;
+  for (; kills < 12; ++kills) {
+    const pid_t child = start(words());
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(random)));
+    std::map<std::string, std::string> finished;  // name, manifest
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 16 && fs::exists(path("results")); ++i) {
+      const auto file = "results/s" + std::to_string(i) + ".manifest.json";
+      if (fs::exists(path(file))) finished[file] = text(file);
+    }
+    if (kills % 3 == 2) {  // what was finished is taken as it is
+      ASSERT_EQ(batch(""), 0) << text("err");
+      for (const auto& [file, content] : finished) {
+        const auto now = nlohmann::json::parse(text(file)), then = nlohmann::json::parse(content);
+        EXPECT_EQ(now.at("ended_ns"), then.at("ended_ns")) << file << " was done again";
+      }
+      EXPECT_EQ(strays(), std::vector<std::string>{});
+      for (int i = 0; i < 16; ++i) {
+        const auto name = "/s" + std::to_string(i) + ".h5";
+        EXPECT_EQ(image_bytes("results" + name), image_bytes("whole" + name));
+      }
+      std::set<std::string> names, expected;
+      for (const auto& entry : fs::directory_iterator(path("results"))) names.insert(entry.path().filename());
+      for (const auto& entry : fs::directory_iterator(path("whole")))
+        expected.insert(entry.path().filename());
+      EXPECT_EQ(names, expected);
+      fs::remove_all(path("results"));
+    }
+  }
+}
+
+TEST_F(Batch, two_processes_share_the_scans) {
+  simulate(24);
+  const pid_t one = start(words()), two = start(words());
+  int first = 0, second = 0;
+  waitpid(one, &first, 0);
+  waitpid(two, &second, 0);
+  EXPECT_TRUE(WIFEXITED(first) && WEXITSTATUS(first) == 0);
+  EXPECT_TRUE(WIFEXITED(second) && WEXITSTATUS(second) == 0);
+  EXPECT_EQ(summary().at("finished").get<int>() + summary().at("unchanged").get<int>(), 24);
+  // No scan was done by both: every end is in the log once.
+  const auto log = text("results/batch.log");
+  for (int i = 0; i < 24; ++i) {
+    const auto line = "  s" + std::to_string(i) + "  finished  ";
+    const auto at = log.find(line);
+    ASSERT_NE(at, std::string::npos) << line;
+    EXPECT_EQ(log.find(line, at + 1), std::string::npos) << line;
+  }
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, the_page_waits_while_another_process_has_the_claim_to_it) {
+  simulate(1);
+  fs::create_directories(path("results/.claims"));
+  const int claim = ::open(path("results/.claims/index").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(::flock(claim, LOCK_EX), 0);
+  const pid_t child = start(words());
+  const auto done = [&] { return fs::exists(path("results/summary.json")); };
+  for (int look = 0; look < 5000 && !done(); ++look)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_TRUE(done());
+  EXPECT_FALSE(fs::exists(path("results/index.html")));
+  ::close(claim);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text("err_bg");
+  EXPECT_TRUE(fs::exists(path("results/index.html")));
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, a_crash_of_a_worker_costs_no_other_scan) {
+  simulate(12);
+  const pid_t parent = start(words());
+  int crashes = 0;
+  for (int look = 0; look < 2000 && crashes < 2; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (fs::exists(path("results/batch.log")))
+      for (const pid_t child : children(parent))
+        if (crashes < 2 && kill(child, SIGSEGV) == 0) ++crashes;
+  }
+  int status = 0;
+  waitpid(parent, &status, 0);
+  ASSERT_EQ(crashes, 2);
+  ASSERT_TRUE(WIFEXITED(status)) << text("err_bg");
+  // The scan that a dead worker had alone is a failure with a reason; every other one is done.
+  const auto result = summary();
+  EXPECT_EQ(result.at("finished").get<int>() + result.at("failed").get<int>(), 12);
+  EXPECT_LE(result.at("failed").get<int>(), 2);
+  EXPECT_EQ(WEXITSTATUS(status), result.at("failed") == 0 ? 0 : 1);
+  EXPECT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, an_interrupt_keeps_what_is_done_and_leaves_nothing_else) {
+  simulate(40);
+  const pid_t child = start(words());
+  for (int look = 0; look < 1000 && !fs::exists(path("results/s1.manifest.json")); ++look)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  const auto result = summary();
+  EXPECT_GE(result.at("finished").get<int>(), 1);
+  EXPECT_GE(result.at("not_run").get<int>(), 1);
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+  ASSERT_EQ(batch(""), 0);
+  EXPECT_EQ(summary().at("unchanged"), result.at("finished"));
+}
+
+TEST_F(Batch, a_full_disk_stops_it_and_it_goes_on_when_there_is_space) {
+  simulate(12);
+  fs::create_directory(path("small"));
+  if (std::system(("mount -t tmpfs -o size=220k none " + path("small") + " 2> " + path("err")).c_str()) != 0)
+    GTEST_SKIP() << "no permission to mount a small file system";
+  const int status = batch("", "small");
+  const auto message = text("err");
+  const bool enlarged = std::system(("mount -o remount,size=64m " + path("small")).c_str()) == 0;
+  std::set<std::string> hidden;
+  for (const auto& name : strays("small")) hidden.insert(name);
+  const int again = batch("", "small");
+  const auto result = summary("small");
+  const bool unmounted = std::system(("umount " + path("small")).c_str()) == 0;
+  EXPECT_TRUE(enlarged && unmounted);
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
+  EXPECT_EQ(hidden, std::set<std::string>{});
+  EXPECT_EQ(again, 0) << text("err");
+  EXPECT_EQ(result.at("failed"), 0);
+  EXPECT_GE(result.at("unchanged").get<int>(), 1);
+}
+
+TEST_F(Batch, a_disk_too_full_for_a_summary_is_left_without_claims_or_temporary_files) {
+  simulate(12);
+  fs::create_directory(path("small"));
+  // Where the space ends, in the results or in the summary, differs with every block.
+  for (const int kib : {136, 140, 144, 148, 204, 208, 212, 216}) {
+    const auto mount = "mount -t tmpfs -o size=" + std::to_string(kib) + "k none " + path("small");
+    if (std::system((mount + " 2> " + path("err")).c_str()) != 0)
+      GTEST_SKIP() << "no permission to mount a small file system";
+    const int status = batch("", "small");
+    const auto left = strays("small");
+    EXPECT_EQ(std::system(("umount " + path("small")).c_str()), 0);
+    EXPECT_EQ(status, 1) << kib;
+    EXPECT_EQ(left, std::vector<std::string>{}) << kib;
+  }
+}
+
+TEST_F(Batch, a_recipe_gives_options_to_scans_that_fit) {
+  simulate(3);
+  std::ofstream(path("recipe.toml")) << "iterations = 9\n[\"s1\"]\niterations = 4\ntolerance = 0\n"
+                                     << "[\"*/scans/s2.*\"]\nmethod = \"gridded\"\niterations = 5\n";
+  EXPECT_EQ(batch("--recipe " + path("recipe.toml")), 2);  // gridded has no iterations
+  EXPECT_NE(text("err").find("recipe.toml:7"), std::string::npos) << text("err");
+  std::ofstream(path("recipe.toml")) << "[\"s1\"]\niterations = 4\ntolerance = 0\n";
+  ASSERT_EQ(batch("--iterations 9 --recipe " + path("recipe.toml")), 0) << text("err");
+  EXPECT_EQ(row("s0").at("iterations"), 9);
+  EXPECT_EQ(row("s1").at("iterations"), 4);
+  std::ofstream(path("recipe.json")) << "{\n \"s1\": {\n  \"iterations\": 4, \"tolerance\": 0 }\n}";
+  ASSERT_EQ(batch("--iterations 9 --recipe " + path("recipe.json")), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 3);
+}
+
+TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
+  simulate(1);
+  const auto refused = [&](const std::string& name, const std::string& content, const std::string& expected) {
+    std::ofstream(path(name)) << content;
+    EXPECT_EQ(batch("--recipe " + path(name)), 2) << content;
+    EXPECT_NE(text("err").find(name + expected), std::string::npos) << text("err");
+  };
+  refused("r.toml", "iterations = 3\niteration = 4\n", ":2: ");
+  refused("r.toml", "[\"*\"]\n\nlambda = [1,\n", ":");
+  refused("r.toml", "[\"*\"]\nmethod = \"magic\"\n", ":2: ");
+  refused("r.toml", "[\"*\"]\ndevice = \"cpu\"\n", ":2: ");
+  refused("r.json", "{\"*\":\n {\"iterations\": 3,\n \"bogus\": 1}}", ":3: ");
+  refused("r.json", "{\"*\":\n {\"iterations\" 3}}", ":2: ");
+  refused("r.json", "[1]", ":1: ");
+  refused("r.toml", "force = true\n", ":1: expected an option of 'fhd batch'");
+  refused("r.toml", "regularizer = \"llr:0.01\"\n",
+          ":1: --regularizer llr: expected --frames, --spokes-per-frame or --gate beside it");
+  refused("r.toml", "frames = 4\nspokes_per_frame = 3\n", ":1, ");
+  refused("r.toml", "regularizer = 0.01\n", ":1: ");
+  EXPECT_EQ(batch("--recipe " + path("absent.toml")), 2);
+  EXPECT_EQ(batch("--regularizer temporal-tv:0.01"), 2);
+  EXPECT_EQ(batch("--frames 4 --map-sets auto"), 2);
+  EXPECT_EQ(batch("--force"), 2);
+  EXPECT_EQ(
+      text("err"),
+      "fhd: unknown option --force of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
+  EXPECT_FALSE(fs::exists(path("results"))) << "a wrong command makes no folder";
+  std::ofstream(path("file")) << "no folder";
+  EXPECT_EQ(batch("", "file/results"), 1);
+  EXPECT_EQ(text("err").find("create it first"), std::string::npos) << text("err");
+}
+
+TEST_F(Batch, scans_of_one_name_get_names_of_their_own_that_stay) {
+  simulate(2);
+  fs::create_directory(path("other"));
+  fs::copy_file(path("scans/s1.h5"), path("other/s0.h5"));
+  ASSERT_EQ(batch(""), 0);
+  const auto first = text("results/s0.json");
+  const auto both = path("other/s0.h5") + " " + path("scans/s0.h5") + " " + path("scans/s0.h5");
+  ASSERT_EQ(run("batch " + both + " -o " + path("results") + " --device cpu --cache off"), 0);
+  EXPECT_EQ(text("results/s0.json"), first);
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(summary().at("finished"), 1);
+  EXPECT_EQ(summary().at("scans").size(), 3u) << "two, and s1 of the earlier run";
+  EXPECT_NE(text("out").find("its results are called s0-"), std::string::npos) << text("out");
+  const std::string reversed = path("scans/s0.h5") + " " + path("other/s0.h5");
+  ASSERT_EQ(run("batch " + reversed + " -o " + path("results") + " --device cpu --cache off"), 0);
+  EXPECT_EQ(summary().at("unchanged"), 2);
+}
+
+TEST_F(Batch, results_never_overwrite_a_scan) {
+  simulate(1);
+  const auto before = text("scans/s0.h5");
+  EXPECT_EQ(run("batch " + path("scans") + " -o " + path("scans")), 2);
+  EXPECT_EQ(text("scans/s0.h5"), before);
+}
+
+TEST_F(Batch, images_found_in_a_folder_are_passed_over_but_not_when_named) {
+  simulate(1);
+  ASSERT_EQ(run("simulate -o " + path("scans/t") + " --matrix 24 --coils 2"), 0);
+  ASSERT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(row("t.truth").at("status"), "no scan");
+  ASSERT_EQ(run("batch '" + path("scans") + "/*.h5' -o " + path("results") + " --device cpu --cache off"), 0);
+  EXPECT_EQ(run("batch " + path("scans/t.truth.h5") + " -o " + path("results")), 1);
+}
+
+TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
+  simulate(2);
+  ASSERT_EQ(run("simulate -o " + path("scans/large") + " --matrix 160 --coils 8 --no-maps"), 0);
+  fs::remove(path("scans/large.truth.h5"));
+  EXPECT_EQ(batch("--memory-mib 55"), 1);
+  EXPECT_NE(row("large").at("why").get<std::string>().find("--memory-mib"), std::string::npos);
+  EXPECT_EQ(row("s0").at("status"), "finished");
+  EXPECT_EQ(row("s1").at("status"), "finished");
+}
+
+TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
+  simulate(24);
+  std::vector<std::string> line{
+      "/usr/bin/env", "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4",
+      program()};
+  for (const auto& word : words()) line.push_back(word);
+  const pid_t ranks = start_process(line, path("out_bg"), path("err_bg"));
+  bool killed = false;
+  for (int look = 0; look < 5000 && !killed; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto all = children(ranks);
+    if (all.size() == 4 && fs::exists(path("results/batch.log"))) killed = kill(all[2], SIGKILL) == 0;
+  }
+  int status = 0;
+  waitpid(ranks, &status, 0);
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 24) << "the other ranks did all of it";
+  EXPECT_EQ(strays(), std::vector<std::string>{});
+}
+
+TEST_F(Batch, the_slurm_script_of_the_documentation_runs) {
+  simulate(2);
+  std::ifstream documentation(std::string(FHD_SOURCE) + "/app/batch/batch.md");
+  std::string line, script;
+  while (std::getline(documentation, line))
+    if (line == "    #!/bin/bash" || (!script.empty() && line.starts_with("    ")))
+      script += line.substr(4) + "\n";
+    else if (!script.empty())
+      break;
+  std::ofstream(path("job.sh")) << script;
+  ASSERT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script;
+  fs::create_directory(path("bin"));
+  fs::create_symlink(program(), path("bin/fhd"));
+  const auto environment = "PATH=" + path("bin") + ":$PATH SCANS=" + path("scans") +
+                           " RESULTS=" + path("results") +
+                           " SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=1 "
+                           "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 bash " +
+                           path("job.sh") + " > " + path("out");
+  ASSERT_EQ(std::system(environment.c_str()), 0);
+  EXPECT_EQ(summary().at("finished"), 2);
+  EXPECT_EQ(text("out").find("rank"), std::string::npos) << text("out");
+  // srun with two tasks on one node.
+  ASSERT_EQ(
+      std::system(("SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=2 " +
+                   program() + " batch " + path("scans") + " -o " + path("results") + " > " + path("out"))
+                      .c_str()),
+      0);
+  EXPECT_NE(text("out").find("rank 1: "), std::string::npos) << text("out");
+}
+
+TEST_F(Batch, remembers_scans_of_earlier_runs) {
+  simulate(3);
+  fs::resize_file(path("scans/s2.h5"), 3000);
+  EXPECT_EQ(batch(""), 1);
+  ASSERT_EQ(run("batch scans/s0.h5 -o results --device cpu --cache off"), 0) << text("err");
+  EXPECT_NE(text("out").find("1 scans: 0 finished, 1 unchanged, 0 failed; 2 more of earlier runs"),
+            std::string::npos)
+      << text("out");
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(row("s1").at("status"), "earlier");
+  EXPECT_EQ(row("s1").at("scan"), path("scans/s1.h5"));
+  EXPECT_GT(row("s1").at("iterations").get<int>(), 0);
+  EXPECT_EQ(row("s2").at("status"), "failed earlier");
+  EXPECT_NE(row("s2").at("why"), "");
+  EXPECT_EQ(summary().at("earlier"), 2);
+  EXPECT_EQ(summary().at("failed"), 0) << "not of this run";
+  EXPECT_NE(text("results/summary.csv").find("s1," + path("scans/s1.h5") + ",earlier,"), std::string::npos);
+  EXPECT_NE(text("results/index.html").find("\"s1.png\""), std::string::npos)
+      << "its picture stays in the index";
+  fs::remove(path("results/s1.png"));
+  ASSERT_EQ(run("batch scans/s0.h5 -o results --device cpu --cache off"), 0);
+  EXPECT_EQ(row("s1").at("why"), "s1.png is missing or changed");
+  fs::remove(path("scans/s2.h5"));
+  ASSERT_EQ(batch(""), 0) << "all that are there are in one run again";
+  EXPECT_EQ(summary().at("earlier"), 1);
+}
+
+TEST_F(Batch, keeps_what_another_version_made_where_that_is_accepted) {
+  simulate(2);
+  ASSERT_EQ(batch(""), 0);
+  for (const std::string name : {"s0", "s1"}) {
+    const auto file = path("results/" + name + ".manifest.json");
+    auto manifest = nlohmann::json::parse(bytes_of(file));
+    manifest["version"] = "0.0.9";
+    write_text(file, manifest.dump());
+  }
+  fs::last_write_time(path("scans/s1.h5"), fs::file_time_type::clock::now());  // touched: its content decides
+  const auto before = text("results/s0.h5");
+  ASSERT_EQ(batch("--accept-version"), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 2);
+  EXPECT_EQ(row("s0").at("why"), "made by version 0.0.9, kept");
+  EXPECT_EQ(text("results/s0.h5"), before);
+  ASSERT_EQ(batch("--accept-version --iterations 2"), 0) << "other options are another image";
+  EXPECT_EQ(row("s0").at("why"), "settings changed");
+  auto manifest = nlohmann::json::parse(text("results/s1.manifest.json"));
+  manifest["version"] = "0.0.9";
+  write_text(path("results/s1.manifest.json"), manifest.dump());
+  ASSERT_EQ(batch("--iterations 2"), 0);
+  EXPECT_EQ(row("s0").at("status"), "unchanged");
+  EXPECT_EQ(row("s1").at("why"), "made by version 0.0.9");
+}
+
+TEST_F(Batch, lines_of_the_log_name_host_and_job) {
+  simulate(1);
+  char host[256]{};
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  const auto log_after = [&](const std::string& variables) {
+    fs::remove_all(path("results"));
+    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + variables + " '" + program() +
+                          "' batch scans -o results --device cpu --cache off"),
+              0)
+        << text("err");
+    return text("results/batch.log");
+  };
+  EXPECT_NE(log_after("").find("Z [" + std::string(host) + ", process "), std::string::npos);
+  for (const std::string variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    EXPECT_NE(log_after(variable + "=77.a").find("Z [" + std::string(host) + ", job 77.a] 1 scans"),
+              std::string::npos)
+        << variable;
+  const auto log = log_after("SLURM_JOB_ID=\"$(printf '1\\n2')\"");
+  EXPECT_NE(log.find(", job 1\\n2] "), std::string::npos) << log;
+}
+
+TEST_F(Batch, phases_are_products_too) {
+  simulate(1);
+  ASSERT_EQ(batch("--phase"), 0) << text("err");
+  EXPECT_TRUE(fs::exists(path("results/s0_phase.nii.gz")));
+  fs::remove(path("results/s0_phase.nii.gz"));
+  ASSERT_EQ(batch("--phase"), 0);
+  EXPECT_EQ(row("s0").at("why"), "s0_phase.nii.gz is missing or changed");
+  fs::rename(path("scans/s0.h5"), path("scans/s0_phase.h5"));
+  ASSERT_EQ(batch("--phase"), 0);
+  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5")))
+      << "a name that would be another's phase has another use";
+}
+
+TEST_F(Batch, quiet_prints_nothing_but_errors) {
+  simulate(1);
+  ASSERT_EQ(batch("--quiet"), 0);
+  EXPECT_EQ(text("out").size() + text("err").size(), 0u);
+  EXPECT_NE(text("results/batch.log").find("1 scans: 1 finished"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fhd::tests

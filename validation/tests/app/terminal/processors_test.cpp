@@ -1,0 +1,146 @@
+// The threads of a command: the quota of a container, the environment, bounds.
+#include "app/terminal/processors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <tuple>
+
+#include "validation/tests/program.hpp"
+
+namespace fhd::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A machine's root folder with control groups as the kernel shows them.
+class ProcessorQuota : public tests::ScratchTest {
+ protected:
+  void write(const std::string& name, const std::string& text) const {
+    const auto path = folder() / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  void second_version(const std::string& group, const std::string& mounted = "/") const {
+    write("proc/self/cgroup", "0::" + group + "\n");
+    write("proc/self/mountinfo",
+          "22 1 0:20 / /proc rw shared:5 - proc proc rw\n"
+          "31 24 0:27 " +
+              mounted + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+  }
+  void first_version(const std::string& group, const std::string& mounted = "/") const {
+    write("proc/self/cgroup", "7:memory:/other\n4:cpu,cpuacct:" + group + "\n0::/\n");
+    write("proc/self/mountinfo",
+          "36 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+          "37 32 0:32 " +
+              mounted + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+  }
+  std::optional<int> quota() const { return processor_quota(folder()); }
+};
+
+TEST_F(ProcessorQuota, is_the_time_over_the_period_rounded_up_and_at_least_one) {
+  second_version("/");
+  const std::pair<const char*, std::optional<int>> quotas[] = {{"200000 100000\n", 2},
+                                                               {"150000 100000\n", 2},
+                                                               {"100001 100000", 2},
+                                                               {"1000 100000\n", 1},
+                                                               {"50000 10000\n", 5},
+                                                               {"max 100000\n", {}},
+                                                               {"", {}},
+                                                               {"100000", {}},
+                                                               {"100000 0\n", {}},
+                                                               {"0 100000\n", {}},
+                                                               {"-1 100000\n", {}},
+                                                               {"many of them\n", {}},
+                                                               {"9223372036854775807 1\n", 1000000},
+                                                               {"99999999999999999999 1\n", {}}};
+  for (const auto& [text, expected] : quotas) {
+    write("sys/fs/cgroup/cpu.max", text);
+    EXPECT_EQ(quota(), expected) << text;
+  }
+}
+
+TEST_F(ProcessorQuota, is_the_least_of_a_group_and_those_above_it) {
+  second_version("/user.slice/session/job");
+  write("sys/fs/cgroup/user.slice/cpu.max", "300000 100000\n");
+  write("sys/fs/cgroup/user.slice/session/cpu.max", "max 100000\n");
+  write("sys/fs/cgroup/user.slice/session/job/cpu.max", "800000 100000\n");
+  write("sys/fs/cgroup/user.slice/neighbour/cpu.max", "100000 100000\n");
+  EXPECT_EQ(quota(), 3);
+  write("sys/fs/cgroup/user.slice/session/job/cpu.max", "200000 100000\n");
+  EXPECT_EQ(quota(), 2);
+}
+
+TEST_F(ProcessorQuota, of_version_1_is_read_where_its_group_is_mounted) {
+  first_version("/docker/1f2e");
+  write("sys/fs/cgroup/cpu,cpuacct/docker/1f2e/cpu.cfs_quota_us", "250000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/docker/1f2e/cpu.cfs_period_us", "100000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quota(), 3);
+  // As the container itself sees it: its group is the mount's.
+  first_version("/docker/1f2e", "/docker/1f2e");
+  write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
+  EXPECT_EQ(quota(), 4);
+}
+
+TEST_F(ProcessorQuota, is_none_where_nothing_tells_of_one) {
+  EXPECT_EQ(quota(), std::nullopt);
+  second_version("/../outside");
+  EXPECT_EQ(quota(), std::nullopt);
+  write("outside/cpu.max", "100000 100000\n");
+  write("sys/fs/outside/cpu.max", "100000 100000\n");
+  EXPECT_EQ(quota(), std::nullopt);
+  write("proc/self/mountinfo", "31\n- - -\n1 2 3 4 5 6 -\n");
+  EXPECT_EQ(quota(), std::nullopt);
+}
+
+/// As `plan` tells them, without any work.
+class ThreadsOfCommands : public tests::ProgramTest {
+ protected:
+  /// What it prints, with these words before it and after it.
+  std::string plan(const std::string& before, const std::string& after) const {
+    if (!fs::exists(folder() / "scan.h5") && run("simulate -o scan --matrix 16 --coils 1 > /dev/null") != 0)
+      return "";
+    run_command(before + " '" + program() + "' plan scan.h5 " + after);
+    return text("out");
+  }
+};
+
+TEST_F(ThreadsOfCommands, are_those_of_the_environment_and_of_the_option) {
+  EXPECT_NE(plan("OMP_NUM_THREADS=1", "").find("CPU, 1 thread\n"), std::string::npos) << text("out");
+  EXPECT_NE(plan("OMP_NUM_THREADS=1", "--threads 2").find("CPU, 2 threads"), std::string::npos)
+      << text("out");
+}
+
+TEST_F(ThreadsOfCommands, are_bounded_with_a_note) {
+  const std::array<const char*, 3> cases[] = {{"OMP_NUM_THREADS=100000", "", "OMP_NUM_THREADS 100000"},
+                                              {"", "--threads 4096", "--threads 4096"}};
+  for (const auto& [before, after, who] : cases) {
+    ASSERT_NE(plan(before, after), "");
+    const auto note = text("err");
+    EXPECT_EQ(note.rfind(std::string("fhd: note: ") + who + ": ", 0), 0u) << note;
+    EXPECT_NE(note.find(" threads; more are of no use on "), std::string::npos) << note;
+    EXPECT_EQ(std::count(note.begin(), note.end(), '\n'), 1) << note;
+  }
+}
+
+/// OpenMP tells its settings where OMP_DISPLAY_ENV asks for them.
+TEST_F(ThreadsOfCommands, wait_for_each_other_asleep_after_a_moment_unless_the_user_says_otherwise) {
+  if (run_command("ldd '" + program() + "' | grep -q libgomp") == 0)
+    GTEST_SKIP() << "this build has libgomp as a library, which reads its settings before the program begins";
+  const auto spins = [&](const std::string& environment) {
+    run_command(environment + " OMP_DISPLAY_ENV=verbose '" + program() + "' --version");
+    const auto told = text("err");
+    const auto at = told.find("GOMP_SPINCOUNT = '");
+    return at == std::string::npos ? "none" : told.substr(at + 18, told.find('\'', at + 18) - at - 18);
+  };
+  EXPECT_EQ(spins("env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY"), "1000");
+  EXPECT_EQ(spins("env -u OMP_WAIT_POLICY GOMP_SPINCOUNT=7"), "7");
+  EXPECT_EQ(spins("env -u GOMP_SPINCOUNT OMP_WAIT_POLICY=passive"), "0");
+}
+
+}  // namespace
+}  // namespace fhd::app

@@ -1,0 +1,176 @@
+// Global heaps made by hand: whole, and damaged in every way.
+#include "io/hdf5/global_heap.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "validation/tests/io/io_scans.hpp"
+
+namespace fhd::io::hdf5 {
+namespace {
+
+void append(std::string& bytes, std::uint64_t number, int width) {
+  for (int i = 0; i < width; ++i) bytes += static_cast<char>(number >> 8 * i);
+}
+
+class GlobalHeapFile : public FolderTest {
+ protected:
+  ~GlobalHeapFile() override {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  static void append_object(std::string& bytes, int index, std::uint64_t size, std::size_t floats,
+                            float first) {
+    append(bytes, static_cast<std::uint64_t>(index), 2);
+    append(bytes, 1, 2);
+    append(bytes, 0, 4);
+    append(bytes, size, 8);
+    for (std::size_t i = 0; i < floats; ++i) {
+      const float value = first + static_cast<float>(i);
+      bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+  }
+  static std::string collection(const std::string& objects, std::uint64_t size) {
+    std::string bytes("GCOL\1\0\0\0", 8);
+    append(bytes, size, 8);
+    return bytes + objects;
+  }
+  GlobalHeap heap_of(const std::string& bytes) {
+    write_text(path("heap"), bytes);
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = open(path("heap").c_str(), O_RDONLY);
+    return GlobalHeap({.descriptor = descriptor_});
+  }
+
+  static std::vector<float> floats_of(const HeapValue& value) {
+    EXPECT_EQ(value.wrong, nullptr);
+    std::vector<float> floats(value.bytes.size() / sizeof(float));
+    std::memcpy(floats.data(), value.bytes.data(), floats.size() * sizeof(float));
+    return floats;
+  }
+  int descriptor_ = -1;
+};
+
+TEST_F(GlobalHeapFile, finds_lists_in_any_order) {
+  constexpr std::uint64_t before = 4096, far = 3 << 20;
+  std::string objects;
+  append_object(objects, 7, 12, 3, 100);
+  append_object(objects, 2, 20, 5, 200);
+  std::string bytes(before, 'x');
+  bytes += collection(objects, objects.size() + 16);
+  bytes.resize(far, 'y');
+  constexpr std::uint32_t many = 300000;  // more than is kept
+  std::string large;
+  append_object(large, 1, many * 4, many, 0);
+  bytes += collection(large, large.size() + 16);
+  auto heap = heap_of(bytes);
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(floats_of(heap.value({before, 5, 2}, sizeof(float))).at(4), 204);
+    const auto whole = floats_of(heap.value({far, many, 1}, sizeof(float)));
+    ASSERT_EQ(whole.size(), many);
+    EXPECT_EQ(whole[many - 1], many - 1);
+    EXPECT_EQ(floats_of(heap.value({before, 3, 7}, sizeof(float))).at(0), 100);
+    EXPECT_EQ(heap.value({before, 10, 2}, 2).bytes.size(), 20u);
+    for (const HeapReference& none : {HeapReference{~std::uint64_t{0}, 0, 1}, HeapReference{0, 5, 2}}) {
+      const auto found = heap.value(none, sizeof(float));
+      EXPECT_TRUE(found.wrong == nullptr && found.bytes.empty());
+    }
+  }
+}
+
+TEST_F(GlobalHeapFile, says_what_is_wrong) {
+  std::string objects;
+  append_object(objects, 1, 12, 3, 100);
+  append_object(objects, 2, 20, 5, 200);
+  const auto whole = collection(objects, objects.size() + 16);
+  constexpr std::uint64_t start = 64;
+  const std::string before(start, 'x');
+  const auto found = [&](const std::string& bytes, const HeapReference& list) {
+    auto heap = heap_of(before + bytes);
+    const auto value = heap.value(list, sizeof(float));
+    EXPECT_NE(value.wrong == nullptr, value.bytes.empty());
+    EXPECT_TRUE(value.wrong == nullptr || heap.fault(list, sizeof(float)) != nullptr);
+    return value.wrong == nullptr;
+  };
+  ASSERT_TRUE(found(whole, {start, 5, 2}));
+  EXPECT_FALSE(found(whole, {start, 5, 3})) << "no such list";
+  EXPECT_FALSE(found(whole, {start, 4, 2})) << "another length";
+  EXPECT_FALSE(found(whole, {8, 5, 2})) << "no collection";
+  for (const auto address :
+       {start + whole.size(), start + whole.size() - 8, start + 8, ~std::uint64_t{0}, ~std::uint64_t{0} - 15})
+    EXPECT_FALSE(found(whole, {address, 5, 2})) << address;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(found(whole.substr(0, size), {start, 5, 2})) << size;
+  EXPECT_FALSE(found("", {start, 5, 2}));
+  auto version = whole;
+  version[4] = 2;
+  EXPECT_FALSE(found(version, {start, 5, 2}));
+  for (const auto size : {std::uint64_t{0}, std::uint64_t{16}, std::uint64_t{whole.size() - 8},
+                          std::uint64_t{whole.size() + 8}, ~std::uint64_t{0}})
+    EXPECT_FALSE(found(collection(objects, size), {start, 5, 2})) << size;
+  for (const auto size : {std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 15}) {
+    std::string odd;
+    append_object(odd, 1, size, 3, 100);
+    append_object(odd, 2, 20, 5, 200);
+    EXPECT_FALSE(found(collection(odd, odd.size() + 16), {start, 5, 2})) << size;
+  }
+  std::string free;
+  append_object(free, 0, 12, 3, 100);
+  append_object(free, 2, 20, 5, 200);
+  EXPECT_FALSE(found(collection(free, free.size() + 16), {start, 5, 2})) << "behind free space";
+}
+
+TEST_F(GlobalHeapFile, free_space_is_passed_over_as_libhdf5_does) {
+  std::string objects;
+  append_object(objects, 0, 32, 4, 0);  // with its head
+  append_object(objects, 2, 20, 5, 200);
+  auto heap = heap_of("12345678" + collection(objects, objects.size() + 16));
+  EXPECT_EQ(floats_of(heap.value({8, 5, 2}, sizeof(float))).at(0), 200);
+  EXPECT_EQ(heap.fault({8, 5, 2}, sizeof(float)), nullptr);
+}
+
+// libhdf5 reads the whole of a collection before it looks for an object in it: there it hangs, or writes beyond.
+TEST_F(GlobalHeapFile, faults_behind_an_object_are_found_for_libhdf5) {
+  const auto fault = [&](int index, std::uint64_t size) {
+    std::string objects;
+    append_object(objects, 2, 20, 5, 200);
+    append_object(objects, index, size, 2, 0);
+    auto heap = heap_of("12345678" + collection(objects, objects.size() + 16));
+    EXPECT_EQ(floats_of(heap.value({8, 5, 2}, sizeof(float))).size(), 5u);
+    return heap.fault({8, 5, 2}, sizeof(float)) != nullptr;
+  };
+  EXPECT_FALSE(fault(3, 8));
+  EXPECT_FALSE(fault(0, 24));
+  EXPECT_TRUE(fault(0, 0)) << "never ends";
+  EXPECT_TRUE(fault(0, 8)) << "less than its head";
+  EXPECT_TRUE(fault(3, 16));
+  EXPECT_TRUE(fault(3, ~std::uint64_t{0}));
+  EXPECT_TRUE(fault(2, 8)) << "the same again";
+}
+
+TEST_F(GlobalHeapFile, addresses_and_sizes_may_be_shorter) {
+  std::string bytes(8, 'x');
+  bytes += std::string("GCOL\1\0\0\0", 8);
+  append(bytes, 16 + 16 + 8, 4);  // the size, in 4 bytes, filled up to 8
+  append(bytes, 0, 4);
+  append(bytes, 5, 2);
+  append(bytes, 1, 2);
+  append(bytes, 0, 4);
+  append(bytes, 8, 4);
+  append(bytes, 0, 4);
+  bytes += "contents";
+  heap_of(bytes);
+  GlobalHeap heap({.descriptor = descriptor_, .base = 4, .address_bytes = 4, .size_bytes = 4});
+  const auto found = heap.value({4, 8, 5}, 1);
+  EXPECT_EQ(found.wrong, nullptr);
+  EXPECT_EQ(std::string(found.bytes.begin(), found.bytes.end()), "contents");
+}
+
+TEST(GlobalHeap, finds_nothing_without_a_file) {
+  EXPECT_NE(GlobalHeap({.descriptor = -1}).value({8, 1, 1}, 4).wrong, nullptr);
+}
+
+}  // namespace
+}  // namespace fhd::io::hdf5

@@ -1,0 +1,311 @@
+// The folder of a series under way: what it keeps, what counts as finished, who may go on; and results made from it.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "io/hdf5/hdf5.hpp"
+#include "io/result/report_json.hpp"
+#include "io/result/results.hpp"
+#include "io/result/series_folder.hpp"
+#include "validation/tests/io/failing_disk.hpp"
+#include "validation/tests/io/io_scans.hpp"
+
+namespace fhd::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+Image random_image(unsigned seed, bool in_double, std::array<int, 3> matrix_size = {6, 4, 3}) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Image image;
+  image.geometry.matrix_size = matrix_size;
+  image.geometry.fov_mm = {1.0 / 3, 2, 3};
+  image.geometry.position_mm = {0, 0, seed / 7.0};
+  image.in_double = Array<Complex<double>>(image.geometry.image_shape());
+  for (auto& value : image.in_double) value = {uniform(generator), uniform(generator)};
+  image.values = converted<Complex<float>>(image.in_double);
+  if (!in_double) image.in_double = {};
+  return image;
+}
+
+Report report_of(unsigned seed) {
+  Report report;
+  report.settings = {{"method", "cg"}, {"iterations", "3"}};
+  report.relative_residuals.assign(2 + seed % 3, 1.0 / (3 + seed));
+  report.suspicions = {"doubt " + std::to_string(seed)};
+  report.certificate.emplace().adjoint_error = 1e-7 / (1 + seed);
+  return report;
+}
+
+template <class T>
+bool same_bits(const Array<T>& a, const Array<T>& b) {
+  return a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
+}
+
+class SeriesFolderTest : public FolderTest {
+ protected:
+  static constexpr unsigned count = 6;
+  std::unique_ptr<SeriesFolder> open(const SeriesIdentity& identity = {{"the scan", "abc"}},
+                                     bool anew = false) const {
+    return std::make_unique<SeriesFolder>(
+        path("out"), count, [identity] { return identity; }, [] { return std::string("CPU"); }, anew);
+  }
+  static void add(SeriesFolder& folder, unsigned number, bool in_double = false) {
+    const Image image = random_image(number, in_double), gridded = random_image(100 + number, in_double);
+    folder.add(number, image, &gridded, {}, report_of(number));
+  }
+  std::string there(const std::string& name) const { return path("out.partial/" + name); }
+};
+using SeriesFolders = SeriesFolderTest;
+
+TEST_F(SeriesFolders, give_volumes_back_to_the_last_bit) {
+  for (const bool in_double : {false, true}) {
+    {
+      const auto folder = open({{"double", in_double ? "yes" : "no"}}, true);
+      for (const unsigned i : {4U, 0U}) add(*folder, i, in_double);
+    }
+    const auto folder = open({{"double", in_double ? "yes" : "no"}});
+    EXPECT_EQ(folder->finished_count(), 2u);
+    EXPECT_EQ(folder->earlier_host(), "CPU");
+    ASSERT_TRUE(folder->holds(4) && folder->holds(0));
+    EXPECT_FALSE(folder->holds(1));
+    Image image, gridded;
+    folder->images()->read(4, image);
+    folder->gridded()->read(4, gridded);
+    const Image expected = random_image(4, in_double);
+    EXPECT_TRUE(same_bits(image.values, expected.values));
+    EXPECT_TRUE(same_bits(image.in_double, expected.in_double));
+    EXPECT_TRUE(same_bits(gridded.values, random_image(104, in_double).values));
+    EXPECT_EQ(folder->geometry(4).fov_mm, expected.geometry.fov_mm);
+    EXPECT_EQ(folder->geometry(4).position_mm, expected.geometry.position_mm);
+    EXPECT_EQ(folder->report(4), report_to_json(report_of(4)).dump());
+    const auto summary = summary_of_report(nlohmann::ordered_json::parse(folder->report(4)));
+    EXPECT_EQ(summary.suspicions, report_of(4).suspicions);
+    EXPECT_EQ(summary.relative_residuals, report_of(4).relative_residuals);
+    ASSERT_TRUE(summary.certificate);
+    EXPECT_EQ(summary.certificate->error(), report_of(4).certificate->error());
+  }
+}
+
+TEST_F(SeriesFolders, count_a_volume_when_its_line_is_whole_and_its_values_are_those_of_the_line) {
+  {
+    const auto folder = open();
+    for (unsigned i = 0; i < 4; ++i) add(*folder, i);
+  }
+  const auto lines = bytes_of(there("reports.jsonl"));
+  write_text(there("reports.jsonl"), "no JSON\n{\"number\": 77}\n" + lines.substr(0, lines.size() - 1));
+  std::fstream values(there("images.raw"), std::ios::in | std::ios::out | std::ios::binary);
+  values.seekp(6 * 4 * 3 * 8 + 5);  // of volume 1
+  values.put('?');
+  values.close();
+  const auto folder = open();
+  EXPECT_TRUE(folder->holds(0));
+  EXPECT_FALSE(folder->holds(1)) << "its values have changed";
+  EXPECT_TRUE(folder->holds(2));
+  EXPECT_FALSE(folder->holds(3)) << "its line is cut off";
+  EXPECT_EQ(folder->finished_count(), 2u);
+  for (const unsigned i : {1U, 3U}) add(*folder, i);
+  EXPECT_EQ(folder->report(3), report_to_json(report_of(3)).dump());
+}
+
+TEST_F(SeriesFolders, of_another_series_are_refused_and_left) {
+  {
+    const auto folder = open({{"the scan", "abc"}, {"--iterations", "9"}});
+    add(*folder, 0);
+  }
+  const auto before = bytes_of(there("images.raw"));
+  EXPECT_EQ(error_of([&] {
+              open({{"the scan", "abc"}, {"--iterations", "5"}});
+            }),
+            path("out.partial") +
+                ": expected the volumes of an unfinished run with --iterations 5, found those of one "
+                "with 9; --force begins anew, -o NAME writes beside it");
+  EXPECT_CONTAINS(error_of([&] {
+                    open({{"the scan", "abc"}});
+                  }),
+                  "with --iterations none, found those of one with 9");
+  EXPECT_CONTAINS(error_of([&] { open({{"the scan", "abd"}, {"--iterations", "9"}}); }), "with the scan abd");
+  EXPECT_EQ(bytes_of(there("images.raw")), before);
+  EXPECT_EQ(open({{"the scan", "abd"}}, true)->finished_count(), 0u);
+  EXPECT_FALSE(fs::exists(path("out.partial"))) << "begun anew, and nothing finished";
+}
+
+TEST_F(SeriesFolders, belong_to_one_process_at_a_time) {
+  const auto folder = open();
+  EXPECT_CONTAINS(error_of([&] { open(); }),
+                  "out.partial: expected a folder that no other run writes to, found one that");
+  EXPECT_CONTAINS(error_of([&] { open({}, true); }), "another fhd is working on; wait for its end");
+}
+
+TEST_F(SeriesFolders, are_not_made_of_what_somebody_else_put_there) {
+  fs::create_directory(path("out.partial"));
+  write_text(there("letter"), "dear");
+  EXPECT_CONTAINS(error_of([&] { open({}, true); }), "found a folder with other files; choose another -o");
+  EXPECT_EQ(bytes_of(there("letter")), "dear");
+  fs::remove_all(path("out.partial"));
+  write_text(path("out.partial"), "a file");
+  EXPECT_CONTAINS(error_of([&] { open({}, true); }), "found a file");
+}
+
+TEST_F(SeriesFolders, stay_the_folders_that_they_were) {
+  fs::create_directory(path("victim"));
+  {
+    const auto folder = open();
+    fs::rename(path("out.partial"), path("moved"));
+    fs::create_symlink(path("victim"), path("out.partial"));
+    add(*folder, 0);
+  }
+  EXPECT_TRUE(fs::is_empty(path("victim")));
+  EXPECT_TRUE(fs::exists(path("moved/series.json")));
+}
+
+TEST_F(SeriesFolders, remove_no_folder_that_has_taken_their_place) {
+  fs::create_directories(path("theirs/out.partial"));
+  fs::create_directory(path("mine"));
+  {
+    const SeriesFolder folder(
+        path("mine/out"), count, [] { return SeriesIdentity(); }, [] { return std::string(); }, false);
+    fs::rename(path("mine"), path("moved"));
+    fs::create_symlink(path("theirs"), path("mine"));
+  }
+  EXPECT_TRUE(fs::exists(path("theirs/out.partial")));
+  EXPECT_FALSE(fs::exists(path("moved/out.partial")));
+}
+
+TEST_F(SeriesFolders, do_not_hold_up_the_end_of_the_process_while_their_scan_is_hashed) {
+  { add(*open(), 0); }
+  std::promise<SeriesIdentity> hashed;
+  std::promise<void> asked;
+  auto resuming = std::async(std::launch::async, [&] {
+    const SeriesFolder folder(
+        path("out"), count,
+        [&] {
+          asked.set_value();
+          return hashed.get_future().get();
+        },
+        [] { return std::string(); }, false);
+    return folder.finished_count();
+  });
+  asked.get_future().wait();
+  auto ending = std::async(std::launch::async, remove_empty_series_folder);
+  EXPECT_EQ(ending.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_TRUE(fs::exists(there("series.json"))) << "what is finished stays";
+  hashed.set_value({{"the scan", "abc"}});
+  EXPECT_EQ(resuming.get(), 1U);
+}
+
+TEST_F(SeriesFolders, are_taken_where_the_disk_cannot_tell_one_file_from_another) {
+  const tests::DiskThatFails strange({.changes_inodes = true});
+  { add(*open(), 0); }
+  EXPECT_GT(tests::disk.inodes_changed, 8);
+  EXPECT_EQ(open()->finished_count(), 1U);
+}
+
+TEST_F(SeriesFolders, with_a_damaged_description_are_begun_anew) {
+  for (const std::string text : {"", "[]", "{\"program\": \"fhd\", \"series\": 3}", "{\"program\": 1}"}) {
+    {
+      const auto folder = open({{"the scan", "abc"}}, true);
+      add(*folder, 2);
+    }
+    write_text(there("series.json"), text);
+    EXPECT_EQ(open()->finished_count(), 0u) << text;
+  }
+}
+
+TEST_F(SeriesFolders, give_the_files_that_images_in_memory_give) {
+  ImageSeries held{3, 2, {}}, held_gridded{3, 2, {}};
+  Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {{"threads", "2"}}, {}};
+  const auto folder = open();
+  ImageSeries stored{3, 2, {}};
+  for (unsigned i = 0; i < count; ++i) {
+    add(*folder, i);
+    held.images.push_back(random_image(i, false));
+    held_gridded.images.push_back({random_image(100 + i, false).values, held.images.back().geometry});
+    provenance.reports.push_back(report_of(i));
+    stored.images.push_back({{}, folder->geometry(i)});
+  }
+  CompanionResults companions{held_gridded, {}, true};
+  write_results(path("held"), held, provenance, companions);
+  stored.stored = folder->images();
+  companions.gridded = stored;
+  companions.gridded->stored = folder->gridded();
+  provenance.reports.clear();
+  provenance.stored_report = [&](std::size_t i) { return folder->report(i); };
+  write_results(path("stored"), stored, provenance, companions);
+  for (const char* ending : {".h5", ".json", ".png", ".nii.gz", "_phase.nii.gz"}) {
+    EXPECT_FALSE(bytes_of(path("held") + ending).empty());
+    EXPECT_TRUE(bytes_of(path("held") + ending) == bytes_of(path("stored") + ending)) << ending;
+  }
+  const auto file = hdf5::File::open(path("stored.h5"));
+  const auto table = file.dataset("/report/relative_residuals").read<double>({6, 4});
+  EXPECT_EQ(table[1 * 4 + 2], 0.25);
+  EXPECT_TRUE(std::isnan(table[1 * 4 + 3])) << "the second image has three";
+}
+
+/// 12 MiB: more than is held in memory.
+ImageSeries large_series() {
+  ImageSeries series{24, 1, {}};
+  for (unsigned i = 0; i < 24; ++i) series.images.push_back(random_image(i, false, {256, 256, 1}));
+  return series;
+}
+
+TEST_F(SeriesFolders, large_files_are_complete) {
+  const auto series = large_series();
+  Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {}, {}};
+  for (unsigned i = 0; i < 24; ++i) provenance.reports.push_back(report_of(i));
+  write_results(path("out"), series, provenance);
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_EQ(file.read_text("/report/json"), bytes_of(path("out.json")));
+  EXPECT_LE(fs::file_size(path("out.h5")), (std::uintmax_t{12} << 20) + (1 << 18))
+      << "what was reserved is given back";
+  const auto read = read_image(path("out.h5"));
+  ASSERT_EQ(read.images.size(), 24u);
+  for (std::size_t i = 0; i < 24; ++i)
+    EXPECT_TRUE(same_bits(read.images[i].values, series.images[i].values)) << i;
+}
+
+TEST_F(SeriesFolders, large_files_appear_whole_or_not_at_all) {
+  const auto series = large_series();
+  for (const rlim_t bytes : {100 << 10, 5 << 20, 11 << 20, (12 << 20) + 1000}) {
+    rlimit old{};
+    getrlimit(RLIMIT_FSIZE, &old);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const auto line = error_of([&] { write_results(path("out"), series, {}); });
+    setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_CONTAINS(line, "expected a file that can be written to its end") << bytes;
+    EXPECT_CONTAINS(line, "free some space") << bytes;
+    EXPECT_TRUE(fs::is_empty(folder())) << bytes;
+  }
+}
+
+TEST_F(SeriesFolders, many_repetitions_keep_their_numbers) {
+  ImageSeries series{20000, 1, {}};  // attributes of more than 64 KiB
+  Provenance provenance{"1", "fhd", "scan.h5", "abc", "now", {}, {}};
+  const Image image = random_image(1, false, {6, 6, 1});
+  for (std::int64_t i = 0; i < series.repetition_count; ++i) {
+    series.images.push_back(image);
+    provenance.repetitions.push_back(2 * i);
+  }
+  write_results(path("out"), series, provenance);
+  const auto file = hdf5::File::open(path("out.h5"));
+  EXPECT_TRUE(file.has_attribute("/image", "repetitions"));
+  EXPECT_EQ(file.dataset("/image").complex_extents()[0], 20000);
+}
+
+}  // namespace
+}  // namespace fhd::io
