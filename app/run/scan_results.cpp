@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/run/recon_engine.hpp"
+#include "app/terminal/console.hpp"
 #include "io/files/blocks.hpp"
 #include "io/files/checksum.hpp"
 #include "io/result/dicom.hpp"
