@@ -20,7 +20,7 @@ std::vector<std::string> on_device(std::vector<std::string> arguments, const std
 }
 
 /// Of as many volumes as its results have room for.
-std::unique_ptr<io::ScanFile> open_with_room(const std::string& path, const JobOptions& options) {
+std::unique_ptr<io::ScanFile> open_with_room(const std::string& path, const RunOptions& options) {
   auto file = io::open_scan(path, options.read_options);
   if (!options.frames.asks()) ScanResults::require_room(file->summary(), options.selection, path);
   return file;
@@ -58,7 +58,7 @@ ScanJob::ScanJob(const std::string& path, std::shared_ptr<const JobSettings> of,
 void ScanJob::require_room(const ScanResults& results) const {
   const auto& matrix_size = file_->summary().geometry.matrix_size;
   results.require_room(matrix_size);
-  settings->options.series_formats(results.path()).require_room(matrix_size, results);
+  SeriesFormats(settings->options, results.path()).require_room(matrix_size, results);
 }
 
 ScanJob::ScanJob(std::unique_ptr<io::ScanFile> file, const std::string& path,
@@ -187,24 +187,24 @@ void ScanJob::compute_volumes(JobEngine& engine, const ProgressCallback& progres
 }
 
 void ScanJob::require_writable(const std::string& prefix, const std::vector<std::string>& inputs) const {
-  const JobOptions& options = settings->options;
+  const RunOptions& options = settings->options;
   io::check_writable(prefix, inputs, options.phase, options.noise_map.given());
-  options.series_formats(prefix).check(prefix, inputs);
+  SeriesFormats(options, prefix).check(prefix, inputs);
 }
 
 void ScanJob::require_replaceable(const std::string& prefix) const {
-  const JobOptions& options = settings->options;
+  const RunOptions& options = settings->options;
   const std::string& checksum = results_.provenance().input_checksum;
   io::require_replaceable(prefix, results_.path(), checksum, options.phase, options.noise_map.given());
-  options.series_formats(prefix).require_can(file_->summary(), io::ChecksumInBackground::of(checksum), false);
+  SeriesFormats(options, prefix).require_can(file_->summary(), io::ChecksumInBackground::of(checksum), false);
 }
 
 void ScanJob::require_replaceable_in_batch(const std::string& prefix,
                                            const std::vector<std::string>& own) const {
   constexpr auto remedy = "move it, or choose another folder (-o)";
-  const JobOptions& options = settings->options;
+  const RunOptions& options = settings->options;
   const bool with_noise = options.noise_map.given();
-  const auto formats = options.series_formats(prefix);
+  const auto formats = SeriesFormats(options, prefix);
   const auto names = io::files_of_results(prefix, options.phase, with_noise), of_formats = formats.names();
   std::error_code status;
   const auto is_own = [&](const std::string& name) {
@@ -224,15 +224,15 @@ void ScanJob::require_replaceable_in_batch(const std::string& prefix,
 }
 
 std::vector<std::string> ScanJob::result_names(const std::string& prefix) const {
-  const JobOptions& options = settings->options;
+  const RunOptions& options = settings->options;
   auto names = io::files_of_results(prefix, options.phase);
   for (std::size_t i = 0; i < results_.noise_map_count(); ++i) names.push_back(prefix + io::noise_endings[i]);
-  for (auto& name : options.series_formats(prefix).names()) names.push_back(std::move(name));
+  for (auto& name : SeriesFormats(options, prefix).names()) names.push_back(std::move(name));
   return names;
 }
 
 void ScanJob::write(const std::string& prefix) {
-  settings->options.series_formats(prefix).add_to(results_);
+  SeriesFormats(settings->options, prefix).add_to(results_);
   results_.write(io::OutputLock(prefix), prefix, settings->options.phase, settings->options.compression);
 }
 

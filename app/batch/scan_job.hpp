@@ -18,7 +18,7 @@ namespace fhd::app {
 struct JobSettings {
   /// Reads the files that options name. `device` as --device says it.
   JobSettings(std::vector<std::string> arguments, const std::string& device);
-  JobOptions options;
+  RunOptions options;
   Settings settings;
   FieldMapChoice field_map;
 };

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <set>
 
-#include "app/options/command_parser.hpp"
 #include "app/commands/commands.hpp"
 #include "app/options/nearest_word.hpp"
 #include "app/options/recipe.hpp"
@@ -47,7 +46,7 @@ std::vector<RecipeEntry> read_recipe_of_scans(const std::string& path, const Job
 
 JobOptionNames job_option_names() {
   CLI::App app;
-  JobOptions options;
+  RunOptions options;
   options.add_to(app);
   JobOptionNames names;
   for (const auto* option : app.get_options()) {
@@ -73,50 +72,6 @@ std::map<std::string, std::vector<std::string>> given(const CLI::App& app,
 
 }  // namespace
 
-JobOptions::JobOptions(const std::vector<std::string>& arguments)
-    : parser_(std::make_shared<CLI::App>("options of fhd recon")) {
-  add_to(*parser_);
-  try {
-    parse_words(*parser_, arguments);
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(Error(error.what(), "", "", "see 'fhd batch --help'"));
-  }
-}
-
-Settings JobOptions::settings() const {
-  Settings settings = recon.settings();
-  frames.take_part_in(settings);
-  validate(settings);
-  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
-  if (frames.asks()) {
-    validate_for_frames(settings);
-    noise_map.require_no_frames();
-  }
-  return settings;
-}
-
-SeriesFormats JobOptions::series_formats(const std::string& prefix) const {
-  return SeriesFormats::beside(prefix, dicom, ismrmrd_images);
-}
-
-void JobOptions::add_to(CLI::App& app) {
-  selection.add_to(app);
-  app.add_flag("--strict", strict, "a scan whose image or input is suspicious fails, without results");
-  app.add_flag("--no-gridded-image", no_gridded_image,
-               "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
-  app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");
-  app.add_flag("--dicom", dicom, "also write NAME_dicom/, the magnitudes as a DICOM series");
-  app.add_flag("--ismrmrd-images", ismrmrd_images,
-               "also write NAME_images.h5, the magnitudes as ISMRMRD images");
-  add_compression_option(app, compression);
-  recon.set_default_cache("auto");
-  device.add_to(app);
-  frames.add_to(app);
-  recon.add_to(app);
-  noise_map.add_to(app);
-  add_read_options(app, read_options, /*finds_field_maps=*/true);
-}
-
 BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,
                     std::vector<BatchScan> scans) {
   BatchWork work;
@@ -135,7 +90,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
   const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe_of_scans(recipe, names, app);
   // Every line by itself first: its mistakes are its own.
   for (const auto& entry : entries) try {
-      JobOptions{{entry.option + "=" + entry.value}};
+      RunOptions{{entry.option + "=" + entry.value}};
     } catch (const Error& error) {
       throw Error(entry.where, "", error.what());
     }
@@ -159,7 +114,7 @@ BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::s
     for (const auto& [name, texts] : shared)
       for (const auto& text : texts) settings.arguments.push_back(name + "=" + text);
     try {
-      const JobOptions parsed(settings.arguments);
+      const RunOptions parsed(settings.arguments);
       static_cast<void>(parsed.settings());
     } catch (const Error& error) {
       throw Error(settings.where.empty() ? scan.path : scan.path + " with " + settings.where, "",

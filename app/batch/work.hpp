@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "app/batch/scans.hpp"
-#include "app/options/frame_options.hpp"
-#include "app/options/noise_map_option.hpp"
-#include "app/options/options.hpp"
+#include "app/options/run_options.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/run/series_formats.hpp"
 
@@ -18,31 +16,6 @@ class App;
 }
 
 namespace fhd::app {
-
-/// The options of `fhd recon` that say what becomes of a scan.
-struct JobOptions {
-  VolumeSelection selection;
-  bool no_gridded_image = false, phase = false, strict = false, dicom = false, ismrmrd_images = false;
-  std::optional<int> compression;
-  io::ReadOptions read_options;
-  ReconOptions recon;
-  FrameOptions frames;
-  NoiseMapOption noise_map;
-  DeviceOption device;
-
-  /// Those that are asked for, beside the results `prefix`.
-  SeriesFormats series_formats(const std::string& prefix) const;
-  /// Of all of them. Throws Error where they contradict each other.
-  Settings settings() const;
-  /// The object must outlive the parse.
-  void add_to(CLI::App& app);
-  /// From "--name=value" each. Throws UsageError.
-  explicit JobOptions(const std::vector<std::string>& arguments);
-  JobOptions() = default;
-
- private:
-  std::shared_ptr<CLI::App> parser_;
-};
 
 /// Options of `fhd recon` that one or more scans share.
 struct BatchSettings {

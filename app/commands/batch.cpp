@@ -42,7 +42,7 @@ struct BatchCommand {
   int at_once = 0;
   std::uint64_t memory_mib = 0;
   bool quiet = false, accept_version = false;
-  JobOptions options;
+  RunOptions options;
   CLI::App* app = nullptr;
 
   int run();
@@ -194,7 +194,7 @@ void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) 
   for (const auto& scan : all) {
     const auto prefix = (std::filesystem::path(output) / scan.name).string();
     for (const auto& files : {io::files_of_results(prefix, options.phase, options.noise_map.given()),
-                              options.series_formats(prefix).names()})
+                              SeriesFormats(options, prefix).names()})
       results.insert(results.end(), files.begin(), files.end());
     results.push_back(io::manifest_path(output, scan.name));
   }

@@ -242,7 +242,7 @@ nb::dict load(const std::string& path) {
 /// a flag, default.
 std::vector<std::tuple<std::string, std::string, bool, std::string>> options(bool of_files) {
   CLI::App parser("options");
-  app::JobOptions job;
+  app::RunOptions job;
   io::ReadOptions read;
   if (of_files) {
     app::add_read_options(parser, read);

@@ -10,12 +10,9 @@
 
 namespace fhd::app {
 
-SeriesFormats SeriesFormats::beside(const std::string& prefix, bool dicom, bool ismrmrd_images) {
-  SeriesFormats formats;
-  if (dicom) formats.dicom_ = prefix + "_dicom";
-  if (ismrmrd_images) formats.ismrmrd_images_ = prefix + "_images.h5";
-  return formats;
-}
+SeriesFormats::SeriesFormats(const RunOptions& options, const std::string& prefix)
+    : dicom_(options.dicom ? prefix + "_dicom" : options.dicom_folder),
+      ismrmrd_images_(options.ismrmrd_images ? prefix + "_images.h5" : options.ismrmrd_images_file) {}
 
 void SeriesFormats::add_to(CLI::App& app) {
   const auto is_named = [](const std::string& name) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
 #include "io/files/checksum.hpp"
 #include "io/scan/scan_file.hpp"
@@ -16,8 +17,8 @@ namespace fhd::app {
 class SeriesFormats {
  public:
   SeriesFormats() = default;
-  /// PREFIX_dicom/ and PREFIX_images.h5, beside the results of that name.
-  static SeriesFormats beside(const std::string& prefix, bool dicom, bool ismrmrd_images);
+  /// The formats that `options` ask for, of the results `prefix`.
+  SeriesFormats(const RunOptions& options, const std::string& prefix);
   /// The object must outlive the parse.
   void add_to(CLI::App& app);
   /// Before the work: whether it can be written beside the results `prefix`, and is none of `inputs`. Throws Error.
