@@ -24,7 +24,7 @@ def markdown_files():
     """All of the project, relative to its root."""
     folders = ("app", "data", "io", "recon", "validation")
     found = [path for folder in folders for path in (ROOT / folder).rglob("*.md")]
-    return sorted(path.relative_to(ROOT) for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *found])
+    return sorted(path.relative_to(ROOT) for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *found])
 
 
 def links(text):
