@@ -34,7 +34,7 @@ FHD_FOR_PROCESSORS void add_shares(std::int64_t count, const Complex<double>& a,
   }
 }
 
-/// Of voxel n of an axis, in fractions of the FOV.
+/// Returns the position of voxel n of an axis, in fractions of the FOV.
 double voxel_position(int n, int count) { return static_cast<double>(n - count / 2) / count; }
 
 /// A circular loop that faces the z axis at `angle_rad`.

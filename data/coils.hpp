@@ -23,7 +23,7 @@ class CoilArray {
   /// largest value 1 inside the FOV's inscribed disc (ball). Throws Error.
   CoilArray(int dimensions, int coil_count);
 
-  /// Those of 3 dimensions as a slice at height z (fractions of the FOV) sees them: a sum of exponentials along x
+  /// Returns the coils as a slice at height z (fractions of the FOV) sees them: a sum of exponentials along x
   /// and y, whose a_cj are the sums of a_cj exp(i 2 pi kappa_z z) over those that differ along z alone.
   CoilArray section(double z) const;
 
@@ -69,7 +69,7 @@ class CoilKSpace {
   CoilKSpace(Phantom phantom, CoilArray coils);
   /// integral S_c(r) rho(r) exp(-i 2 pi k . r) dr of all coils.
   void values(const Vector3& k, std::span<Complex<double>> values) const;
-  /// The same at many positions, `count` for each axis of `k`: values[coil * count + position].
+  /// Computes the values at many positions, `count` for each axis of `k`: values[coil * count + position].
   void values(const std::array<std::span<const double>, 3>& k, std::span<Complex<double>> values) const;
 
  private:

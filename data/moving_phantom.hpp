@@ -9,7 +9,7 @@ namespace fhd::data {
 /// negative y. `dimensions` is 2 or 3. Throws Error for others.
 Phantom moving_phantom(int dimensions, double time);
 
-/// The same chest after the bolus, its heart at rest, at a depth of breath of 0 (expired) ... 1: lungs widen, and
+/// Returns the chest after the bolus, its heart at rest, at a depth of breath of 0 (expired) ... 1: lungs widen, and
 /// the diaphragm moves organs by a tenth of the FOV.
 Phantom breathing_phantom(int dimensions, double depth);
 

@@ -74,7 +74,7 @@ Array<Complex<float>> sampled_in_field(const CoilKSpace& kspace, const WaveField
   for (const double t : time_s) longest = std::max(longest, std::abs(t));
   const int orders = order_count(omega * longest);
   Array<Complex<float>> result({coil_count, samples});
-  /// Of one thread.
+  /// Scratch of one thread.
   struct Scratch {
     std::vector<double> bessel, weights;
     std::array<std::vector<double>, 3> k;

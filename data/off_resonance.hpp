@@ -17,7 +17,7 @@ struct WaveField {
   double largest_hz = 0;
   Vector3 frequency{0.45, 0.35, 0.3};  ///< q, cycles/FOV; the third has no meaning in 2D
   double phase_rad = 1.2;
-  /// The same in a slice at height z, in fractions of the FOV.
+  /// Returns the field in a slice at height z, in fractions of the FOV.
   WaveField section(double z) const;
 };
 

@@ -106,7 +106,7 @@ struct SineCosine {
   return {quarter & 2 ? -s : s, (quarter + 1) & 2 ? -c : c};
 }
 
-/// What the transform of a part needs, with 2 pi (half axis) in the rows of its turn: x = matrix k, x_z =
+/// Constants of the transform of a part, with 2 pi (half axis) in the rows of its turn: x = matrix k, x_z =
 /// depth k_z.
 struct PartTransform {
   double xx, xy, yx, yy, depth, factor;
@@ -203,7 +203,7 @@ class PartOnLine {
   }
 
  private:
-  /// Of x - centre.
+  /// Returns the interval of x - centre inside the part.
   std::pair<double, double> interval(double dy, double dz) const {
     const auto& [a, b, c] = part_.half_axes;
     constexpr std::pair<double, double> none{1, 0};
@@ -515,7 +515,7 @@ Array<Complex<double>> band_limited_image(const Phantom& phantom, std::array<int
            matrix_size[0];
   };
   const std::size_t length = nx;
-  /// Of one thread.
+  /// Scratch of one thread.
   struct Row {
     std::vector<double> kx, ky, kz;
     std::vector<Complex<double>> values;

@@ -50,9 +50,9 @@ class Phantom {
   /// details are drawn by chance, always the same. On top in a picture: as shepp_logan.
   static Phantom anatomy(int dimensions);
 
-  /// The same `factor` times as large about the centre of the FOV.
+  /// Returns the phantom `factor` times as large about the centre of the FOV.
   Phantom scaled(double factor) const;
-  /// What a plane at height z (fractions of the FOV) cuts out of a phantom of 3 dimensions, in 2: of ellipsoids
+  /// Returns the section of a phantom of 3 dimensions with a plane at height z (fractions of the FOV), in 2: of ellipsoids
   /// ellipses, of boxes rectangles, of bumps fainter ones. Throws Error.
   Phantom section(double z) const;
 
@@ -62,7 +62,7 @@ class Phantom {
   double value(const Vector3& r) const;
   /// P(k).
   Complex<double> fourier_integral(const Vector3& k) const;
-  /// The same at many positions, whose axes are as many numbers as there are `values`.
+  /// Computes the integrals at many positions, whose axes are as many numbers as there are `values`.
   void fourier_integrals(const std::array<std::span<const double>, 3>& k,
                          std::span<Complex<double>> values) const;
   /// The share of part `part` in P(k), were its centre at 0: a real number. Of many positions at a time,

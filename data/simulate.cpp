@@ -26,7 +26,7 @@ Image as_image(const Array<T>& values, const Geometry& geometry) {
   return image;
 }
 
-/// What is measured: an object, as coils see it, in a field.
+/// The object that is measured, its coils and its field.
 struct Subject {
   Phantom phantom;  ///< one that moves: in the middle of the scan, or of a breath
   CoilArray coils;
@@ -42,13 +42,13 @@ double largest_norm(const Image& image) {
   return largest;
 }
 
-/// Of |rho| RSS over voxels.
+/// Sums |rho| RSS over voxels.
 struct SignalSum {
   double sum = 0;
   std::int64_t voxels = 0;
 };
 
-/// Of the voxels with |rho|^2 above 1e-4 `largest`. Summed row by row, in an order that does not depend on the threads.
+/// Returns the signal of the voxels with |rho|^2 above 1e-4 `largest`. Summed row by row, in an order that does not depend on the threads.
 SignalSum signal_of(const Image& ideal, const CoilArray& coils, double largest) {
   const auto& n = ideal.geometry.matrix_size;
   const std::int64_t nx = n[0], rows = std::int64_t{n[1]} * n[2], coil_count = coils.coil_count();
@@ -231,7 +231,7 @@ double time_of(std::int64_t readout, std::int64_t readouts) {
   return (static_cast<double>(readout) + 0.5) / static_cast<double>(readouts);
 }
 
-/// The same of an object that each readout sees in the middle of its time; the field rests.
+/// Computes the samples of an object that each readout sees in the middle of its time; the field rests.
 Array<Complex<float>> sampled_in_time(const SimulationSettings& settings, const Subject& subject,
                                       const DesignedTrajectory& design, const Array<double>& time_s,
                                       double shift_s, double factor) {
@@ -365,7 +365,7 @@ void add_true_frames(int dimensions, const SimulationSettings& settings, Simulat
   simulation.frames = true_bins(dimensions, simulation.depths, settings, geometry);
 }
 
-/// As it is said to be, and as it is played.
+/// The trajectory as the file states it, and as the gradients play it.
 struct Designs {
   DesignedTrajectory nominal, played;
 };
@@ -392,7 +392,7 @@ Phantom section_of(const Phantom& phantom, double height, double height_mm) {
   return section;
 }
 
-/// Of every slice, or of the one volume.
+/// Returns the subject of every slice, or of the one volume.
 std::vector<Subject> subjects_of(const SimulationSettings& settings) {
   const int dimensions = settings.slice_count > 0 || settings.trajectory.matrix_size[2] > 1 ? 3 : 2;
   const Subject whole{phantom_of(settings, dimensions).scaled(settings.object_scale),
@@ -408,7 +408,7 @@ std::vector<Subject> subjects_of(const SimulationSettings& settings) {
   return slices;
 }
 
-/// Of one slice or volume, without noise.
+/// Simulates one slice or volume, without noise.
 Simulation measured(const SimulationSettings& settings, const Designs& designs, const Subject& subject) {
   const auto& matrix_size = settings.trajectory.matrix_size;
   const auto& design = designs.nominal;

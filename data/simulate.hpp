@@ -52,7 +52,7 @@ struct Simulation {
   Scan scan;  ///< with sample times, and sensitivity maps and noise readouts where they were asked for
   /// K-space values like those of `scan`, without the first: of further repetitions, or echoes.
   std::vector<Array<Complex<float>>> further_repetitions;
-  /// Of each echo: how much later than those of `scan` the times of its samples are; {0} of one without a time.
+  /// For each echo, how much later than those of `scan` the times of its samples are; {0} for one without a time.
   std::vector<double> echo_shifts_s{};
   Array<float> field_map;  ///< rad/s, [z][y][x]; empty where the field is even
   std::int64_t readout_count = 0, readout_length = 0;
@@ -60,7 +60,7 @@ struct Simulation {
   double undersampling = 1;             ///< as the trajectory came out
   double noise_standard_deviation = 0;  ///< of the real part and of the imaginary part of each sample
   Image band_limited;  ///< what a fully sampled scan of these voxels shows (band_limited_image)
-  /// The same of every frame, at the middle of its time, or of every bin, at its mean depth of breath; then
+  /// The images of every frame, at the middle of its time, or of every bin, at its mean depth of breath; then
   /// band_limited and ideal are those of the middle of the scan, or of half a breath.
   std::vector<Image> frames;
   std::vector<double> depths;  ///< of breath, of each readout; empty where there is none
@@ -74,7 +74,7 @@ std::vector<double> slice_heights_mm(const SimulationSettings& settings);
 /// voxels so small that the sum is the integral. The scan states the positions as designed, where gradients are
 /// delayed. Throws Error when the settings contradict each other, or ask for more than one slice.
 Simulation simulate(const SimulationSettings& settings);
-/// The same of every slice: thin sections, all with noise of one standard deviation, which the SNR over the objects
+/// Simulates every slice: thin sections, all with noise of one standard deviation, which the SNR over the objects
 /// of all slices says. Throws Error where a slice lies outside of the object, too.
 std::vector<Simulation> simulate_slices(const SimulationSettings& settings);
 

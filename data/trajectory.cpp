@@ -131,7 +131,7 @@ DesignedTrajectory sampled(std::int64_t readout_count, std::int64_t readout_leng
   return design;
 }
 
-/// The same pattern in every plane k_z = -floor(N/2) ... of N planes.
+/// Repeats the pattern in every plane k_z = -floor(N/2) ... of N planes.
 DesignedTrajectory stacked(const DesignedTrajectory& plane, const TrajectorySettings& settings) {
   const int plane_count = settings.matrix_size[2];
   const double gain = settings.response ? settings.response->at(2, 0).re : 1;  // k_z stays as it is
@@ -173,7 +173,7 @@ DesignedTrajectory design_cartesian(const TrajectorySettings& settings) {
       settings);
 }
 
-/// Of diameter `readout` of `count`.
+/// Returns the direction of diameter `readout` of `count`.
 using Direction = std::function<std::array<double, 3>(std::int64_t readout, std::int64_t count)>;
 
 /// Diameters through the centre, `direction` of readout and count: k = N u direction with u = (sample - floor(L/2)) / L per axis.

@@ -65,7 +65,7 @@ struct TrajectorySettings {
   /// Gradients play so many samples later than designed, along x, y and z: sample m lies where sample m - delay was
   /// designed to lie. Ahead of a spiral it rests at the centre; other readouts move on at their speed.
   std::array<double, 3> delay_samples{};
-  /// What the gradients make of the design, after the delays; null: nothing. Ahead of its first sample a readout
+  /// The responses of the gradients to the design, applied after the delays; null: none. Ahead of its first sample a readout
   /// has gone on as designed for a millisecond.
   std::shared_ptr<const GradientResponse> response{};
 };

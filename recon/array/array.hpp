@@ -110,7 +110,7 @@ class Array {
     copy.memory_ = memory_.copy(device);
     return copy;
   }
-  /// The same data under another shape of the same size.
+  /// Returns the same data under another shape of the same size.
   Array reshaped(Shape shape) && {
     if (shape.size() != size()) throw Error("array", shape_.text(), shape.text());
     Array result(std::move(*this));

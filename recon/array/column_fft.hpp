@@ -24,7 +24,7 @@ class ColumnFft {
  public:
   static constexpr int columns = 128 / sizeof(Complex<T>);  ///< two cache lines of numbers
 
-  /// Whether n has no other prime factors than 2, 3, 5 and 7.
+  /// Returns whether n has no other prime factors than 2, 3, 5 and 7.
   static bool supports(int n);
   /// Throws Error where it does not.
   explicit ColumnFft(int n);

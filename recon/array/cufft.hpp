@@ -39,7 +39,7 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// What a plan is made of.
+/// Identifies a plan.
 struct PlanKey {
   std::vector<long long> sizes;  ///< 1 ... 3 axes, slowest first
   Layout in, out;

@@ -20,7 +20,7 @@ namespace fhd {
 #endif
 /// Entry points of the CUDA side are named only inside `if constexpr (built_with_cuda)`: no stubs.
 inline constexpr bool built_with_cuda = FHD_HAS_CUDA == 1;
-/// What work on a GPU does in a build without CUDA: throws Error.
+/// Throws Error: a build without CUDA cannot work on a GPU.
 [[noreturn]] void refuse_cuda();
 
 /// Where arrays live and work on them runs: the CPU, or one CUDA device of this machine. A value.
@@ -83,14 +83,14 @@ Inventory inventory();
 /// capability 8.0.
 Description start(Device device);
 
-/// Whether this process has started a CUDA device.
+/// Returns whether this process has started a CUDA device.
 bool any_started() noexcept;
 
 /// Opens what the first FFT on a CUDA device would, 0.05 ... 0.4 s: beside other work. A failure is left to that FFT.
 /// Nothing for the CPU.
 void warm_up(Device device) noexcept;
 
-/// Of a CUDA device; those of an H100 where it is not there: plans are made for absent devices, too.
+/// Returns the count of a CUDA device, or that of an H100 where the device is absent: plans are made for absent devices, too.
 int multiprocessor_count(Device device);
 /// Bytes of fast memory that a block of threads can share; likewise.
 std::size_t shared_bytes_of_block(Device device);
@@ -98,7 +98,7 @@ std::size_t shared_bytes_of_block(Device device);
 /// Waits for the calling thread's work on the device; an error of that work is thrown here. Nothing for the CPU.
 void synchronize(Device device);
 
-/// Of a CUDA device; zeros for the CPU.
+/// Memory of a CUDA device; zeros for the CPU.
 struct MemoryUse {
   std::size_t used_bytes = 0, peak_bytes = 0;  ///< of this program's arrays there
   std::size_t free_bytes = 0;  ///< what can still be had: of the device, and of limit_memory()
@@ -112,7 +112,7 @@ void limit_memory(Device device, std::size_t bytes);
 // The handles below belong to the device that is current where they are made, and are used while it is. They
 // are there in builds with CUDA only.
 
-/// Of what the handles own. A failure there has no one to tell: the next checked call reports it again.
+/// Frees what the handles own. A failure there has no one to tell: the next checked call reports it again.
 struct Release {
   void operator()(CUstream_st* stream) const noexcept;
   void operator()(CUevent_st* event) const noexcept;

@@ -50,7 +50,7 @@ Description describe(int number) {
 // Where an exception may already be on its way.
 void ignore(cudaError_t) noexcept {}
 
-/// Whether a device has been started in this process: to make one current that has not would start it, which
+/// Returns whether a device has been started in this process: making one current that has not would start it, which
 /// takes 0.2 s and 0.5 GB of its memory.
 bool is_started(int number) noexcept {
   using GetState = CUresult(CUdevice, unsigned*, int*);

@@ -10,7 +10,7 @@
 
 namespace fhd::device {
 
-/// What the program holds on one GPU.
+/// Counts the memory that the program holds on one GPU.
 struct State {
   std::atomic<std::size_t> used_bytes{0}, peak_bytes{0}, limit_bytes{0};  // of arrays; no limit: 0
   // Memory comes from cudaMalloc and not from the pool: other devices read it.
@@ -26,7 +26,7 @@ namespace cuda {
 Inventory inventory();
 Description start(Device device);
 void synchronize(Device device);
-/// Of the calling thread, on the current device.
+/// Returns the default stream of the calling thread on the current device.
 CUstream_st* default_stream() noexcept;
 void warm_up(Device device) noexcept;  ///< cufft.cu
 /// 0 where there is no such device.

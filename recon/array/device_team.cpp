@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_ranks = 64;
 
-/// What each rank brings to a sum.
+/// One rank's part of a sum.
 struct Part {
   void* values = nullptr;
   std::int64_t count = 0;
@@ -40,7 +40,7 @@ void sum_on_host(const std::vector<Part>& parts, std::int64_t first, std::int64_
   for (std::size_t rank = 1; rank < ranks; ++rank) std::copy(of[0] + first, of[0] + last, of[rank] + first);
 }
 
-/// The same of arrays on devices, added in the order of the ranks on that of `mine`.
+/// Adds arrays on devices in the order of the ranks, on the device of `mine`.
 template <class T>
 void sum_by_copies(const std::vector<Part>& parts, const std::vector<Device>& devices, Device mine,
                    std::int64_t first, std::int64_t last) {
@@ -60,7 +60,7 @@ void sum_by_copies(const std::vector<Part>& parts, const std::vector<Device>& de
 
 }  // namespace
 
-/// What the ranks share.
+/// State that the ranks share.
 class DeviceTeam::Meeting {
  public:
   Meeting(std::vector<Device> devices, WayOfSums way)

@@ -19,7 +19,7 @@ class ProcessGroup {
   /// values[i] = their sum over the processes, the same bits in all. Host memory.
   virtual void sum(float* values, std::int64_t count) const = 0;
   virtual void sum(double* values, std::int64_t count) const = 0;
-  /// The same of values on `device`, a GPU, in the order of its work: through host memory unless overridden.
+  /// Sums values on `device`, a GPU, in the order of its work: through host memory unless overridden.
   virtual void sum_on_device(Complex<float>* values, std::int64_t count, Device device) const {
     sum_through_host(values, count, device);
   }

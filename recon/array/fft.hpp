@@ -57,7 +57,7 @@ class LineFft {
   void operator()(Complex<T>* lines, std::int64_t pitch, std::int64_t count, int sign,
                   Complex<T>* scratch) const;
 
-  /// Of groups of so many lines.
+  /// Returns whether lines are transformed in groups, one line a lane.
   static bool side_by_side(int n, std::int64_t count) { return count >= 4 && ColumnFft<T>::supports(n); }
 
  private:
@@ -72,7 +72,7 @@ template <class T>
 class GridFft {
  public:
   explicit GridFft(const Shape& grid);
-  /// Of `count` grids, one after the other in memory: a grid a thread where there are enough of them, else all threads
+  /// Transforms `count` grids, one after the other in memory: a grid a thread where there are enough of them, else all threads
   /// for each, with the same digits. sign -1 (forward) or +1 (backward).
   void operator()(Complex<T>* grids, std::int64_t count, int sign) const;
 
@@ -102,7 +102,7 @@ inline double fft_operations(double n, double count) {
   return 5 * n * std::log2(std::max(n, 2.0)) * count * (rest > 1 ? 3 : 1);
 }
 
-/// Of a whole grid, every row along every axis.
+/// Returns the operations of a whole grid, every row along every axis.
 inline double full_fft_operations(const std::array<double, 3>& size) {
   double operations = 0;
   for (const double n : size)
@@ -110,7 +110,7 @@ inline double full_fft_operations(const std::array<double, 3>& size) {
   return operations;
 }
 
-/// What FFTs of a grid of `bytes` take longer because it comes from memory, forth and back on every axis: the
+/// Returns the extra time of FFTs of a grid of `bytes` that comes from memory, forth and back on every axis: the
 /// rates of a CPU are those of a grid in the caches; a GPU is measured with large ones.
 inline Work beyond_cache(double bytes, Device device) {
   constexpr double cached = 8 << 20;

@@ -26,7 +26,7 @@ void require_buffers(int count) {
   require_addresses(static_cast<std::size_t>(count) * buffer_bytes + beside_bytes, "OpenBLAS");
 }
 
-/// Those that OpenBLAS starts as it is loaded, and the one that loads it.
+/// Returns how many threads OpenBLAS starts as it is loaded, with the one that loads it.
 int threads_at_loading() {
   const char* asked = std::getenv("OPENBLAS_NUM_THREADS");
   const int threads = asked ? std::atoi(asked) : 0;
@@ -152,7 +152,7 @@ void use_threads_for(double multiplications) {
   library.set_num_threads(threads);
 }
 
-/// Of these OpenBLAS takes not many at a time, of any number of processors.
+/// OpenBLAS takes few threads that call it at once, on any number of processors.
 constexpr int most_callers = 16;
 /// For so many OpenMP threads that call it at once.
 void use_one_thread_for_each_of(int callers) {
@@ -194,7 +194,7 @@ void require_success(int info, const char* routine) {
                 "LAPACK " + std::string(routine) + " stopped with " + std::to_string(info));
 }
 
-/// Of a real symmetric tridiagonal matrix with these eigenvalues (ascending): the vectors of the `count`
+/// Returns the vectors of the `count` largest eigenvalues (ascending) of a real symmetric tridiagonal matrix
 /// largest by inverse iteration, ascending columns [n]. None where the matrix falls apart, or an iteration does
 /// not converge.
 std::vector<double> inverse_iteration(const std::vector<double>& diagonal, const std::vector<double>& beside,
@@ -214,7 +214,7 @@ std::vector<double> inverse_iteration(const std::vector<double>& diagonal, const
   return vectors;
 }
 
-/// The same by multiple relatively robust representations: slower, and of every matrix.
+/// Returns the same vectors by multiple relatively robust representations: slower, and for every matrix.
 std::vector<double> robust_eigenvectors(std::vector<double> diagonal, std::vector<double> beside, int count) {
   const int n = static_cast<int>(diagonal.size()), first = n - count + 1, work_size = 18 * n,
             integer_size = 10 * n;

@@ -51,7 +51,7 @@ struct EigenvalueThreshold {
   double share, times_middle;
   std::int64_t middle;
 };
-/// Of a positive semidefinite matrix: the eigenvectors [index][component] of the eigenvalues above the
+/// Returns, for a positive semidefinite matrix, the eigenvectors [index][component] of the eigenvalues above the
 /// threshold, and the largest eigenvalues, at least these. A large matrix, of which few are, costs a few
 /// products with a fifth of it: by subspace iteration. Where that does not tell, all eigenvalues are found
 /// (leading_eigenvectors). Throws Error when the matrix holds NaN or infinity.

@@ -1,5 +1,5 @@
 #pragma once
-// What the solver sees: it knows operators and vector math, nothing of MRI.
+// The interface of the solver to operators: vectors and vector math, nothing of MRI.
 #include "recon/array/array.hpp"
 
 namespace fhd {

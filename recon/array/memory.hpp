@@ -17,7 +17,7 @@ inline std::string mebibytes(std::size_t bytes) {
 /// Never that of a thread that has ended.
 std::uint64_t this_thread();
 
-/// Of what Memory owns.
+/// Frees the bytes that Memory owns.
 struct ReleaseMemory {
   std::size_t bytes = 0;
   Device device;

@@ -15,7 +15,7 @@
 namespace fhd::device::cuda {
 namespace {
 
-/// What the pool keeps of memory given back, for the next scan.
+/// The pool keeps so much of the memory given back, for the next scan.
 constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 30;
 
 /// Null where the device has none, or other devices read its memory.
@@ -58,7 +58,7 @@ cudaError_t take(void** data, std::size_t bytes, Device device) {
   if (pool == nullptr) return cudaMalloc(data, bytes);
   const cudaError_t status = cudaMallocAsync(data, bytes, default_stream());
   if (status != cudaErrorMemoryAllocation) return status;
-  // What others have given back may be in pieces: once more, from the device.
+  // Memory given back by others may be in pieces: ask the device once more.
   cudaGetLastError();
   check(wait_for_all(device), "waiting for the device");
   check(cudaMemPoolTrimTo(pool, 0), "giving back the memory pool");

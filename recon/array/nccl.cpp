@@ -12,7 +12,7 @@
 namespace fhd::nccl {
 namespace {
 
-// Of nccl.h.
+// Declarations from nccl.h.
 struct Handle;
 using Communicator = Handle*;
 constexpr int success = 0, float32 = 7, float64 = 8, sum_of_values = 0;

@@ -7,7 +7,7 @@
 
 namespace fhd {
 
-/// What was thrown first in a parallel region, for the thread that began it:
+/// Keeps the first exception of a parallel region for the thread that began it:
 ///
 ///     ParallelFailure failure;
 ///     #pragma omp parallel for

@@ -11,7 +11,7 @@ namespace fhd {
 
 class RandomNumbers {
  public:
-  /// Those of neighbouring seeds are unrelated.
+  /// Streams of neighbouring seeds are unrelated.
   explicit RandomNumbers(std::uint64_t seed) : stream_(mixed(seed + golden)) {}
   /// Number `counter` of the seed: real and imaginary parts of this standard deviation each.
   Complex<double> normal(std::uint64_t counter, double standard_deviation = 1) const {

@@ -1,5 +1,5 @@
 #pragma once
-// Of the values that stand behind each other at a voxel: coils, vectors.
+// Sums |value|^2 over the values that lie behind each other at a voxel: coils, vectors.
 #include <cstdint>
 
 #include "recon/array/complex.hpp"

@@ -18,7 +18,7 @@ __device__ inline void mma_f16(float* d, const std::uint32_t (&a)[4], std::uint3
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// The same, d = a b: no register has to be zeroed before.
+/// Computes d = a b: no register has to be zeroed before.
 __device__ inline void mma_f16_from_zero(float* d, const std::uint32_t (&a)[4], std::uint32_t b0,
                                          std::uint32_t b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "

@@ -18,13 +18,13 @@ struct Event {
   std::string name;
   const char* category = "";  ///< "stage", "device", ...
   double begin_us = 0, duration_us = 0;
-  /// Of the process: threads count from 1 in the order of their first span. What thread t gave GPU n has a line of its
+  /// Thread of the process: threads count from 1 in the order of their first span. Work that thread t gave GPU n has a line of its
   /// own, first_device + rows_of_device n + t: threads do not wait for each other there.
   int thread = 0;
 };
 constexpr int first_device = 1000000, rows_of_device = 10000;
 
-/// What was recorded since the last take().
+/// Spans that were recorded since the last take().
 struct Recording {
   std::vector<Event> events;                              ///< in the order in which they ended
   std::vector<std::pair<int, std::string>> thread_names;  ///< all that are known
@@ -64,8 +64,8 @@ class Span {
   const char* category_ = "";
 };
 
-/// What the thread's default stream of a GPU was given between the construction and end(): from the moment the device came
-/// to it to the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the
+/// Measures the work that the thread's default stream of a GPU was given between the construction and end(): from the
+/// moment the device came to it to the moment it was done, by the device's own clock (CUDA events). Pauses in between, in which the
 /// device waits for the host, are part of it: it is no measure of how busy its processors were. Nothing for
 /// the CPU.
 class DeviceSpan {

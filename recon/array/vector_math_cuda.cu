@@ -15,7 +15,7 @@ namespace {
 
 constexpr int block_size = 256;
 
-/// Of the sums of one vector: as many as its size fills, at most 4 for each multiprocessor of an H100. The order of
+/// Returns the blocks of one vector's sums: as many as its size fills, at most 4 for each multiprocessor of an H100. The order of
 /// the additions follows from it, and so depends on the size alone.
 int dot_blocks_for(std::int64_t size) {
   constexpr std::int64_t elements_of_block = 4 * block_size, most = 528;

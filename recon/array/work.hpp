@@ -1,5 +1,5 @@
 #pragma once
-// What a computation costs: counts of the units of work that the operators are made of. An operator states its
+// The cost of a computation: counts of the units of work that the operators are made of. An operator states its
 // work, a machine states its rates (seconds for each unit, pipeline/machine_rates.hpp), and their product is a
 // prediction.
 #include <algorithm>
@@ -13,7 +13,7 @@ template <class T>
 constexpr Precision precision_of() {
   return sizeof(T) == sizeof(float) ? Precision::single_precision : Precision::double_precision;
 }
-/// Of one complex number.
+/// Returns the bytes of one complex number.
 constexpr std::size_t bytes_of_complex(Precision precision) {
   return precision == Precision::single_precision ? 8 : 16;
 }
@@ -75,7 +75,7 @@ class Work {
   std::array<std::array<double, units>, 2> counts_{};
 };
 
-/// What an operator of known sizes costs and holds.
+/// The cost of an operator of known sizes.
 struct OperatorCost {
   Work making, forward;           ///< of the constructor; of one product
   std::size_t bytes = 0;          ///< held on its device as long as it lives

@@ -23,7 +23,7 @@ namespace {
 
 /// Share of the integer positions inside the radius that have a sample within half a cycle/FOV.
 constexpr double enough_coverage = 0.9;
-/// Of reference lines, whose holes are not scattered but lie all beyond the outermost line.
+/// Coverage that is enough for reference lines, whose holes are not scattered but lie all beyond the outermost line.
 constexpr double enough_reference_coverage = 0.98;
 
 /// Samples that are looked at once, from which on threads share them.
@@ -157,7 +157,7 @@ double window_at(double square) {  // of |k| / radius
   return square > 1 ? 0 : 0.5 + 0.5 * std::cos(std::numbers::pi * std::sqrt(square));
 }
 
-/// Of m_c = sum_m D_m window(k_m) d_c(m) exp(i 2 pi k_m r): what windowed images are, as F^H D F is near 1.
+/// Returns the noise gain of m_c = sum_m D_m window(k_m) d_c(m) exp(i 2 pi k_m r), the windowed images, as F^H D F is near 1.
 double noise_gain(const Trajectory& trajectory, const Array<double>& density,
                   const std::array<int, 3>& radius) {
   const std::int64_t samples = trajectory.sample_count();
@@ -343,7 +343,7 @@ CalibrationRegion calibration_region(const Trajectory& trajectory, const Array<C
     system.reset();  // its memory
     system.emplace(trajectory, extent, device);
   }
-  // What is large would take memory that plans count on, and its making is little beside the rest.
+  // A large system would take memory that plans count on, and making it costs little beside the rest.
   const bool keeps = is_small_region(system->matrix_size());
   try {
     auto region = system->region(kspace);

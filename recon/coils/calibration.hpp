@@ -20,9 +20,9 @@ struct CalibrationRegion {
   Array<Complex<float>> kspace;
   /// Positions with sum_axis (k / radius)^2 > 1 are not reliable. 0 on an axis of one voxel.
   std::array<int, 3> radius{};
-  /// Whether the samples alone determine it. False: it was completed by the coils together, see below.
+  /// True: the samples alone determine the region. False: it was completed by the coils together, see below.
   bool sampled = true;
-  /// Of joint estimation: s of every coil, [coil][term], see estimate_jointly; else empty.
+  /// For joint estimation: s of every coil, [coil][term], see estimate_jointly; else empty.
   Array<Complex<float>> smooth{};
   /// Variance of the noise in a voxel of the windowed images, of samples whose noise has variance 1:
   /// sum_m (D_m window(k_m))^2, over the square of the largest value.
@@ -32,7 +32,7 @@ struct CalibrationRegion {
     return {static_cast<int>(kspace.extent(3)), static_cast<int>(kspace.extent(2)),
             static_cast<int>(kspace.extent(1))};
   }
-  /// Of position k (cycles/FOV) in one coil.
+  /// Returns the index of position k (cycles/FOV) in one coil.
   std::int64_t index_of(const Position& k) const {
     const auto n = matrix_size();
     return row_major({k[0] + n[0] / 2, k[1] + n[1] / 2, k[2] + n[2] / 2}, n);
@@ -44,10 +44,10 @@ struct CentralSamples {
   Trajectory trajectory;
   Array<Complex<float>> kspace;
 };
-/// Those of these indices; both arrays in host memory.
+/// Returns the samples with these indices; both arrays in host memory.
 CentralSamples samples_at(const std::vector<std::int64_t>& indices, const Trajectory& trajectory,
                           const Array<Complex<float>>& kspace);
-/// Those with |k| <= matrix_size / 2 on every axis.
+/// Returns the samples with |k| <= matrix_size / 2 on every axis.
 CentralSamples samples_inside(const Trajectory& trajectory, const Array<Complex<float>>& kspace,
                               std::array<int, 3> matrix_size);
 
@@ -61,7 +61,7 @@ struct CalibrationExtent {
   bool operator==(const CalibrationExtent&) const = default;
 };
 
-/// What a calibration region takes from the trajectory alone. Of the samples inside a small matrix of voxels
+/// Computes all that a calibration region takes from the trajectory alone, from the samples inside a small matrix of voxels
 /// over the full FOV:
 ///
 /// Where these determine it - nine in ten of the integer positions inside the radius have a sample within
@@ -83,10 +83,10 @@ class CalibrationSystem {
  public:
   CalibrationSystem(const Trajectory& trajectory, const CalibrationExtent& extent, Device device);
 
-  /// Whether it is that of a scan: all that it is made from is equal, of the positions those near the centre.
+  /// Returns whether it was made for this scan: all inputs are equal, positions near the centre among them.
   bool is_of(const Trajectory& trajectory, const CalibrationExtent& extent, Device device) const;
   const std::array<int, 3>& matrix_size() const { return small_; }  ///< of its region
-  /// Of k-space [coil][sample] of all samples, host memory; so is the result. One call at a time. Throws Error
+  /// Returns the region of k-space [coil][sample] of all samples, host memory; so is the result. One call at a time. Throws Error
   /// where k-space near the centre is not finite, or zero.
   CalibrationRegion region(const Array<Complex<float>>& kspace);
 

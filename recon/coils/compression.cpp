@@ -14,7 +14,7 @@ HermitianEigen<double> principal_components(const Array<Complex<float>>& samples
   return hermitian_eigen(sum_of_outer_products(samples));
 }
 
-/// Of the first components.
+/// Returns the energy of the first components.
 double energy_of(const HermitianEigen<double>& eigen, std::int64_t count) {
   double energy = 0;
   for (std::int64_t i = 0; i < count; ++i) energy += std::max(0.0, eigen.values[i]);

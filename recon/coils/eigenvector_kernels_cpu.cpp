@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// As in direct_kernels_cpu.cpp: the sets between these differ by nothing that is used here.
+// See direct_kernels_cpu.cpp: the sets between these differ by nothing that is used here.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "recon/coils/eigenvector_kernels_cpu.cpp"

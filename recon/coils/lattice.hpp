@@ -18,7 +18,7 @@ double square_over(const Position& k, const std::array<Radius, 3>& radius) {
   return square;
 }
 
-/// Of an array [z][y][x].
+/// Returns the index in an array [z][y][x].
 inline std::int64_t row_major(const Position& at, const std::array<int, 3>& size) {
   return (std::int64_t{at[2]} * size[1] + at[1]) * size[0] + at[0];
 }

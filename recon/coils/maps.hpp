@@ -58,7 +58,7 @@ MapEstimate estimate_maps(const Scan& scan, MapMethod method, const MapSettings&
                           Device device = Device::cpu(), const ProgressCallback& progress = {},
                           std::optional<CalibrationSystem>* kept = nullptr);
 
-/// Of a step for which a GPU does a part, on the CPU alone the device's are 0.
+/// The cost of a step for which a GPU does a part; on the CPU alone the device's are 0.
 struct MapsCost {
   Work work;
   Work device_work;               ///< beside it, after it
@@ -71,7 +71,7 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
                    MapMethod method, std::optional<bool> calibration_sampled = {},
                    const MapSettings& settings = {}, Device device = Device::cpu());
 
-/// Of calibration_region with this radius, of so many samples in all, which determine it or do not.
+/// Returns the cost of calibration_region with this radius, of so many samples in all, which determine it or do not.
 MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std::int64_t samples,
                           std::int64_t coil_count, bool sampled, Device device = Device::cpu());
 

@@ -9,7 +9,7 @@ namespace {
 
 using Mask = Array<std::uint8_t>;  // [z][y][x]
 
-/// Whether at + step is inside the matrix, and where.
+/// Returns whether at + step is inside the matrix, and sets `to`.
 bool step_inside(const Position& at, const Position& step, const std::array<int, 3>& n, Position& to) {
   bool inside = true;
   for (int axis = 0; axis < 3; ++axis) {
@@ -146,7 +146,7 @@ Mask with_hidden_edge(const Mask& tissue, const Signal& signal, std::int64_t coi
   return wanted;
 }
 
-/// What the edge of the FOV along x and y reaches within a plane outside of `wanted`; holes are no background.
+/// Returns the background: voxels that the edge of the FOV along x and y reaches within a plane outside of `wanted`; holes are none.
 Mask background_of(const Mask& wanted, const std::array<int, 3>& n) {
   Mask background(wanted.shape());
   std::vector<Position> front;

@@ -33,7 +33,7 @@ struct MatrixField {
   }
 };
 
-/// Of neighbourhoods in k-space, cycles/FOV: `wanted`, but at most 0.4 of the calibration region's radius.
+/// Returns the radius of neighbourhoods in k-space, cycles/FOV: `wanted`, but at most 0.4 of the calibration region's radius.
 std::array<double, 3> neighbourhood_radius(const CalibrationRegion& region, double wanted);
 
 /// espirit.cpp; `signal_threshold` is that of MapSettings.

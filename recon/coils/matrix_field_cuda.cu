@@ -40,7 +40,7 @@ __global__ void sum_axis_kernel(const Complex<float>* in, const Complex<float>* 
   out[i] = sum;
 }
 
-/// Of a slab of planes.
+/// Rows of a slab of planes.
 struct Rows {
   const Complex<float>* values;  ///< row(z, y): [z][y][pair][term]
   const Complex<float>* phases;  ///< along x, [term][x]

@@ -47,7 +47,7 @@ std::vector<std::int64_t> outermost_samples(const Trajectory& trajectory,
   return edge;
 }
 
-/// Those whose energy is not above that of noise: see edge_noise_covariance.
+/// Returns the samples whose energy is not above that of noise: see edge_noise_covariance.
 std::vector<std::int64_t> without_signal(const std::vector<std::int64_t>& edge,
                                          const Array<Complex<float>>& kspace) {
   constexpr double outlier_deviations = 4, deviation_per_mad = 1.4826;
@@ -68,7 +68,7 @@ std::vector<std::int64_t> without_signal(const std::vector<std::int64_t>& edge,
   return noise;
 }
 
-/// Of the power of two below the largest value; 0 where all are zero.
+/// Returns the exponent of the power of two below the largest value; 0 where all are zero.
 int exponent_of(const Array<Complex<float>>& values) {
   float largest = 0;
   for (const auto& value : values) largest = std::max({largest, std::abs(value.re), std::abs(value.im)});

@@ -38,7 +38,7 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise);
 NoiseCovariance edge_noise_covariance(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                       const Array<Complex<float>>& kspace);
 
-/// What is known of the noise of a scan: its noise readouts, else the edge of its k-space.
+/// The noise of a scan as it is known: from its noise readouts, else from the edge of its k-space.
 struct KnownNoise {
   NoiseCovariance covariance;
   bool is_measured = false;  ///< by noise readouts

@@ -101,7 +101,7 @@ Block reference_of(const Plane& plane, const Block& all) {
 
 int modulo(int value, int n) { return ((value % n) + n) % n; }
 
-/// Whether nine in ten `places` lie on one sublattice { o + i (a, 0) + j (s, b) }; all of them, where they are few.
+/// Returns whether nine in ten `places` lie on one sublattice { o + i (a, 0) + j (s, b) }; all of them, where they are few.
 bool is_regular(const std::vector<std::array<int, 2>>& places, int a, int b, int s) {
   std::vector<std::int64_t> count(static_cast<std::size_t>(a) * static_cast<std::size_t>(b));
   for (const auto& place : places) {

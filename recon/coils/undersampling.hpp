@@ -1,5 +1,5 @@
 #pragma once
-// Whether a scan samples a lattice of k-space with regular gaps: then the image is a sum of shifted copies,
+// Finds whether a scan samples a lattice of k-space with regular gaps: then the image is a sum of shifted copies,
 // which only sensitivity maps tell apart.
 #include <array>
 #include <cstdint>

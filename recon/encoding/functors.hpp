@@ -111,7 +111,7 @@ struct SumOfSquares {
   }
 };
 
-// Of the preconditioner, on stacks of images: index i is voxel p = i mod voxels of image j = i / voxels, whose
+// The preconditioner on stacks of images: index i is voxel p = i mod voxels of image j = i / voxels, whose
 // coil images [coil][voxel] lie at j size.
 
 /// S(c, p) of maps [coil][voxel], and s(p).
@@ -174,7 +174,7 @@ struct CombineScaled {
   }
 };
 
-// Of what the preconditioner is made of.
+// The factors of the preconditioner.
 
 /// kernel(d) = sum of q(d'), d' = d or d - n along each axis, times the share of the voxels that have one at
 /// d'; q is on the periodic grid g. Axes z, y, x.
@@ -229,7 +229,7 @@ struct SumInParts {
   }
 };
 
-/// As they are.
+/// Returns the elements unchanged.
 template <class T>
 struct Elements {
   const T* values;

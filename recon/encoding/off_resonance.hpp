@@ -35,7 +35,7 @@ struct TimeSegments {
 /// sample times in s, [sample]. Throws Error when 256 segments are not enough.
 TimeSegments time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
                            double accuracy);
-/// The same for the differences of the map's frequencies; the weights a_l are real.
+/// Computes the segments for the differences of the map's frequencies; the weights a_l are real.
 TimeSegments difference_time_segments(const Array<float>& field_map, const Array<double>& sample_time_s,
                                       double accuracy);
 
@@ -45,7 +45,7 @@ template <class T>
 std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(std::shared_ptr<const SenseEncoding<T>> sense,
                                                                const Array<float>& field_map,
                                                                const TimeSegments& segments);
-/// The same of maps [coil][z][y][x] on the device of the transform; coils_at_once: see SenseEncoding.
+/// Returns the encoding with maps [coil][z][y][x] on the device of the transform; coils_at_once: see SenseEncoding.
 template <class T>
 std::shared_ptr<const Encoding<T>> make_off_resonance_encoding(
     std::shared_ptr<const FourierTransform<T>> transform, const Array<Complex<T>>& maps,
@@ -70,7 +70,7 @@ std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread,
     std::shared_ptr<const TurnedMaps<T>> maps, const TimeSegments& differences,
     std::int64_t coils_at_once = 0);
-/// The same with maps of its own.
+/// Returns the normal operator with maps of its own.
 template <class T>
 std::shared_ptr<const HermitianOperator<T>> make_off_resonance_normal(
     const std::function<Array<Complex<T>>(const Array<double>&)>& point_spread, const Array<Complex<T>>& maps,

@@ -17,7 +17,7 @@ namespace {
 /// hardly matters.
 double damping_for(std::int64_t coils) { return std::clamp(1 / static_cast<double>(coils), 0.1, 1.0); }
 
-/// What stands beside the maps: s, b [z][y][x] and g, divided by the number of voxels, where the maps are.
+/// Factors beside the maps: s, b [z][y][x] and g, divided by the number of voxels, on the device of the maps.
 template <class T>
 struct Factors {
   Array<T> scale, bare, spectrum;
@@ -82,7 +82,7 @@ std::int64_t coils_together(std::int64_t coils, std::int64_t voxels, Device devi
 template <class T>
 class CirculantPreconditioner final : public HermitianOperator<T> {
  public:
-  /// Of coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
+  /// Takes coils [first, first + coils) of the maps; b is applied where it `adds_bare`.
   CirculantPreconditioner(Factors<T> factors, std::shared_ptr<const SenseEncoding<T>> sense, Share coils,
                           bool adds_bare, std::int64_t coils_at_once, std::int64_t images_at_once)
       : sense_(std::move(sense)),

@@ -41,7 +41,7 @@ std::shared_ptr<const HermitianOperator<T>> make_preconditioner(const Array<doub
                                                                 std::int64_t images_at_once,
                                                                 std::shared_ptr<const ProcessGroup> group);
 
-/// Of that operator, beside the maps. `bytes` holds its buffers and t; `making_bytes`: while t or the factors are made.
+/// Returns the cost of that operator, without the maps. `bytes` holds its buffers and t; `making_bytes`: while t or the factors are made.
 OperatorCost preconditioner_cost(const TransformSizes& sizes, std::int64_t coils, Device device,
                                  std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 

@@ -44,7 +44,7 @@ class Encoding : public LinearOperator<T> {
   /// forward with another transform of the same trajectory, matrix and device in the place of its own.
   virtual void forward_through(const FourierTransform<T>& transform, const Array<Complex<T>>& image,
                                Array<Complex<T>>& samples) const = 0;
-  /// Of every image of a stack [image][z][y][x]; samples are [image and coil][sample].
+  /// Applies `transform` to every image of a stack [image][z][y][x]; samples are [image and coil][sample].
   virtual void forward_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& images,
                                     Array<Complex<T>>& samples) const;
   virtual void adjoint_each(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const;
@@ -81,7 +81,7 @@ class SenseEncoding final : public Encoding<T> {
   /// With another transform, as forward_each_through.
   void adjoint_each_through(const FourierTransform<T>& transform, const Array<Complex<T>>& samples,
                             Array<Complex<T>>& images) const;
-  /// The same with S_c(p) turn(p) in the place of S_c(p): turn [z][y][x] on the device, null for ones. The
+  /// Applies the encoding with S_c(p) turn(p) in place of S_c(p): turn [z][y][x] on the device, null for ones. The
   /// adjoint is added to the image where it `adds`.
   void forward_turned(const FourierTransform<T>& transform, const Complex<T>* turn,
                       const Array<Complex<T>>& image, Array<Complex<T>>& samples) const;
@@ -104,7 +104,7 @@ class SenseEncoding final : public Encoding<T> {
 inline Work written_pass(double bytes) {
   return Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 1);
 }
-/// Of one image.
+/// Returns the bytes of one image.
 double image_bytes(const TransformSizes& sizes);
 /// SenseEncoding, from sizes alone: its bytes are beside its maps and its transform, whose scratch is the scratch.
 OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& sizes, std::int64_t coils,

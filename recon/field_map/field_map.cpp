@@ -169,7 +169,7 @@ void require_echoes(const Images& images, const std::vector<double>& times) {
   }
 }
 
-/// Of the mean over the object, 1.
+/// Divides the weights by their mean over the object.
 void normalise(Array<double>& weights) {
   const double largest = *std::max_element(weights.begin(), weights.end());
   double sum = 0, count = 0;
@@ -216,7 +216,7 @@ void unwrap(Array<double>& phase, const Array<double>& weight) {
       if (!is_done[static_cast<std::size_t>(neighbour)]) front.push({weight[neighbour], {neighbour, at}});
     });
   }
-  // Of all voxels of the object alike: a bright rim at one end of the field would take the others along.
+  // Counts all voxels of the object alike: a bright rim at one end of the field would pull the median.
   std::vector<double> of_object;
   for (std::int64_t p = 0; p < phase.size(); ++p)
     if (weight[p] >= object_share * weight[seed]) of_object.push_back(phase[p]);

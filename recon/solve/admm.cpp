@@ -36,7 +36,7 @@ class AugmentedNormal final : public HermitianOperator<T> {
   Shape unknowns_;
 };
 
-/// That of the image, and the mean of the diagonal for the auxiliary unknowns.
+/// Preconditions the image by its own preconditioner, the auxiliary unknowns by the mean of the diagonal.
 template <class T>
 class UnknownsPreconditioner final : public HermitianOperator<T> {
  public:
@@ -58,7 +58,7 @@ class UnknownsPreconditioner final : public HermitianOperator<T> {
   T auxiliary_scale_;
 };
 
-/// What is kept of a term: z, w and A u - z.
+/// The split variables of a term: z, w and A u - z.
 template <class T>
 struct Split {
   const SparseTerm<T>& term;

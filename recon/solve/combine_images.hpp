@@ -22,7 +22,7 @@ struct CombineImages {
   }
 };
 
-/// The same of stacks of images, one after the other, overwriting `out`; weights [image of out][image of in] on
+/// Combines stacks of images, one after the other, overwriting `out`; weights [image of out][image of in] on
 /// their device.
 template <class T>
 void combine_images(const Array<T>& weights, const Array<Complex<T>>& in, Array<Complex<T>>& out);

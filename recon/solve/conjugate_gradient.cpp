@@ -73,7 +73,8 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
   return all;
 }
 
-/// Of system j of so many after `done` iterations: T of the Lanczos process has 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
+/// Returns the largest Ritz value of system j after `done` iterations: T of the Lanczos process has
+/// 1 / alpha_i + beta_{i-1} / alpha_{i-1} on
 /// its diagonal and sqrt(beta_i) / alpha_i beside it.
 double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std::int64_t systems,
                           std::int64_t j, std::int64_t done) {
@@ -90,7 +91,7 @@ double largest_ritz_value(const Array<double>& rr, const Array<double>& pap, std
   return diagonal.empty() ? 0 : largest_of_tridiagonal(diagonal, beside);
 }
 
-/// Of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
+/// Finds the Ritz values of every system, from <r, z> and <p, A p> [iteration][system] in host memory.
 void find_ritz_values(const Array<double>& products, const Array<double>& pap,
                       std::vector<ConjugateGradientResult>& results) {
   const auto systems = static_cast<std::int64_t>(results.size());
@@ -118,9 +119,9 @@ class Preconditioned {
   }
   const Array<Complex<T>>& vectors() const { return inverse_ == nullptr ? r_ : z_; }
   const Array<double>& products() const { return inverse_ == nullptr ? squares_ : products_; }
-  /// What of the products counts as 0; with a preconditioner they are 0 once a residual is small enough.
+  /// Returns the products below which a system counts as solved; with a preconditioner they are 0 once a residual is small enough.
   const Array<double>* negligible() const { return inverse_ == nullptr ? &aims_.small_enough : nullptr; }
-  /// Of r as it is now, with |r|^2 = squares[index ...].
+  /// Updates z and the products for r as it is now, with |r|^2 = squares[index ...].
   void update(std::int64_t index) {
     if (inverse_ == nullptr) return;
     const std::int64_t systems = aims_.small_enough.size();

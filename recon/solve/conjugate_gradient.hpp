@@ -45,7 +45,7 @@ ConjugateGradientResult conjugate_gradient(const HermitianOperator<T>& a, const 
                                            const ProgressCallback& progress = {},
                                            const HermitianOperator<T>* preconditioner = nullptr);
 
-/// The same for a stack of right-hand sides b_j, each a system of its own that stops by itself: an operator that takes
+/// Solves a stack of right-hand sides b_j, each a system of its own that stops by itself: an operator that takes
 /// many vectors together does so in every iteration. Of each what conjugate_gradient gives. `progress` hears of the
 /// system that has converged least.
 template <class T>

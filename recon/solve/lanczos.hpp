@@ -14,7 +14,7 @@ double largest_of_tridiagonal(const std::vector<double>& diagonal, const std::ve
 /// 4th ed., 10.1.
 template <class T>
 double largest_eigenvalue(const HermitianOperator<T>& a, int steps = 10);
-/// The same from a start that is not zero: fewer steps do where it is rich in the largest eigenvectors, as E^H d is.
+/// Starts from a vector that is not zero: fewer steps do where it is rich in the largest eigenvectors, as E^H d is.
 template <class T>
 double largest_eigenvalue_from(const HermitianOperator<T>& a, const Array<Complex<T>>& start, int steps);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a solver solves: the normal operator of an encoding, data, and terms,
+// The problem that a solver solves: the normal operator of an encoding, data, and terms,
 //
 //     rho = argmin |E rho - d|^2 + sum_i weight_i |W_i rho|^2 + 2 sum_j weight_j g_j(A_j rho).
 //
@@ -88,7 +88,7 @@ struct Problem {
   std::vector<WeightedSparseTerm<T>> sparse{};
   bool is_real = false;  ///< rho is sought among real images, from Re E^H d; without sparse terms
 
-  /// Of the quadratic part.
+  /// Returns the system of the quadratic part.
   RegularizedNormal<T> system() const { return {normal, terms, is_real}; }
 };
 

@@ -22,7 +22,7 @@ class ResidualBasis {
   ResidualBasis(const Shape& domain, std::int64_t capacity, Device device, std::int64_t systems = 1,
                 bool in_pairs = false);
 
-  /// Of `elements` each, on their device.
+  /// Returns the bytes for vectors of `elements` each, on their device.
   static double bytes(double elements, double capacity, Device device, double systems = 1,
                       bool in_pairs = false);
 
@@ -57,7 +57,7 @@ template <class T>
 void project_out(const Complex<T>* residuals, const Complex<T>* duals, const double* squares,
                  std::int64_t count, std::int64_t systems, std::int64_t size, Complex<double>* products,
                  Complex<T>* r);
-/// As many as the size fills, at most 4 for each multiprocessor of an H100.
+/// Returns the blocks that the size fills, at most 4 for each multiprocessor of an H100.
 inline std::int64_t residual_basis_blocks(std::int64_t size) {
   constexpr std::int64_t elements_of_block = 1024, most = 528;
   return std::clamp((size + elements_of_block - 1) / elements_of_block, std::int64_t{1}, most);

@@ -1,5 +1,5 @@
 #pragma once
-// What a solver of sparse terms tells. It minimises, over rho and the auxiliary unknowns u = (rho, ...),
+// The result of a solver of sparse terms. It minimises, over rho and the auxiliary unknowns u = (rho, ...),
 //
 //     J(u) = <rho, N rho> / 2 - Re <b, rho> + sum_j weight_j g_j(A_j u),   N = E^H E + lambda W^H W,  b = E^H d.
 //
@@ -54,7 +54,7 @@ void require_sparse_problem(const Problem<T>& problem, const Array<Complex<T>>& 
   require_shape(image, b.shape(), "solution");
 }
 
-/// Of |N rho - b + sum A_j^H y_j|, with |sum A_j^H y_j| and |b|.
+/// Returns the stationarity |N rho - b + sum A_j^H y_j|, relative to |sum A_j^H y_j| and |b|.
 inline double relative_stationarity(double gradient, double force, double b) {
   constexpr double least_force = 3e-4;  // of |b|: below, the terms hardly matter
   const double scale = std::max(force, least_force * b);

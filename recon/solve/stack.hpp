@@ -1,5 +1,5 @@
 #pragma once
-// What is done to every image of a stack, for a solver that sees one array: images [z][y][x], `count` of them, as one
+// Operators on every image of a stack, for a solver that sees one array: images [z][y][x], `count` of them, as one
 // [image and z][y][x]. Terms that couple the images see that array, too.
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace fhd {
 
-/// Of `count` images [z][y][x].
+/// Returns the shape of `count` images [z][y][x].
 inline Shape stack_of(const Shape& image, std::int64_t count) {
   return {count * image[0], image[1], image[2]};
 }
@@ -16,7 +16,7 @@ inline Shape stack_of(const Shape& image, std::int64_t count) {
 template <class T>
 class StackedNormal final : public HermitianOperator<T> {
  public:
-  /// Of one domain and device; at least one.
+  /// Takes operators of one domain and device; at least one.
   explicit StackedNormal(std::vector<std::shared_ptr<const HermitianOperator<T>>> of_each)
       : of_each_(std::move(of_each)) {}
   Shape domain() const override {

@@ -68,7 +68,7 @@ class SubspaceNormal final : public HermitianOperator<T> {
   mutable Array<Complex<T>> in_, out_;  ///< scratch
 };
 
-/// The same, where A does T_t to image t and T_t is linear in something that the images differ in:
+/// Projects A where A does T_t to image t and T_t is linear in something that the images differ in:
 ///
 ///     (Phi^H A Phi)_kl = sum_t phi_k(t) phi_l(t) T_t,
 ///
@@ -100,7 +100,7 @@ class CoupledNormal final : public HermitianOperator<T> {
   }
 
  private:
-  /// Of components k <= l.
+  /// Returns the index of the operator of components k <= l.
   std::size_t pair(std::size_t k, std::size_t l) const { return k * (2 * count_ - k - 1) / 2 + l; }
 
   std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs_;

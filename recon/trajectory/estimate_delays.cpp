@@ -37,7 +37,7 @@ struct CentralReadings {
   Index count() const { return static_cast<Index>(samples.size()); }
 };
 
-/// Of many samples some at random: any pattern could be that of the readouts.
+/// Keeps some samples at random: any pattern could be that of the readouts.
 void thin_out(std::vector<Index>& samples, std::size_t most) {
   std::mt19937 generator(1952);
   for (std::size_t i = 0; i < most && samples.size() > most; ++i)
@@ -313,7 +313,7 @@ std::optional<Step> solved(std::vector<double> h, std::vector<double> g) {
   return step;
 }
 
-/// What is looked at, and how it is moved.
+/// The samples that are looked at, and how they are moved.
 struct Search {
   const Scan& scan;
   const ReadoutStarts& starts;
@@ -415,7 +415,7 @@ const char* minimise(const Search& search, const std::vector<Element>& elements,
   return no_minimum;
 }
 
-/// Whether an element off the diagonal is above its uncertainty.
+/// Returns whether an element off the diagonal is above its uncertainty.
 bool is_turned(const GradientDelays& delays, const std::vector<Element>& elements,
                const std::vector<double>& uncertainty) {
   for (std::size_t e = 0; e < elements.size(); ++e)
@@ -425,7 +425,7 @@ bool is_turned(const GradientDelays& delays, const std::vector<Element>& element
   return false;
 }
 
-/// Whether something else than noise, off-resonance for one, disturbs the centre so much beside these delays that it may
+/// Returns whether something else than noise, off-resonance for one, disturbs the centre so much beside these delays that it may
 /// have been taken for them.
 bool are_doubtful(const DelayEstimate& estimate, double disturbance) {
   double longest = 0;
@@ -535,7 +535,7 @@ DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts) {
     estimate = estimate_inside(scan, starts, {1, radius});
     if (estimate.obstacle != too_few_samples) break;
   }
-  // What does not fit into the field of view may fit into a larger one.
+  // An object that does not fit into the field of view may fit into a larger one.
   constexpr double fits = 0.05, larger_field = 1.5;
   if (estimate.obstacle == too_few_samples || (estimate.found() && estimate.inconsistency <= fits))
     return estimate;

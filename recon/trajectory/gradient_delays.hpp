@@ -34,7 +34,7 @@ std::int64_t readout_length(const ReadoutStarts& starts);
 Trajectory delayed(const Trajectory& nominal, const Geometry& geometry, const ReadoutStarts& starts,
                    const GradientDelays& delays);
 
-/// What leaves a scan where samples lie beyond its matrix: these alone, or, so that readouts of equal length stay
+/// Says what leaves a scan where samples lie beyond its matrix: these alone, or, so that readouts of equal length stay
 /// so, their place in every readout.
 enum class BeyondMatrix { samples, columns };
 
@@ -77,7 +77,7 @@ struct DelayEstimate {
 /// off-resonance of a spiral looks a little like a delay.
 DelayEstimate estimate_delays(const Scan& scan, const ReadoutStarts& starts);
 
-/// Whether estimate_delays is worth its time: by the first of its steps alone, from no delay on, which tells one of
+/// Returns whether estimate_delays is worth its time: by the first of its steps alone, from no delay on, which tells one of
 /// up to some two samples along some axis. Takes a tenth of the time and less.
 bool may_be_delayed(const Scan& scan, const ReadoutStarts& starts);
 

@@ -62,7 +62,7 @@ class PlayedPositions {
   }
 
  private:
-  /// Of a real symmetric matrix, turned to be real.
+  /// Returns a vector of a real symmetric matrix, turned to be real.
   static std::array<double, 3> real_vector(const HermitianEigen<double>& eigen, int p) {
     const auto* v = eigen.vectors.data() + 3 * p;
     Complex<double> largest = v[0];

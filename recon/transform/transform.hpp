@@ -31,12 +31,12 @@ struct TransformSizes {
   Device device;
 };
 
-/// What a transform costs, holds and promises, said by the transform itself and known from sizes alone, so that a
+/// The cost of a transform, its bytes and its accuracy, stated by the transform itself and known from sizes alone, so that a
 /// plan asks the same rule as the transform that is made later. Bytes are those of the arrays on its device.
 class TransformCost {
  public:
   virtual ~TransformCost() = default;
-  /// Of the constructor, and of one call for so many coils.
+  /// Returns the work of the constructor, and of one call for so many coils.
   virtual Work making() const = 0;
   virtual Work forward(std::int64_t coils) const = 0;
   virtual Work adjoint(std::int64_t coils) const = 0;
@@ -46,7 +46,7 @@ class TransformCost {
   virtual std::size_t scratch_bytes(std::int64_t coils) const = 0;
   /// Relative l2 error that is promised.
   virtual double accuracy() const = 0;
-  /// Of the point-spread kernel q on the periodic difference grid with the same kind of sums, and what it
+  /// Returns the work of the point-spread kernel q on the periodic difference grid with the same kind of sums, and the bytes it
   /// takes in the making beside its result.
   virtual Work point_spread() const = 0;
   virtual std::size_t point_spread_scratch_bytes() const = 0;
@@ -66,7 +66,7 @@ class FourierTransform {
   virtual void forward(const Array<Complex<T>>& images, Array<Complex<T>>& samples) const = 0;
   /// samples [coil][sample] -> images [coil][z][y][x], overwritten.
   virtual void adjoint(const Array<Complex<T>>& samples, Array<Complex<T>>& images) const = 0;
-  /// Of this transform, known from its sizes.
+  /// Returns the cost of this transform, known from its sizes.
   virtual const TransformCost& cost() const = 0;
 
   std::array<int, 3> matrix_size() const { return matrix_size_; }
@@ -101,7 +101,7 @@ inline void require_trajectory(const Trajectory& trajectory) {
     throw Error("trajectory", "[3][sample] with at least one sample", trajectory.k.shape().text());
 }
 
-/// What is asked of direct sums on a GPU.
+/// The direct sums that are wanted on a GPU.
 struct DirectChoice {
   GpuSums sums = GpuSums::automatic;
   double accuracy = 1e-5;  ///< relative l2 error accepted

@@ -54,7 +54,7 @@ struct LowRankBlocks {
     }
     return block;
   }
-  /// Of the voxel of the block in a frame, among coefficients [grid][frame and z][y][x].
+  /// Returns the place of the block's voxel in a frame, among coefficients [grid][frame and z][y][x].
   FHD_HOST_DEVICE std::int64_t place(const LowRankBlock& block, std::int64_t frame,
                                      std::int64_t voxel) const {
     const std::int64_t x = block.first[2] + voxel % block.size[2],
@@ -62,7 +62,7 @@ struct LowRankBlocks {
                        z = block.first[0] + voxel / (block.size[2] * block.size[1]);
     return (((block.grid * frames + frame) * image[0] + z) * image[1] + y) * image[2] + x;
   }
-  /// Of its nuclear norm in the value of the term.
+  /// Returns the weight of its nuclear norm in the value of the term.
   double weight(const LowRankBlock& block) const;
 };
 
@@ -74,7 +74,7 @@ void shorten_singular_values_cpu(const LowRankBlocks& blocks, double threshold,
 template <class T>
 double weighted_nuclear_norm_cpu(const LowRankBlocks& blocks, const Array<Complex<T>>& coefficients);
 
-/// Whether a GPU's blocks of threads have the memory for these.
+/// Returns whether the blocks of threads of a GPU have the memory for these.
 bool fits_low_rank_cuda(const LowRankBlocks& blocks, Device device);
 template <class T>
 void shorten_singular_values_cuda(const LowRankBlocks& blocks, double threshold,

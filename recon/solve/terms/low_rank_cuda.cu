@@ -191,7 +191,7 @@ __device__ void multiply_block(const BlockOnDevice<T>& x, const Value* matrix, i
   }
 }
 
-/// What one block of threads holds: G, U or a tile of X, rotations of a step, factors.
+/// Shared memory of one block of threads: G, U or a tile of X, rotations of a step, factors.
 struct Scratch {
   Value *gram, *vectors;
   Rotation* rotations;

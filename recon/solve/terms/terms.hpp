@@ -103,7 +103,7 @@ struct SparseTermCost {
   double held = 0;                   ///< memory of the term itself
   double passes = 0;                 ///< read and written by A, and by A^H
 };
-/// Of all together, for images of this matrix x, y, z.
+/// Returns the cost of all terms together, for images of this matrix x, y, z.
 SparseTermCost sparse_terms_cost(const std::vector<SparsePenalty>& penalties,
                                  const std::array<int, 3>& matrix_size);
 

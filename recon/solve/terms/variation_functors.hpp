@@ -24,7 +24,7 @@ struct DifferenceAxes {
   FHD_HOST_DEVICE std::int64_t matrix_plane(int a, int b) const { return (count + a + b - 1) * voxels; }
 };
 
-/// What E has of each D'_b v_a off the diagonal: a half, times sqrt(2).
+/// Share that E has of each D'_b v_a off the diagonal: a half, times sqrt(2).
 template <class T>
 inline constexpr T off_diagonal = T(0.70710678118654752);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What tv and tgv share: the axes of an image, the sum and the prox of lengths of vectors.
+// Shared by tv and tgv: the axes of an image, the sum and the prox of lengths of vectors.
 #include <cmath>
 
 #include "recon/solve/terms/terms.hpp"
@@ -15,7 +15,7 @@ inline DifferenceAxes difference_axes(const Shape& image) {
   return axes;
 }
 
-/// Of the eigenvalues 2 - 2 cos(angle) of differences, the sum over the axes: D^T D.
+/// Returns the sum over the axes of the eigenvalues 2 - 2 cos(angle) of differences: D^T D.
 inline double laplacian(const std::array<double, 3>& angles) {
   double sum = 0;
   for (const double angle : angles) sum += 2 - 2 * std::cos(angle);

@@ -148,7 +148,7 @@ class WaveletTerm final : public SparseTerm<T> {
     if (from != values) copy_corner(level, from, values);
   }
 
-  /// Of work_[1].
+  /// Joins work_[1] into work_[0], axis by axis.
   void join(const Level& level) const {
     Complex<T>*from = work_[1].data(), *to = work_[0].data();
     for (auto axis = level.axes.rbegin(); axis != level.axes.rend(); ++axis) {

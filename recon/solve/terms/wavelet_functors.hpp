@@ -44,7 +44,7 @@ struct WaveletAxis {
   std::int64_t indices(std::int64_t images) const { return images * count[0] * count[1] * count[2]; }
 };
 
-/// What an index of a level stands for: pair k of a line, or the last voxel of an odd number.
+/// Decodes an index of a level: pair k of a line, or the last voxel of an odd number.
 struct WaveletPair {
   std::int64_t k, pairs, stride, begin;  ///< of the line: its pairs, from voxel to voxel, its first
   FHD_HOST_DEVICE WaveletPair(const WaveletAxis& level, std::int64_t index)

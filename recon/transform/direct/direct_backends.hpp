@@ -68,7 +68,7 @@ struct SumOfParts {
   }
 };
 
-/// What the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
+/// Resources that the single-precision kernel for so many coils (passes of 4, of 1 for the rest) takes of the GPU.
 struct DirectKernelUse {
   int block_size = 0;  ///< threads
   int registers = 0;   ///< per thread

@@ -236,7 +236,7 @@ class AdjointSums {
 #pragma omp barrier
   }
 
-  /// Of row i of the sums, coil fastest (neighbours share e_y), from the `slot`-th slot of a step on.
+  /// Returns the factors of row i of the sums, coil fastest (neighbours share e_y), from the `slot`-th slot of a step on.
   RowFactors<T> factors(std::int64_t i, int slot) const {
     const std::int64_t row = rows_.begin + i / coils_, coil = i % coils_, y = row % rows_.axes[1].count,
                        z = row / rows_.axes[1].count, column = std::int64_t{slot} * block,
@@ -271,7 +271,7 @@ class AdjointSums {
   const Kernels<T>* kernels_ = nullptr;
   std::vector<SampleGroups::Block> parts_;
   std::vector<Step> steps_;
-  // Of rows of the tables; no power of two, so that rows fall into different cache sets.
+  // Stride of rows of the tables; no power of two, so that rows fall into different cache sets.
   std::int64_t stride_ = 0;
   std::int64_t panel_size_ = 0, row_size_ = 0, row_count_ = 0;
   Array<T> panel_, y_real_, y_imag_, b_real_, b_imag_, sign_;
@@ -367,7 +367,7 @@ class ForwardSums {
                                         own.z_imag.data() + plane * block_, used, sum_real, sum_imag);
       }
     }
-    // What the half-voxel shift of an even axis x costs.
+    // Apply the half-voxel shift of an even axis x.
     for (int m = 0; m < used; ++m) {
       const double turns = k_[start + m] * x.shift();
       const double angle = 2 * std::numbers::pi * (turns - std::rint(turns));
@@ -472,7 +472,7 @@ template <class T>
 Array<Complex<T>> point_spread_direct_cpu(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                           const Array<double>* weights) {
   const auto grid = difference_grid(matrix_size);
-  // Of the centred grid n = -N ... N-1 the rows from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
+  // Compute the rows of the centred grid n = -N ... N-1 from (z, y) = (0, 0) on; the mirrored rows follow by symmetry.
   const int centre_y = grid[1] / 2, centre_z = grid[2] / 2;
   const Rows rows{axes_of(grid, matrix_size), std::int64_t{centre_z} * grid[1] + centre_y,
                   std::int64_t{grid[2]} * grid[1]};

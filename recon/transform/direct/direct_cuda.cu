@@ -32,7 +32,7 @@ constexpr int adjoint_block = std::is_same_v<T, float> ? 256 : 128;
 // Two halves of constant memory. Global, because constant memory is, once on every device.
 __constant__ __align__(32) unsigned char tile_bank[2][tile_bytes];
 
-/// Of a thread that queues work with the bank of a device: this work starts after that of the thread before.
+/// Lets threads take turns with the constant memory of a device: the work of one starts after that of the thread before.
 class BankTurn {
  public:
   /// The device is current.

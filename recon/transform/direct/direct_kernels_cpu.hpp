@@ -62,7 +62,7 @@ inline constexpr int adjoint_block = 256;
 /// Row stride of a, in elements; not a power of two, so that rows fall into different cache sets.
 inline constexpr int adjoint_stride = adjoint_block + 16;
 
-/// What the factors of one row are made of, planar: b, e_y and the sign of slot j of group m at [j *
+/// The factors of one row, planar: b, e_y and the sign of slot j of group m at [j *
 /// adjoint_block + m].
 template <class T>
 struct RowFactors {
@@ -83,7 +83,7 @@ struct Kernels {
   /// cos and sin of 2 pi k x_h for the adjoint: panel[chunk][m][c: lanes | s: lanes], h = chunk * lanes +
   /// lane; zero for h >= half_count. `block` is the number of m per chunk in memory.
   void (*fill_adjoint_panel)(const double* k, int samples, Axis axis, int block, T* panel);
-  /// The same for the forward transform: panel[m / (2 lanes)][h][c: 2 lanes | s: 2 lanes].
+  /// Fills the panel of the forward transform: panel[m / (2 lanes)][h][c: 2 lanes | s: 2 lanes].
   void (*fill_forward_panel)(const double* k, int samples, Axis axis, T* panel);
 
   /// accumulators[row][chunk][rc, rs, ic, is: lanes each] += the sums over the groups of one block, for 1 ...

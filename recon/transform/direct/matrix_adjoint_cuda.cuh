@@ -181,7 +181,7 @@ struct FactorFragments : Fragments<2> {
 
 // --- Where sums go
 
-/// What a block of threads computes: which tile of which coil, which groups of steps, which share of the samples.
+/// The part of a block of threads: which tile of which coil, which groups of steps, which share of the samples.
 struct BlockOfSums {
   int tile, coil, group[2];
   std::int64_t begin, end;  ///< blocks of 64 samples
@@ -281,7 +281,7 @@ class PointsOfThread {
 template <Parts parts>
 inline constexpr int stage_bytes = image_bytes(parts) + 2 * factor_bytes(parts);
 
-/// What a block reads, one after the other in memory for each of three matrices.
+/// The source of the stages of a block, one after the other in memory for each of three matrices.
 template <Parts parts>
 struct StageSource {
   static constexpr int moving_bytes = image_bytes(parts, adjoint_columns(parts));
@@ -304,7 +304,7 @@ struct StageSource {
     }
   }
 #ifdef FHD_HOPPER
-  /// The same in bulk, by one.
+  /// Copies a stage in bulk, by one thread.
   __device__ __forceinline__ void copy(int i, unsigned char* to, std::uint64_t* barrier) const {
     device::copy_bulk(to, image + std::int64_t{i} * moving_bytes, moving_bytes, barrier);
     to += moving_bytes;
@@ -394,7 +394,7 @@ __device__ __forceinline__ void multiply_stages(StageRing<stages>& ring, const F
 }
 #endif
 
-// The same by Hopper's own instructions: a warp copies ahead in bulk, each group of warps multiplies while it makes the next
+// Computes the sums by Hopper's own instructions: a warp copies ahead in bulk, each group of warps multiplies while it makes the next
 // fragments. Grid as above, hopper_threads threads, barrier_bytes
 // of shared memory more.
 template <Parts parts, int stages>

@@ -73,7 +73,7 @@ __device__ inline void make_double_moving(std::int64_t i, const SeparableGrid& c
   *reinterpret_cast<double2*>(to + place_of_two(2 * column + 1, two)) = make_double2(beta[0].im, beta[1].im);
 }
 
-// As make_matrices_kernel.
+// Makes the matrices in double precision: see make_matrices_kernel.
 __global__ void make_double_matrices_kernel(const __grid_constant__ SeparableGrid cut,
                                             SamplePhases<double> phases, const double2* data,
                                             std::int64_t first, std::int64_t count, int coils,
@@ -135,7 +135,7 @@ __device__ __forceinline__ void multiply_double(double (&sums)[tiles][size], con
   }
 }
 
-// As adjoint_matrix_kernel: images[split][coil][z][y][x] += the sums. Grid {tiles x coils, splits}, 256 threads, stages x
+// See adjoint_matrix_kernel: images[split][coil][z][y][x] += the sums. Grid {tiles x coils, splits}, 256 threads, stages x
 // double_stage_bytes + column_table_bytes of shared memory.
 inline constexpr int double_stage_bytes =
     image_bytes(whole, adjoint_columns(whole)) + 2 * factor_bytes(whole);
@@ -200,7 +200,7 @@ __device__ inline void make_double_phasors(const SamplePhases<double>& phases, s
   }
 }
 
-// As forward_matrix_kernel: data[split][coil][sample] (+)= the sums over a share of the tiles. Grid {blocks of forward_rows
+// See forward_matrix_kernel: data[split][coil][sample] (+)= the sums over a share of the tiles. Grid {blocks of forward_rows
 // samples, splits, coils}, 256 threads, double_phasor_bytes + stages x image_bytes of shared memory.
 template <int stages>
 __global__ void __launch_bounds__(consumer_threads, 1)

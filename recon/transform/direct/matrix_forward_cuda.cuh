@@ -26,7 +26,7 @@ struct TileRange {
   std::int64_t first, count;
 };
 
-/// What column `column` of block `image` of the moving matrix is: [coil][tile of the range][block].
+/// Decodes column `column` of block `image` of the moving matrix: [coil][tile of the range][block].
 struct RowOfTile {
   int block, run, y, z, coil;
   bool inside;  ///< the row is one of the grid
@@ -135,7 +135,7 @@ struct PhasorTable {
   }
 };
 
-/// What a block of threads computes: samples, an image, a share of its tiles.
+/// The part of a block of threads: samples, an image, a share of its tiles.
 struct ShareOfRows {
   std::int64_t sample, begin, end;  ///< its first sample; its tiles
   int coil;
@@ -318,7 +318,7 @@ __device__ __forceinline__ void multiply_tile(StageRing<stages>& ring, const Pha
 }
 #endif
 
-// The same by Hopper's own instructions, with twice as many samples to a block: a warp copies ahead in bulk; of the two
+// Computes the sums by Hopper's own instructions, with twice as many samples to a block: a warp copies ahead in bulk; of the two
 // groups of warps one multiplies while the other adds up a tile. Grid {blocks of forward_hopper_rows samples, splits,
 // coils}, hopper_threads threads, phasor_bytes + stages x image_bytes + barrier_bytes of shared memory.
 template <Parts parts, int stages>

@@ -5,7 +5,7 @@
 namespace fhd::matrix_sums {
 namespace {
 
-/// Of the matrices of a pass: a pass is long beside what its start and end take.
+/// Bytes of the matrices of a pass: a pass is long beside its start and end.
 constexpr double matrix_bytes = 256 << 20;
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

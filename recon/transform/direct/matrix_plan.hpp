@@ -9,7 +9,7 @@
 
 namespace fhd::matrix_sums {
 
-/// What decides a plan beside the grid.
+/// The sizes that decide a plan, beside the grid.
 struct PlanSizes {
   std::int64_t samples = 1, coils = 1;
   Parts parts = Parts::two;

@@ -1,5 +1,5 @@
 #pragma once
-// What the matrix forms of the direct sums share: numbers of half precision in parts, the moving matrix in shared memory,
+// Shared by the matrix forms of the direct sums: numbers of half precision in parts, the moving matrix in shared memory,
 // and products of it with rows in registers.
 #include "recon/array/hopper.cuh"
 #include "recon/array/tensor_core.cuh"
@@ -19,7 +19,7 @@ class StageRing {
   /// Each thread has its own, over the barriers [2][stages] of the block.
   __device__ __forceinline__ explicit StageRing(std::uint64_t* barriers)
       : full_(barriers), empty_(barriers + stages) {}
-  /// By all threads, before anything else.
+  /// Starts the pipeline. All threads call it, before anything else.
   __device__ __forceinline__ void start() const {
     if (threadIdx.x == 0) {
       for (int i = 0; i < stages; ++i)
@@ -64,7 +64,7 @@ inline constexpr int barrier_bytes = 2 * stages * 8;
 inline constexpr float factor_scale = 16;
 inline constexpr int data_exponent = 10;
 
-/// What a kernel knows of the trajectory: phases of half a voxel, [axis][sample]; zero beyond the last sample.
+/// The trajectory as a kernel sees it: phases of half a voxel, [axis][sample]; zero beyond the last sample.
 template <class T>
 struct SamplePhases {
   const Phase<T>* half_voxel;
@@ -145,7 +145,7 @@ __device__ inline void multiply(float (&sums)[tiles][64], const Fragments<tiles>
   }
 }
 
-/// The same as a group of products that is under way, by wgmma; or sums = fragments x block.
+/// Starts a group of products by wgmma, sums += fragments x block; or sums = fragments x block.
 template <Parts parts>
 __device__ __forceinline__ void start_products(float (&sums)[2][64], const Fragments<2>& a,
                                                const unsigned char* image, int step, bool add = true) {

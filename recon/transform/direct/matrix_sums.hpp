@@ -23,7 +23,7 @@ class MatrixSums {
   void adjoint(const Complex<T>* data, std::int64_t coils, Complex<T>* values);
   /// values [coil][z][y][x] of the grid -> data [coil][sample].
   void forward(const Complex<T>* values, std::int64_t coils, Complex<T>* data);
-  /// Of the kernel that multiplies on the current device.
+  /// Returns the resources of the kernel that multiplies on the current device.
   static DirectKernelUse kernel_use(Parts parts, bool forward);
 
  private:

@@ -128,7 +128,7 @@ const float* scales(const Place& place, const float2* values, std::int64_t coils
   return scale;
 }
 
-/// Of a pass in several shares: values = the sum of theirs.
+/// Adds up a pass in several shares: values = the sum of theirs.
 template <class T, class Value>
 void add_splits(int splits, std::int64_t size, const Value* sums, Value* values) {
   if (splits > 1)

@@ -92,7 +92,7 @@ FHD_HOST_DEVICE inline void multiply_add(Complex<T> a, Complex<T> b, Complex<T>&
   sum.im += a.im * b.re;
 }
 
-/// What the sums of c cos(theta_j) and i c sin(theta_j) over samples need: the products of two voxels, kept
+/// The sums of c cos(theta_j) and i c sin(theta_j) over samples: the products of two voxels, kept
 /// apart.
 template <class T>
 struct RunSum {

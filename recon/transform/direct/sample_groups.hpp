@@ -35,7 +35,7 @@ class SampleGroups {
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<Place>& places() const { return places_; }
   const std::vector<std::int64_t>& order() const { return order_; }
-  /// What is left to compute with every x (groups), and with every row (places), instead of all samples.
+  /// Returns the numbers left to compute with every x (groups), and with every row (places), instead of all samples.
   SampleCount count() const { return count_; }
 
  private:

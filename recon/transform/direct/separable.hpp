@@ -108,7 +108,7 @@ struct RowGrid {
   FHD_HOST_DEVICE int tiles_along(int i) const {
     return (grid.extent[1 + i] + tile_rows[i] - 1) / tile_rows[i];
   }
-  /// Of one image, runs one beside the other.
+  /// Returns the tiles of one image, runs one beside the other.
   FHD_HOST_DEVICE std::int64_t tiles() const {
     return std::int64_t{runs()} * tiles_along(0) * tiles_along(1);
   }

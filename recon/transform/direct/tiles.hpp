@@ -51,7 +51,7 @@ template <class T>
 std::int64_t forward_threads(std::int64_t samples) {
   return (samples + samples_per_thread<T> - 1) / samples_per_thread<T>;
 }
-/// Whether scan points are read from memory in place of constant memory: where the voxels keep less than half of a
+/// Returns whether scan points are read from memory in place of constant memory: where the voxels keep less than half of a
 /// device busy, a tile is done before the next one is there, and points are shared out in parts.
 inline bool reads_points_from_memory(std::int64_t full_threads, std::int64_t threads) {
   return 2 * threads <= full_threads;
@@ -84,7 +84,7 @@ double partial_elements(const VoxelGrid& grid, std::int64_t samples, std::int64_
     return std::max(elements, partial_elements<T, 1>(grid, samples, full_threads));
 }
 
-/// What one trajectory and one grid take of a device.
+/// Returns the bytes of one trajectory and one grid on a device.
 template <class T>
 double direct_device_bytes(const VoxelGrid& grid, std::int64_t samples, std::int64_t full_threads) {
   return static_cast<double>(samples) * sizeof(SamplePosition<T>) + double{tiles_per_chunk} * tile_bytes +

@@ -24,7 +24,7 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
 struct DensityDeviation {
   double largest, rms;
 };
-/// Of weights, [sample], in the scale of density_compensation. Costs one iteration of it.
+/// Returns the deviation of weights, [sample], in the scale of density_compensation. Costs one iteration of it.
 DensityDeviation density_deviation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                    const Array<double>& weights, Device device = Device::cpu());
 

@@ -195,7 +195,7 @@ class SampleGridCpu {
 #pragma omp parallel
     {
       Complex<T>* const part = buffers_.data() + omp_get_thread_num() * of_thread;
-      // What lies behind a tile is read with weights of zero.
+      // The points behind a tile are read with weights of zero.
       std::fill_n(part, of_thread, Complex<T>());
       for (const auto& tiles : colours_) {
 #pragma omp for schedule(dynamic) nowait
@@ -207,7 +207,7 @@ class SampleGridCpu {
     }
   }
 
-  /// Of a chunk, from sample `first` of the tile on.
+  /// Returns the samples of a chunk, from sample `first` of the tile on.
   gridded_cpu::TileSamples<T> samples_of(const Tile& tile, std::int64_t first) const {
     gridded_cpu::TileSamples<T> samples{{}, {}, std::min(chunk_samples, tile.count - first)};
     for (int axis = 0; axis < 3; ++axis) {
@@ -302,7 +302,7 @@ class GriddedTransformCpu final : public FourierTransform<T> {
     for (std::int64_t first = 0; first < coils; first += size)
       body(first, Block{size, std::min(size, coils - first)});
   }
-  /// Of the calling thread.
+  /// Returns the buffer of the calling thread.
   Complex<T>* buffer() const { return buffers_.data() + omp_get_thread_num() * cost_.fft_elements(); }
 
   /// FFTs along y in the planes of the image, or along z of all columns, `wide` columns at a time: of the grid, what

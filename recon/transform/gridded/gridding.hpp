@@ -78,7 +78,7 @@ struct Gridding {
   std::int64_t kernel_points() const { return std::int64_t{points[0]} * points[1] * points[2]; }
 };
 
-/// By how much 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
+/// Returns the factor by which 1 / phi^ enlarges rounding errors of the grid: the product over the axes of the root of
 /// mean |phi^|^2 over the grid times mean |phi^|^-2 over the image.
 double amplification_of(const Gridding& gridding);
 
@@ -93,10 +93,10 @@ enum class GriddingChoice { fastest, of_cpu };
 Gridding choose_gridding(const TransformSizes& sizes, double accuracy,
                          GriddingChoice choice = GriddingChoice::fastest);
 
-/// By tensor cores; nothing where no kernel of theirs reaches the accuracy.
+/// Returns the gridding by tensor cores; nothing where no kernel of theirs reaches the accuracy.
 std::optional<Gridding> choose_tensor_gridding(const TransformSizes& sizes, double accuracy);
 
-/// Of density compensation, the same on every device: its weights are estimates, which a kernel of 5 points
+/// Accuracy of density compensation, the same on every device: its weights are estimates, which a kernel of 5 points
 /// resolves and single precision carries.
 inline constexpr double density_accuracy = 1e-3;
 Gridding density_gridding(std::array<int, 3> matrix_size);

@@ -45,7 +45,7 @@ struct GridWindow {
   }
 };
 
-/// What the four columns of a thread give to a sample.
+/// Returns the part of a sample that the four columns of a thread give.
 template <class T, int planes, class Pair>
 __device__ __forceinline__ Complex<T> part_of(const Pair x, const Pair y, const T (&z)[planes],
                                               const Complex<T> (&window)[4][planes]) {

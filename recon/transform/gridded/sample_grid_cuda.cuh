@@ -158,7 +158,7 @@ Polynomials<T, width> polynomials_of(const KaiserBessel& kernel) {
   return result;
 }
 
-/// What a thread of a sweep owns: blockIdx.y is the group of coils; thread = coil x width^2 + jy x width +
+/// The column that a thread of a sweep owns: blockIdx.y is the group of coils; thread = coil x width^2 + jy x width +
 /// jx.
 template <int width>
 struct ColumnOwner {

@@ -211,7 +211,7 @@ void SampleGridCuda<T>::spread_width(const Complex<T>* values, std::int64_t valu
   const int together = coils_per_block(coils, columns), threads = whole_warps(together * columns);
   const int tiles_y = shape_.tiles[1];
   const std::int64_t room = row_elements / (std::int64_t{4} * columns * coils);
-  // As many lines of tiles at once as the rows have room for.
+  // Take as many lines of tiles at once as the rows have room for.
   for (int tile = 0, end; tile < tiles_y; tile = end) {
     end = tile + 1;
     while (end < tiles_y && first_row_[end + 1] - first_row_[tile] <= room) ++end;

@@ -33,7 +33,7 @@ TileGeometry geometry_of(const TensorShape& shape, const std::array<int, 3>& mat
   return geometry;
 }
 
-/// Of grids [z][coil][y][x] for so many coils; a grid of one plane is swept along y.
+/// Returns the layout of grids [z][coil][y][x] for so many coils; a grid of one plane is swept along y.
 GridLayout layout_of(const TensorShape& shape, const Gridding& gridding, int coils) {
   GridLayout layout;
   std::copy_n(shape.size, 3, layout.size);
@@ -123,7 +123,7 @@ std::int64_t TensorGridCuda::scratch_elements(std::int64_t coils) const {
 
 float* TensorGridCuda::bounds(int coils) const { return memory_for(bounds_, coils, device_); }
 
-/// What the sweeps over the entries read.
+/// Returns the entries that the sweeps read.
 static TileEntries entries_of(const Array<float>& distances, const Array<TensorGroup>& groups,
                               const Array<TensorRun>& runs, const Array<std::int32_t>& row_lists) {
   const std::int64_t count = distances.extent(1);

@@ -40,7 +40,7 @@ double aliasing_of(const Gridding& gridding) {
 
 /// Nanoseconds of a transform of one coil of eight, the mean of forward and adjoint.
 double predicted_ns(const TransformSizes& sizes, const Gridding& gridding) {
-  // Of an H200, 128^3 and 2.6e6 samples of 8 coils, forward and adjoint (validation/results/2026-11-23-h200.md).
+  // Measured on an H200, 128^3 and 2.6e6 samples of 8 coils, forward and adjoint (validation/results/2026-11-23-h200.md).
   const double group_ns = gridding.products == Products::half ? 0.157 : 0.223,
                entry_ns = gridding.products == Products::half ? 0.0042 : 0.0055, point_ns = 0.012;
   const TensorSizes counts(TensorShape(gridding), sizes.samples.all, 132);
@@ -67,7 +67,7 @@ Gridding gridding_of(const std::array<int, 3>& matrix_size, int width, double po
   return gridding;
 }
 
-/// Of what is asked, the share that is predicted. The errors of many values are those of the mean; of few, and
+/// Returns the share of the accepted error that is predicted. The errors of many values are those of the mean; of few, and
 /// of samples that all lie on points of the grid, they are several times as large, now and then.
 double share_of(const TransformSizes& sizes) {
   const auto& n = sizes.matrix_size;

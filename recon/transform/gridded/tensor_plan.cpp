@@ -133,7 +133,7 @@ double TensorSizes::scratch_elements(std::int64_t coils) const {
          uneven * rows * TensorShape::tile_columns * static_cast<double>(coils);
 }
 
-/// What is known of the tile column that is being planned.
+/// The tile column that is being planned.
 struct TensorPlan::Column {
   std::int32_t index;
   const std::int32_t* begins;  ///< of its zones

@@ -18,7 +18,7 @@ struct TensorShape {
   std::int64_t columns() const { return std::int64_t{tiles[0]} * tiles[1]; }
   std::int64_t keys() const { return columns() * zones; }
 
-  // Of the two axes of tiles and the one that is swept:
+  // The two axes of tiles and the one that is swept:
   int axis[3];    ///< 0, 1, 2 for x, y, z; -1: none
   int size[3];    ///< points of the grid
   int points[3];  ///< of the kernel; 1 on an axis without extent
@@ -58,7 +58,7 @@ struct TensorSum {
   std::int32_t first_row, row_count;
 };
 
-/// What is known before the samples are, as if they lay at random: expected numbers.
+/// The sizes that are known before the samples are, as if they lay at random: expected numbers.
 struct TensorSizes {
   TensorSizes(const TensorShape& shape, std::int64_t samples, int multiprocessors);
 

@@ -104,7 +104,7 @@ __device__ __forceinline__ SplitPair product(SplitPair a, SplitPair b) {
     return {bits(__hfma2(a_high, b_high, rest)), 0u};
   }
 }
-/// The same where b has no low part.
+/// Computes the product where b has no low part.
 __device__ __forceinline__ std::uint32_t product_of_half(SplitPair a, std::uint32_t b) {
   return bits(__hfma2(halves(a.high), halves(b), __hmul2(halves(a.low), halves(b))));
 }
@@ -140,7 +140,7 @@ struct Lane {
   __device__ Lane() : index(threadIdx.x % warp_size), g(index / 4), t(index % 4) {}
 };
 
-/// What a warp goes through, and where on the grid it is.
+/// The run that a warp goes through, and its place on the grid.
 struct Sweep {
   TensorRun run;
   int first_plane;  ///< of the run

@@ -1,5 +1,5 @@
 #pragma once
-// What stands between samples and the entries of tensor_products.cuh: making entries, and moving values.
+// Makes the entries of tensor_products.cuh from samples, and moves values between both.
 #include <cstdint>
 
 #include "recon/transform/gridded/tensor_products.cuh"

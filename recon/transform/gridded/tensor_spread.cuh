@@ -11,11 +11,11 @@ struct SpreadTable {
   alignas(16) std::uint32_t words[8][pitch];
 };
 
-/// What a lane reads of a group: of two entries the distances along x or z, and along y.
+/// The distances that a lane reads of a group: of two entries along x or z, and along y.
 struct SpreadDistances {
   float along[2], y[2];
 };
-/// Of four entries the value of its coil, (re, im).
+/// The values of a lane's coil in four entries, (re, im).
 using SpreadValues = SplitPair[4];
 
 __device__ __forceinline__ SpreadDistances read_distances(const TileEntries& entries, TensorGroup group,

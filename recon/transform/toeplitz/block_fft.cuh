@@ -258,7 +258,7 @@ struct BlockFft {
   }
 
  private:
-  /// Whether the thread has one of so many butterflies: of a known length often all have, known as well.
+  /// Returns whether the thread has one of so many butterflies: of a known length often all have, known as well.
   __device__ __forceinline__ bool works(int butterflies) const {
     return butterflies == plan.line_threads() || t < butterflies;
   }

@@ -29,7 +29,7 @@ struct BlockFftPlan {
     search(n, 0, most_radix, chosen);
   }
   bool is_taken() const { return count > 0; }
-  /// Of twiddles_of(); none where the length is not taken.
+  /// Returns the size of twiddles_of(); 0 where the length is not taken.
   int twiddles() const {
     int size = count > 0 ? points : 0;
     for (int stage = 1, span = radices[0]; stage < count; ++stage) size += span *= radices[stage];
@@ -55,7 +55,7 @@ struct BlockFftPlan {
   }
 };
 
-/// What the kernels multiply with, exact to single precision: exp(-2 pi i e / 2n) for e < n, and behind it for
+/// Returns the factors of the kernels, exact to single precision: exp(-2 pi i e / 2n) for e < n, and behind it for
 /// each stage but the first [r][k] = exp(-2 pi i r k / (L R)), r < R = its radix, k < L = the product of the
 /// radices before it.
 inline std::vector<Complex<float>> twiddles_of(const BlockFftPlan& plan) {

@@ -45,7 +45,7 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal(const Array<Complex<T>>&
                                                         std::int64_t coils_at_once = 0,
                                                         std::int64_t images_at_once = 1);
 
-/// Of that operator; where there is no device to ask, on one with the cache of an H100.
+/// Returns the cost of that operator; where there is no device to ask, on one with the cache of an H100.
 OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, Precision precision,
                            Device device, std::int64_t coils_at_once = 0, std::int64_t images_at_once = 1);
 

@@ -21,7 +21,7 @@ std::unique_ptr<ToeplitzNormal<T>> make_toeplitz_normal_cuda(const Array<Complex
                                                              Array<Complex<T>> maps,
                                                              std::int64_t coils_at_once,
                                                              std::int64_t images_at_once);
-/// Of the device's cache; 0 where there is no such device.
+/// Returns the bytes of the device's cache; 0 where there is no such device.
 std::int64_t cache_bytes_of(Device device) noexcept;
 
 /// Image and grid of differences, x first, axes of one voxel left out (in memory nothing changes).
@@ -51,9 +51,9 @@ struct ToeplitzExtents {
   }
 };
 
-/// What is taken together, in equal parts.
+/// The coils, rows and images that are taken together, in equal parts.
 struct ToeplitzBatch {
-  /// Of a 3D scan, at most: more gain nothing, and each takes up to 2.5 grids.
+  /// Most coils of a 3D scan: more gain nothing, and each takes up to 2.5 grids.
   static constexpr std::int64_t most_coils_3d = 4;
   std::int64_t coils;       ///< padded together
   std::int64_t rows;        ///< y whose columns along z are transformed together
@@ -74,7 +74,7 @@ struct ToeplitzBatch {
     if (e.flat() && coils == all_coils)
       images = part(images_at_once, std::clamp<std::int64_t>(most / all_coils, 1, 65535));  // of a launch
   }
-  /// Of coils, or of images with their coils.
+  /// Returns the planes: coils, or images with their coils.
   std::int64_t planes() const { return coils * images; }
   /// Elements of a group of rows; a flat grid has none, nor have passes.
   std::int64_t group(const ToeplitzExtents& e) const {
@@ -90,7 +90,7 @@ inline std::int64_t convolution_points(std::int64_t points, bool is_plane) {
   return good_fft_size(static_cast<int>(points));
 }
 
-/// Whether cuFFT asks for a work area, as large as what it transforms. Seen with the plans of this operator on
+/// Returns whether cuFFT asks for a work area, as large as what it transforms. Seen with the plans of this operator on
 /// an H100 (cuFFT 12.0): never where no prime factor of a length is above 31 but for planes of 640^2 in double
 /// precision, mostly where one is above 64.
 inline bool cufft_needs_work(std::int64_t length) {

@@ -95,7 +95,7 @@ class ToeplitzNormalCpu final : public ToeplitzNormal<T> {
     apply<false>(in, out);
   }
 
-  /// Of FFTs in the seconds of all threads, in some applications.
+  /// Returns the share of FFTs in the seconds of all threads, in some applications.
   double fft_share() const {
     constexpr int applications = 3;
     const Array<Complex<T>> in(this->domain());

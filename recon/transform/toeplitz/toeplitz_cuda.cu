@@ -220,7 +220,7 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
     std::size_t work_bytes = 0;
     for (const auto& plan : plans_) work_bytes = std::max(work_bytes, plan.work_bytes());
     work_ = work_area(work_bytes, this->device());
-    // What cuFFT asks for was a guess.
+    // cuFFT's demand was a guess.
     const std::int64_t held = maps_.size() + transfer_.size() / 2 + padded_.size() + results_.size() +
                               columns_.size() + group_.size();
     this->cost_.bytes = static_cast<std::size_t>(held) * sizeof(Complex<T>) + work_bytes;
@@ -275,7 +275,7 @@ class ToeplitzByCufft final : public ToeplitzOnDevice<T> {
     }
   }
 
-  /// Of a whole batch of coils, and of the last batch where that is smaller. None where a recording fails
+  /// Records a whole batch of coils, and the last batch where that is smaller. None where a recording fails
   /// (other programs and tools may wait for the whole device meanwhile, which spoils it): launch() needs none.
   std::vector<Graph> recorded(bool cufft_only) const {
     const device::Stream stream;

@@ -1,5 +1,5 @@
 #pragma once
-// What the operators of toeplitz.hpp on a device have in common: coils and images in batches. For .cu files only.
+// Shared by the operators of toeplitz.hpp on a device: coils and images in batches. For .cu files only.
 #include <functional>
 
 #include "recon/array/device_cuda.hpp"
@@ -24,7 +24,7 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
     }
   }
 
-  /// Of one image like the first map: zeros would be faster than data.
+  /// Times one image like the first map: zeros would be faster than data.
   ToeplitzTiming time(int repetitions) const {
     const CurrentDevice guard(this->device());
     Array<Complex<T>> in(this->domain(), this->device()), out(this->domain(), this->device());
@@ -74,7 +74,7 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
                          Complex<T>* out) const = 0;
 
   std::int64_t coils() const { return maps_.extent(0); }
-  /// Of the batch that begins there.
+  /// Returns the coils of the batch that begins there.
   std::int64_t batch_coils(std::int64_t first) const { return std::min(batch_.coils, coils() - first); }
 
   using ToeplitzNormal<T>::maps_;
@@ -86,7 +86,7 @@ class ToeplitzOnDevice : public ToeplitzNormal<T> {
 template <class T>
 void transform_point_spread(const Array<Complex<T>>& point_spread, Complex<T>* spectrum);
 
-/// By the passes of toeplitz_passes.cuh, for sizes whose ToeplitzExtents say so. The device of the maps is
+/// Makes the operator by the passes of toeplitz_passes.cuh, for sizes whose ToeplitzExtents say so. The device of the maps is
 /// current.
 std::unique_ptr<ToeplitzNormal<float>> make_toeplitz_passes(const Array<Complex<float>>& point_spread,
                                                             Array<Complex<float>> maps,

@@ -49,7 +49,7 @@ struct ColumnBlock<FixedStages<list...>> {
 
 FHD_HOST_DEVICE constexpr Value exchanged(Value v) { return {v.im, v.re}; }
 
-/// Of the lines of a block in rows: threads of a line are neighbours.
+/// Transforms the lines of a block in rows: threads of a line are neighbours.
 template <class Stages>
 __device__ __forceinline__ BlockFft<Stages, true> row_fft(const Stages& plan, const Value* twiddles,
                                                           unsigned char* memory) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ BlockFft<Stages, true> row_fft(const Stages& plan, co
           static_cast<int>(threadIdx.x) - line * threads};
 }
 
-/// Of `columns` columns: threads of neighbouring columns are neighbours.
+/// Transforms `columns` columns: threads of neighbouring columns are neighbours.
 template <class Stages>
 __device__ __forceinline__ BlockFft<Stages, false> column_fft(const Stages& plan, const Value* twiddles,
                                                               unsigned char* memory) {
