@@ -38,7 +38,7 @@ MemoryScan::MemoryScan(std::vector<Scan> volumes, std::int64_t repetition_count,
   summary_.geometry = summary_.unit_geometry = first.geometry;
 }
 
-Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) {
+Scan MemoryScan::read(std::int64_t slice, std::int64_t repetition) const {
   return volumes_.at(static_cast<std::size_t>(repetition * summary_.slice_count + slice));
 }
 

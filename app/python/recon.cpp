@@ -203,7 +203,7 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
     const std::lock_guard lock(scan->mutex);
     const auto settings = std::make_shared<const app::JobSettings>(std::move(arguments), device);
     auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
-    auto job = std::make_unique<app::ScanJob>(std::make_unique<SharedScanFile>(scan->file), scan->name,
+    auto job = std::make_unique<app::ScanJob>(std::make_unique<io::ScanFile>(*scan->file), scan->name,
                                               settings, call, "");
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);

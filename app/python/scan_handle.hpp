@@ -16,7 +16,10 @@ struct ScanHandle {
   ScanHandle(std::shared_ptr<io::ScanFile> of, std::string path)
       : file(std::move(of)), name(std::move(path)) {}
   /// Of arrays.
-  explicit ScanHandle(std::shared_ptr<MemoryScan> of) : file(of), arrays(std::move(of)), name("arrays") {}
+  explicit ScanHandle(std::shared_ptr<const MemoryScan> of)
+      : file(std::make_shared<io::ScanFile>(io::source_of(of, true))),
+        arrays(std::move(of)),
+        name("arrays") {}
 
   /// By which results tell their scans apart. Throws Error.
   std::string checksum() const { return arrays ? arrays->checksum() : io::checksum_of(name); }

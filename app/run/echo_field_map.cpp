@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numbers>
 #include <set>
@@ -95,31 +94,6 @@ void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, 
         print_error(fmt::format("warning: slice {}, echo {}: {}", slice, e, warning));
   }
 }
-
-class ScanInField final : public io::ScanFile {
- public:
-  ScanInField(std::unique_ptr<io::ScanFile> file, FoundFieldMap found)
-      : file_(std::move(file)), found_(std::move(found)), summary_(file_->summary()) {
-    summary_.has_field_map = !found_.maps.empty();
-  }
-  const io::ScanSummary& summary() const override { return summary_; }
-  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
-
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
-    Scan scan = file_->read(slice, repetition);
-    std::atomic_ref(summary_.readout_length) = file_->summary().readout_length;
-    scan.field_map.reset();
-    scan.field_map_in_double = {};
-    if (!found_.maps.empty()) scan.field_map = found_.maps[static_cast<std::size_t>(slice)];
-    if (!found_.remark.empty()) scan.remarks.push_back(found_.remark);
-    return scan;
-  }
-
- private:
-  std::unique_ptr<io::ScanFile> file_;
-  FoundFieldMap found_;
-  io::ScanSummary summary_;
-};
 
 /// Least squares that keep the phase, of the transform and coils of `settings`.
 Settings settings_of_echoes(const Settings& settings) {
@@ -273,7 +247,14 @@ FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, cons
 }
 
 std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file, FoundFieldMap found) {
-  return std::make_unique<ScanInField>(std::move(file), std::move(found));
+  file->editable_summary().has_field_map = !found.maps.empty();
+  file->add([found = std::move(found)](Scan& scan, io::VolumeContext& context) {
+    scan.field_map.reset();
+    scan.field_map_in_double = {};
+    if (!found.maps.empty()) scan.field_map = found.maps[static_cast<std::size_t>(context.slice)];
+    if (!found.remark.empty()) scan.remarks.push_back(found.remark);
+  });
+  return file;
 }
 
 }  // namespace fhd::app

@@ -54,7 +54,7 @@ std::set<std::size_t> spread(const std::vector<std::size_t>& numbers, std::size_
 
 /// Threads that read: each holds a volume beside those that wait.
 int reader_count(const io::ScanFile& file, std::size_t volumes) {
-  if (!file.reads_side_by_side()) return 1;
+  if (!file.reads_concurrently()) return 1;
   constexpr double most = 4, most_bytes = 1 << 26;
   const auto& summary = file.summary();
   const double bytes = static_cast<double>(summary.samples_per_scan) *

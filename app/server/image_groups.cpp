@@ -112,7 +112,7 @@ void ImageGroups::count_step(const ReadoutHead& head, Pending& pending) const {
 
 std::vector<ImageReadouts> ImageGroups::add(io::mrd::SharedReadout readout) {
   const ReadoutHead head = readout->head;
-  const Role role = io::mrd::role_of(head);
+  const Role role = io::mrd::role_of(head).role;
   std::vector<ImageReadouts> whole;
   if (waits_) {
     all_.push_back(std::move(readout));

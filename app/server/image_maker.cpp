@@ -119,7 +119,7 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
   const CurrentDevice current(work_.device.device);
   const auto& options = work_.options.read_options();
   GroupFacts facts{group.key, group.frame, group.count, group.readouts.back()->head, {}};
-  auto scan = std::make_unique<io::mrd::ReadoutScan>(work_.header, options, subjects_of_session(),
+  auto scan = std::make_shared<io::mrd::ReadoutScan>(work_.header, options, subjects_of_session(),
                                                      std::move(group.readouts));
   facts.positions = scan->positions();
   // Where pieces come from files one image at a time has its turn at these; images are made side by side.
@@ -131,7 +131,7 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
   const auto close_in_turn = [&](io::ScanFile* file) { in_turn([&] { delete file; }); };
   const std::unique_ptr<io::ScanFile, decltype(close_in_turn)> file(
       in_turn([&] {
-        return with_trajectory_correction(io::as_read(std::move(scan), options),
+        return with_trajectory_correction(io::as_read(io::source_of(scan, true), options),
                                           work_.options.trajectory_correction())
             .release();
       }),

@@ -42,9 +42,10 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
     return count == 0 || static_cast<std::int64_t>(count) == expected;
   };
   const auto is_time = [](double seconds) { return std::isfinite(seconds); };
-  const bool has_coils = summary.coil_count == 0 || is_count(summary.coil_count, most_coils);  // 0: no k-space
-  const bool sane = has_coils && has_count_of_volumes(summary) &&
-                    is_length(summary.samples_per_scan) && is_length(summary.readout_length) &&
+  const bool has_coils =
+      summary.coil_count == 0 || is_count(summary.coil_count, most_coils);  // 0: no k-space
+  const bool sane = has_coils && has_count_of_volumes(summary) && is_length(summary.samples_per_scan) &&
+                    is_length(summary.readout_length) &&
                     is_number_of(summary.repetition_counters.size(), summary.repetition_count) &&
                     is_number_of(summary.slice_counters.size(), summary.slice_count) &&
                     std::all_of(summary.echo_times_s.begin(), summary.echo_times_s.end(), is_time) &&
@@ -55,7 +56,7 @@ void require_sane(const ScanSummary& summary, const std::string& path) {
   if (!sane) throw Error(path, "a scan", "numbers that no scan has", harmful);
 }
 
-class ScanApart final : public ScanFile {
+class ScanApart {
  public:
   ScanApart(const std::string& path, const ReadOptions& options)
       : process_({inputs_of_scan(path, options), {}, subject_of(path, options)}, most_channels) {
@@ -63,8 +64,8 @@ class ScanApart final : public ScanFile {
         process_.ask<std::pair<ScanSummary, bool>>(request_open_scan, path, options);
     require_sane(summary_, path);
   }
-  const ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  const ScanSummary& summary() const { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition) {
     require_volume(summary_, slice, repetition);
     auto scan = process_.ask<Scan>(request_volume, slice, repetition);
     constexpr std::int64_t values_per_thread = 1 << 21;  // fewer are checked before another thread wakes
@@ -77,7 +78,7 @@ class ScanApart final : public ScanFile {
     scan.second_maps.reset();
     return scan;
   }
-  bool reads_side_by_side() const override { return side_by_side_; }
+  bool reads_concurrently() const { return side_by_side_; }
 
  private:
   ReaderProcess process_;
@@ -88,7 +89,8 @@ class ScanApart final : public ScanFile {
 }  // namespace
 
 std::unique_ptr<ScanFile> open_scan_apart(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<ScanApart>(path, options);
+  const auto scan = std::make_shared<ScanApart>(path, options);
+  return std::make_unique<ScanFile>(source_of(scan, scan->reads_concurrently()));
 }
 
 }  // namespace fhd::io::guard

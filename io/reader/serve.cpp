@@ -150,7 +150,7 @@ class FileServer {
     in(path, options);
     answer(in, out, [&] {
       file_ = open_scan_here(path, options);
-      const bool side_by_side = file_->reads_side_by_side();
+      const bool side_by_side = file_->reads_concurrently();
       for (std::size_t channel = 1; side_by_side && channel < count_; ++channel)
         std::thread([this, channel] { serve_until_the_end(channel); }).detach();
       return std::pair(file_->summary(), side_by_side);

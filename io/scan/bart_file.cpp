@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using cfl::CflFile;
 using cfl::coil_axis, cfl::readout_axis, cfl::repetition_axis, cfl::slice_axis, cfl::spoke_axis, cfl::text_of;
 
-class BartFile final : public ScanFile {
+class BartFile {
  public:
   BartFile(const std::string& name, const ReadOptions& options) : kspace_(name) {
     if (options.outside.trajectory.empty()) trajectory_.emplace(open_trajectory(name));
@@ -52,9 +52,9 @@ class BartFile final : public ScanFile {
         "BART files state no FOV, position or directions: --fov-mm X,Y,Z supplies the FOV.");
   }
 
-  const ScanSummary& summary() const override { return summary_; }
+  const ScanSummary& summary() const { return summary_; }
 
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  Scan read(std::int64_t slice, std::int64_t repetition) {
     require_volume(summary_, slice, repetition);
     Scan scan;
     scan.geometry = summary_.geometry;
@@ -220,8 +220,8 @@ std::string bart_name(const std::string& path) {
              : path;
 }
 
-std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<BartFile>(bart_name(path), options);
+ScanSource open_bart(const std::string& path, const ReadOptions& options) {
+  return source_of(std::make_shared<BartFile>(bart_name(path), options));
 }
 
 Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series) {

@@ -20,9 +20,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/files/file_set.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
-#include "io/files/file_set.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -66,7 +66,7 @@ std::array<int, 3> whole_numbers(const hdf5::File& file, const std::string& name
   return whole;
 }
 
-class FhdFile final : public ScanFile {
+class FhdFile {
  public:
   FhdFile(const std::string& path, const ReadOptions& options)
       : file_(hdf5::File::open(path)),
@@ -90,9 +90,9 @@ class FhdFile final : public ScanFile {
     if (const auto missing = missing_fov(summary_.geometry)) summary_.missing.push_back(*missing);
   }
 
-  const ScanSummary& summary() const override { return summary_; }
+  const ScanSummary& summary() const { return summary_; }
 
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
     require_volume(summary_, slice, repetition);
     Scan scan;
@@ -228,8 +228,8 @@ Array<double> sample_major(const Array<double>& k) {
 
 }  // namespace
 
-std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<FhdFile>(path, options);
+ScanSource open_fhd(const std::string& path, const ReadOptions& options) {
+  return source_of(std::make_shared<FhdFile>(path, options));
 }
 
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series) {

@@ -29,9 +29,9 @@
 #include <numbers>
 #include <set>
 
+#include "io/files/file_set.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
-#include "io/files/file_set.hpp"
 #include "io/scan/scan_parts.hpp"
 #include "io/scan/trajectory_unit.hpp"
 #include "recon/error.hpp"
@@ -119,7 +119,7 @@ struct Voxels {
   bool swapped = false;                   ///< the directory's y is our x
 };
 
-class ImpatientDirectory final : public ScanFile {
+class ImpatientDirectory {
  public:
   ImpatientDirectory(const std::string& path, const ReadOptions& options) : path_(path) {
     summary_.path = path;
@@ -160,9 +160,9 @@ class ImpatientDirectory final : public ScanFile {
     look_at_contents();
   }
 
-  const ScanSummary& summary() const override { return summary_; }
+  const ScanSummary& summary() const { return summary_; }
 
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  Scan read(std::int64_t slice, std::int64_t repetition) {
     require_volume(summary_, slice, repetition);
     if (summary_.coil_count == 0)
       throw Error(path_, "k-space in kdata_r.dat and kdata_i.dat", "only a trajectory",
@@ -399,8 +399,8 @@ std::vector<float> in_file_order(const Array<T>& values, const std::array<int, 3
 
 }  // namespace
 
-std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<ImpatientDirectory>(path, options);
+ScanSource open_impatient(const std::string& path, const ReadOptions& options) {
+  return source_of(std::make_shared<ImpatientDirectory>(path, options));
 }
 
 Sentences write_impatient(FileSet& files, const std::string& path, const ScanSeries& series) {

@@ -26,7 +26,7 @@ Geometry shown(const Scan& scan) {
   return geometry;
 }
 
-class OutsideFieldMap final : public OutsidePiece {
+class OutsideFieldMap {
  public:
   OutsideFieldMap(const ReadOptions& options, ScanSummary& summary)
       : path_(options.outside.field_map),
@@ -45,7 +45,7 @@ class OutsideFieldMap final : public OutsidePiece {
     summary.has_field_map = true;
   }
 
-  void put_into(Scan& scan, std::int64_t slice, std::int64_t) override {
+  void put_into(Scan& scan, std::int64_t slice, std::int64_t) {
     std::string how;
     scan.field_map_in_double = {};
     if (volume_)
@@ -126,8 +126,8 @@ class OutsideFieldMap final : public OutsidePiece {
 
 }  // namespace
 
-std::unique_ptr<OutsidePiece> open_outside_field_map(const ReadOptions& options, ScanSummary& summary) {
-  return std::make_unique<OutsideFieldMap>(options, summary);
+Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summary) {
+  return correction_of(std::make_shared<OutsideFieldMap>(options, summary));
 }
 
 }  // namespace fhd::io

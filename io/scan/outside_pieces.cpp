@@ -18,7 +18,7 @@ namespace {
 
 // --- Sensitivity maps
 
-class OutsideMaps final : public OutsidePiece {
+class OutsideMaps {
  public:
   OutsideMaps(const ReadOptions& options, ScanSummary& summary)
       : path_(options.outside.sensitivity_maps),
@@ -29,7 +29,7 @@ class OutsideMaps final : public OutsidePiece {
     summary.has_sensitivity_maps = true;
   }
 
-  void put_into(Scan& scan, std::int64_t slice, std::int64_t) override {
+  void put_into(Scan& scan, std::int64_t slice, std::int64_t) {
     if (cfl_)
       scan.sensitivity_maps = SensitivityMaps{cfl::read_maps(*cfl_, slice)};
     else
@@ -107,7 +107,7 @@ double dwell_us(const Scan& scan) {
   return std::max(0.0, ((*scan.sample_time_s)[1] - (*scan.sample_time_s)[0]) * 1e6);
 }
 
-class OutsideNoise final : public OutsidePiece {
+class OutsideNoise {
  public:
   OutsideNoise(const ReadOptions& options, ScanSummary& summary) : path_(options.outside.noise) {
     if (is_bart(path_))
@@ -123,7 +123,7 @@ class OutsideNoise final : public OutsidePiece {
           shape.text(), "give noise that was measured with these coils");
   }
 
-  void put_into(Scan& scan, std::int64_t, std::int64_t) override {
+  void put_into(Scan& scan, std::int64_t, std::int64_t) {
     const double scale = mrd::noise_scale(noise_.dwell_us, dwell_us(scan), noise_.relative_bandwidth);
     auto remark = fmt::format("the noise was taken from {}{}: {} samples", path_,
                               scan.noise ? ", in place of the scan's own" : "", noise_.samples.extent(1));
@@ -146,53 +146,32 @@ class OutsideNoise final : public OutsidePiece {
   mrd::NoiseMeasurement noise_;
 };
 
-// --- All of them
-
-class ScanWithOutsidePieces final : public ScanFile {
- public:
-  ScanWithOutsidePieces(std::unique_ptr<ScanFile> file, const ReadOptions& options)
-      : file_(std::move(file)), summary_(file_->summary()) {
-    const auto& outside = options.outside;
-    const auto add = [&](const std::string& path, auto open) {
-      if (!path.empty()) pieces_.emplace_back(path, open(options, summary_));
-    };
-    add(outside.trajectory, open_outside_trajectory);
-    add(outside.sensitivity_maps, open_outside_maps);
-    add(outside.noise, open_outside_noise);
-    add(outside.field_map, open_outside_field_map);
-    summary_.outside_pieces = outside.given();
-    for (const auto& [what, path] : summary_.outside_pieces)
-      summary_.facts.emplace_back(what + " from", path);
-  }
-  const ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
-    auto scan = file_->read(slice, repetition);
-    for (const auto& [path, piece] : pieces_) {
-      piece->put_into(scan, slice, repetition);
-      scan.validate(path);  // it was valid before: what is wrong now is the piece
-    }
-    return scan;
-  }
-
- private:
-  std::unique_ptr<ScanFile> file_;
-  ScanSummary summary_;
-  std::vector<std::pair<std::string, std::unique_ptr<OutsidePiece>>> pieces_;
-};
-
 }  // namespace
 
-std::unique_ptr<OutsidePiece> open_outside_maps(const ReadOptions& options, ScanSummary& summary) {
-  return std::make_unique<OutsideMaps>(options, summary);
+Correction open_outside_maps(const ReadOptions& options, ScanSummary& summary) {
+  return correction_of(std::make_shared<OutsideMaps>(options, summary));
 }
 
-std::unique_ptr<OutsidePiece> open_outside_noise(const ReadOptions& options, ScanSummary& summary) {
-  return std::make_unique<OutsideNoise>(options, summary);
+Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary) {
+  return correction_of(std::make_shared<OutsideNoise>(options, summary));
 }
 
-std::unique_ptr<ScanFile> with_outside_pieces(std::unique_ptr<ScanFile> file, const ReadOptions& options) {
-  if (options.outside.given().empty()) return file;
-  return std::make_unique<ScanWithOutsidePieces>(std::move(file), options);
+void add_outside_pieces(ScanFile& file, const ReadOptions& options) {
+  const auto& outside = options.outside;
+  auto& summary = file.editable_summary();
+  const auto add = [&](const std::string& path, auto open) {
+    if (path.empty()) return;
+    file.add([path, put_into = open(options, summary)](Scan& scan, VolumeContext& context) {
+      put_into(scan, context);
+      scan.validate(path);  // it was valid before: what is wrong now is the piece
+    });
+  };
+  add(outside.trajectory, open_outside_trajectory);
+  add(outside.sensitivity_maps, open_outside_maps);
+  add(outside.noise, open_outside_noise);
+  add(outside.field_map, open_outside_field_map);
+  summary.outside_pieces = outside.given();
+  for (const auto& [what, path] : summary.outside_pieces) summary.facts.emplace_back(what + " from", path);
 }
 
 }  // namespace fhd::io

@@ -21,27 +21,23 @@
 
 namespace fhd::io {
 
-/// `file` with the pieces that `options.outside` names in their places, which the remarks of its scans say; `file`
-/// itself where there are none. Its reader has not looked at a trajectory of its own where one is named here. Throws
-/// Error naming the piece when it cannot be read or does not agree with the scan.
-std::unique_ptr<ScanFile> with_outside_pieces(std::unique_ptr<ScanFile> file, const ReadOptions& options);
+/// Adds to `file` corrections that put the pieces of `options.outside` in their places, and says so in its summary.
+/// The source of `file` has not looked at a trajectory of its own where one is named here. Throws Error naming a piece
+/// that cannot be read or does not agree with the scan.
+void add_outside_pieces(ScanFile& file, const ReadOptions& options);
 
-/// What was opened as it is stored, as `options` ask for it: with the pieces that they name, and without samples that look
-/// like a mask (zero_samples.hpp). Throws Error.
-std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options);
+/// Makes a correction of an open piece, which has `put_into(scan, slice, repetition)`.
+template <class Piece>
+Correction correction_of(std::shared_ptr<Piece> piece) {
+  return [piece](Scan& scan, VolumeContext& context) {
+    piece->put_into(scan, context.slice, context.repetition);
+  };
+}
 
-/// One of them, open.
-class OutsidePiece {
- public:
-  virtual ~OutsidePiece() = default;
-  /// Puts it in its place in a scan that is valid, and says so in the remarks. Throws Error.
-  virtual void put_into(Scan& scan, std::int64_t slice, std::int64_t repetition) = 0;
-};
-
-/// Each opens its piece, checks it against the scan that `summary` is of, and says in `summary` what follows.
-std::unique_ptr<OutsidePiece> open_outside_trajectory(const ReadOptions& options, ScanSummary& summary);
-std::unique_ptr<OutsidePiece> open_outside_maps(const ReadOptions& options, ScanSummary& summary);
-std::unique_ptr<OutsidePiece> open_outside_noise(const ReadOptions& options, ScanSummary& summary);
-std::unique_ptr<OutsidePiece> open_outside_field_map(const ReadOptions& options, ScanSummary& summary);
+/// Each opens its piece, checks it against the scan of `summary`, and says in `summary` what follows.
+Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary);
+Correction open_outside_maps(const ReadOptions& options, ScanSummary& summary);
+Correction open_outside_noise(const ReadOptions& options, ScanSummary& summary);
+Correction open_outside_field_map(const ReadOptions& options, ScanSummary& summary);
 
 }  // namespace fhd::io

@@ -84,8 +84,8 @@ Source from_scan(const std::string& path, bool is_fhd, const ReadOptions& option
   of_file.matrix_size = options.matrix_size;
   of_file.fov_mm = options.fov_mm;
   of_file.trajectory_unit = options.trajectory_unit;
-  const std::shared_ptr<ScanFile> file = is_fhd ? open_fhd(path, of_file) : open_ismrmrd(path, of_file);
-  const auto& summary = file->summary();
+  const auto file = is_fhd ? open_fhd(path, of_file) : open_ismrmrd(path, of_file);
+  const auto& summary = file.summary;
   for (const auto& sentence : summary.inferred) scan.inferred.push_back(path + ": " + sentence);
   std::array<double, 3> scale{1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
@@ -103,8 +103,8 @@ Source from_scan(const std::string& path, bool is_fhd, const ReadOptions& option
                         summary.readout_length)
           : "";
   Source source{path, shape, [=](std::int64_t slice, std::int64_t repetition) {
-                  auto k = file->read(file->summary().slice_count == 1 ? 0 : slice,
-                                      file->summary().repetition_count == 1 ? 0 : repetition)
+                  auto k = file.read(file.summary.slice_count == 1 ? 0 : slice,
+                                     file.summary.repetition_count == 1 ? 0 : repetition)
                                .trajectory.k;
                   const auto samples = k.extent(1);
                   for (int axis = 0; axis < 3; ++axis)
@@ -134,7 +134,7 @@ Source open_source(const ReadOptions& options, ScanSummary& scan) {
   return from_scan(path, has_dataset, options, scan);
 }
 
-class OutsideTrajectory final : public OutsidePiece {
+class OutsideTrajectory {
  public:
   OutsideTrajectory(const ReadOptions& options, ScanSummary& summary)
       : path_(options.outside.trajectory),
@@ -144,7 +144,7 @@ class OutsideTrajectory final : public OutsidePiece {
     summary.cartesian = lies_on_grid(Trajectory{positions_of(summary.samples_per_scan, 0, 0)});
   }
 
-  void put_into(Scan& scan, std::int64_t slice, std::int64_t repetition) override {
+  void put_into(Scan& scan, std::int64_t slice, std::int64_t repetition) {
     scan.trajectory.k = positions_of(scan.kspace.sample_count(), slice, repetition);
     scan.remarks.push_back("the trajectory was taken from " + path_ + ", in place of any of the scan's own");
   }
@@ -170,8 +170,8 @@ class OutsideTrajectory final : public OutsidePiece {
 
 }  // namespace
 
-std::unique_ptr<OutsidePiece> open_outside_trajectory(const ReadOptions& options, ScanSummary& summary) {
-  return std::make_unique<OutsideTrajectory>(options, summary);
+Correction open_outside_trajectory(const ReadOptions& options, ScanSummary& summary) {
+  return correction_of(std::make_shared<OutsideTrajectory>(options, summary));
 }
 
 }  // namespace fhd::io

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <numbers>
 
+#include "io/files/input_file.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/reader/guarded_scan.hpp"
 #include "io/reader/readers.hpp"
-#include "io/hdf5/hdf5.hpp"
-#include "io/files/input_file.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/outside_pieces.hpp"
@@ -195,7 +196,7 @@ std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std
 
 namespace {
 
-std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOptions& options) {
+ScanSource open_as_stored(const std::string& path, const ReadOptions& options) {
   std::error_code status;
   require_reachable(path);
   if (fs::is_directory(path, status)) return open_impatient(path, options);
@@ -210,6 +211,11 @@ std::unique_ptr<ScanFile> open_as_stored(const std::string& path, const ReadOpti
 }
 
 }  // namespace
+
+bool has_count_of_volumes(const ScanSummary& summary) {
+  return summary.slice_count >= 1 && summary.repetition_count >= 1 && summary.slice_count <= most_volumes &&
+         summary.repetition_count <= most_volumes / summary.slice_count;
+}
 
 namespace {
 
@@ -231,40 +237,35 @@ void require_volumes(const ScanSummary& summary) {
               "the file is damaged, or to be split");
 }
 
-}  // namespace
-
-bool has_count_of_volumes(const ScanSummary& summary) {
-  return summary.slice_count >= 1 && summary.repetition_count >= 1 && summary.slice_count <= most_volumes &&
-         summary.repetition_count <= most_volumes / summary.slice_count;
-}
-
-std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
-  const hdf5::Turn turn;
-  auto file = with_outside_pieces(open_as_stored(path, options), options);
+/// Puts in their places the pieces of `options`; throws Error unless the summary is one of a scan.
+std::unique_ptr<ScanFile> with_pieces(ScanSource source, const ReadOptions& options) {
+  auto file = std::make_unique<ScanFile>(std::move(source));
+  add_outside_pieces(*file, options);
   require_fov(file->summary());
   require_volumes(file->summary());
   return file;
 }
 
+}  // namespace
+
+std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
+  const hdf5::Turn turn;
+  return with_pieces(open_as_stored(path, options), options);
+}
+
+Scan ScanFile::read(std::int64_t slice, std::int64_t repetition) {
+  auto& summary = source_.summary;
+  VolumeContext context{slice, repetition, stored_readout_length_};
+  auto scan = read_unchanged(summary.stamps, [&] {
+    auto volume = source_.read(slice, repetition);
+    for (const auto& correct : corrections_) correct(volume, context);
+    return volume;
+  });
+  std::atomic_ref(summary.readout_length) = context.readout_length;
+  return scan;
+}
+
 namespace {
-
-/// One whose files are looked at after each volume: nothing is made of two states of a file.
-class UnchangedScan final : public ScanFile {
- public:
-  UnchangedScan(std::unique_ptr<ScanFile> file, InputStamps stamps)
-      : file_(std::move(file)), summary_(file_->summary()) {
-    summary_.stamps = std::move(stamps);
-  }
-  const ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
-    return read_unchanged(summary_.stamps, [&] { return file_->read(slice, repetition); });
-  }
-  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
-
- private:
-  std::unique_ptr<ScanFile> file_;
-  ScanSummary summary_;
-};
 
 /// Of a directory the files that are read: results may be written beside them.
 InputStamps stamps_of_scan(const std::string& path, const ReadOptions& options) {
@@ -285,15 +286,15 @@ std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& 
   auto file = read_unchanged(stamps, [&] {
     return guard::is_on() ? guard::open_scan_apart(path, options) : open_scan_here(path, options);
   });
-  file = std::make_unique<UnchangedScan>(std::move(file), std::move(stamps));
-  return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
+  file->editable_summary().stamps = std::move(stamps);
+  if (!options.zeros_are_measured) file->add(leave_out_zeros);
+  return file;
 }
 
-std::unique_ptr<ScanFile> as_read(std::unique_ptr<ScanFile> file, const ReadOptions& options) {
-  file = with_outside_pieces(std::move(file), options);
-  require_fov(file->summary());
-  require_volumes(file->summary());
-  return options.zeros_are_measured ? std::move(file) : without_zeros(std::move(file));
+std::unique_ptr<ScanFile> as_read(ScanSource source, const ReadOptions& options) {
+  auto file = with_pieces(std::move(source), options);
+  if (!options.zeros_are_measured) file->add(leave_out_zeros);
+  return file;
 }
 
 ScanSeries read_all(ScanFile& file) {

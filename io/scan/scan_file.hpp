@@ -3,6 +3,7 @@
 // (cycles/FOV, mm, s, rad/s); what was inferred to get there is said in words.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/files/input_stamps.hpp"
 #include "io/files/file_set.hpp"
+#include "io/files/input_stamps.hpp"
 #include "io/scan/acquisition_info.hpp"
 #include "recon/array/work.hpp"
 #include "recon/domain/scan.hpp"
@@ -118,15 +119,54 @@ inline constexpr std::int64_t most_samples = std::int64_t{1} << 48;
 /// Whether there are as many as some scan has.
 bool has_count_of_volumes(const ScanSummary& summary);
 
-/// An open scan file. Opening reads headers and checks them; `read` loads one volume.
+/// What a format gives: the summary of a scan, and its volumes as they are stored.
+struct ScanSource {
+  ScanSummary summary;
+  std::function<Scan(std::int64_t slice, std::int64_t repetition)> read;  ///< validated; throws Error
+  bool reads_concurrently = false;  ///< several threads may call `read` at once
+};
+
+/// Makes a source of a reader that has `summary()` and `read(slice, repetition)`; the source keeps it.
+template <class Reader>
+ScanSource source_of(std::shared_ptr<Reader> reader, bool reads_concurrently = false) {
+  auto summary = reader->summary();
+  return {std::move(summary),
+          [reader = std::move(reader)](std::int64_t slice, std::int64_t repetition) {
+            return reader->read(slice, repetition);
+          },
+          reads_concurrently};
+}
+
+/// Which volume a correction is given. A correction that leaves out samples changes `readout_length`.
+struct VolumeContext {
+  std::int64_t slice = 0, repetition = 0;
+  std::int64_t readout_length = 0;  ///< samples of one readout of the volume; 0: not known, or not equal
+};
+/// Changes a volume after it is read, and says so in its remarks. Throws Error. Of a source that reads
+/// concurrently, several threads call it at once.
+using Correction = std::function<void(Scan&, VolumeContext&)>;
+
+/// An open scan: a source, and the corrections that each volume passes in their order. Copies read from the same
+/// source, and have lists of their own.
 class ScanFile {
  public:
-  virtual ~ScanFile() = default;
-  virtual const ScanSummary& summary() const = 0;
-  /// One slice (or volume) of one repetition, validated. Throws Error.
-  virtual Scan read(std::int64_t slice, std::int64_t repetition) = 0;
-  /// Whether several threads may call `read` at once.
-  virtual bool reads_side_by_side() const { return false; }
+  explicit ScanFile(ScanSource source)
+      : source_(std::move(source)), stored_readout_length_(source_.summary.readout_length) {}
+  const ScanSummary& summary() const { return source_.summary; }
+  bool reads_concurrently() const { return source_.reads_concurrently; }
+  /// Reads one slice (or volume) of one repetition. Afterwards the summary's readout_length is that of this volume: 0
+  /// where a correction has left out single samples. Throws Error, also where a file of the summary's stamps has
+  /// changed.
+  Scan read(std::int64_t slice, std::int64_t repetition);
+  /// Adds a correction behind the others.
+  void add(Correction correction) { corrections_.push_back(std::move(correction)); }
+  /// Returns the summary, for those who add what changes it.
+  ScanSummary& editable_summary() { return source_.summary; }
+
+ private:
+  ScanSource source_;
+  std::int64_t stored_readout_length_;
+  std::vector<Correction> corrections_;
 };
 
 /// Opens `path`, recognising its format from its content: ISMRMRD HDF5, fhd HDF5, BART (`NAME.cfl`,
@@ -134,6 +174,9 @@ class ScanFile {
 /// `options.outside` are in their places. A volume that is read is of the files as they were then: where one has changed
 /// since, reading throws Error. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
+
+/// As open_scan, of a source that is no file. Throws Error.
+std::unique_ptr<ScanFile> as_read(ScanSource source, const ReadOptions& options);
 
 /// Whether `path` names a BART pair: NAME.cfl, NAME.hdr, or the bare NAME of an existing pair.
 bool is_bart(const std::string& path);

@@ -67,10 +67,10 @@ std::int64_t piece_length(std::int64_t samples, std::int64_t readout_length, std
 std::vector<std::string> ismrmrd_groups(const hdf5::File& file);
 
 /// The formats: see open_scan and write_scan. Each .cpp file describes its format.
-std::unique_ptr<ScanFile> open_fhd(const std::string& path, const ReadOptions& options);
-std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options);
-std::unique_ptr<ScanFile> open_bart(const std::string& path, const ReadOptions& options);
-std::unique_ptr<ScanFile> open_impatient(const std::string& path, const ReadOptions& options);
+ScanSource open_fhd(const std::string& path, const ReadOptions& options);
+ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options);
+ScanSource open_bart(const std::string& path, const ReadOptions& options);
+ScanSource open_impatient(const std::string& path, const ReadOptions& options);
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
 /// ISMRMRD to ISMRMRD: every readout of `from`, whatever it is for, with its head; the header with what the user says.

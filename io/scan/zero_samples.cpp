@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "recon/array/execution.hpp"
@@ -65,27 +64,9 @@ bool are_whole_readouts(const std::vector<std::int64_t>& chosen, std::int64_t le
   return true;
 }
 
-class FileWithoutZeros final : public ScanFile {
- public:
-  explicit FileWithoutZeros(std::unique_ptr<ScanFile> file)
-      : file_(std::move(file)), summary_(file_->summary()) {}
-  const ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
-    auto scan = file_->read(slice, repetition);
-    std::atomic_ref readout_length(summary_.readout_length);
-    if (!leave_out_zeros(scan, readout_length)) readout_length = 0;
-    return scan;
-  }
-  bool reads_side_by_side() const override { return file_->reads_side_by_side(); }
-
- private:
-  std::unique_ptr<ScanFile> file_;
-  ScanSummary summary_;
-};
-
 }  // namespace
 
-bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
+void leave_out_zeros(Scan& scan, VolumeContext& context) {
   if (scan.calibration) {
     auto& [trajectory, kspace, matrix_size, fov_mm] = *scan.calibration;
     if (const auto measured = measured_samples(kspace);
@@ -95,7 +76,7 @@ bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
   const auto samples = scan.kspace.sample_count();
   const auto measured = measured_samples(scan.kspace);
   const auto zeros = samples - static_cast<std::int64_t>(measured.size());
-  if (zeros == 0) return true;
+  if (zeros == 0) return;
   keep(scan.trajectory, scan.kspace, measured);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, measured);
   scan.remarks.push_back(
@@ -103,14 +84,13 @@ bool leave_out_zeros(Scan& scan, std::int64_t readout_length) {
                   "they are left out "
                   "as not measured (--zeros measured keeps them)",
                   zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples)));
-  if (!are_whole_readouts(measured, readout_length)) return false;
-  for (std::size_t i = 0; i < measured.size(); i += static_cast<std::size_t>(readout_length))
-    scan.readout_numbers.push_back(measured[i] / readout_length);
-  return true;
-}
-
-std::unique_ptr<ScanFile> without_zeros(std::unique_ptr<ScanFile> file) {
-  return std::make_unique<FileWithoutZeros>(std::move(file));
+  const auto length = context.readout_length;
+  if (!are_whole_readouts(measured, length)) {
+    context.readout_length = 0;
+    return;
+  }
+  for (std::size_t i = 0; i < measured.size(); i += static_cast<std::size_t>(length))
+    scan.readout_numbers.push_back(measured[i] / length);
 }
 
 }  // namespace fhd::io

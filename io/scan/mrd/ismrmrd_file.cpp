@@ -16,7 +16,7 @@
 namespace fhd::io {
 namespace {
 
-class IsmrmrdFile final : public ScanFile {
+class IsmrmrdFile {
  public:
   IsmrmrdFile(mrd::Measurement measurement, const ReadOptions& options)
       : file_(std::move(measurement.file)),
@@ -30,11 +30,9 @@ class IsmrmrdFile final : public ScanFile {
     summary_.time_origin = TimeOrigin::readout_start;
   }
 
-  const ScanSummary& summary() const override { return summary_; }
+  const ScanSummary& summary() const { return summary_; }
 
-  bool reads_side_by_side() const override { return hdf5::allows_threads(); }
-
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  Scan read(std::int64_t slice, std::int64_t repetition) {
     hdf5::be_silent();
     const auto reader = take_reader();
     auto scan = volumes_.volume(slice, repetition, std::ref(*reader));
@@ -123,8 +121,9 @@ mrd::Measurement mrd::open_measurement(const std::string& path, const ReadOption
   return {std::move(file), std::move(records), std::move(volumes), group};
 }
 
-std::unique_ptr<ScanFile> open_ismrmrd(const std::string& path, const ReadOptions& options) {
-  return std::make_unique<IsmrmrdFile>(mrd::open_measurement(path, options), options);
+ScanSource open_ismrmrd(const std::string& path, const ReadOptions& options) {
+  return source_of(std::make_shared<IsmrmrdFile>(mrd::open_measurement(path, options), options),
+                   hdf5::allows_threads());
 }
 
 }  // namespace fhd::io

@@ -22,14 +22,13 @@ struct OwnedReadout {
 using SharedReadout = std::shared_ptr<const OwnedReadout>;
 
 /// Readouts of one measurement, in the order in which they were acquired: the same volumes as a file that holds them.
-class ReadoutScan final : public ScanFile {
+class ReadoutScan {
  public:
   /// `subjects`: what errors call the measurement and its parts. Throws Error as open_scan does of a file.
   ReadoutScan(Header header, const ReadOptions& options, Subjects subjects,
               std::vector<SharedReadout> readouts);
-  const ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override;
-  bool reads_side_by_side() const override { return true; }
+  const ScanSummary& summary() const { return summary_; }
+  Scan read(std::int64_t slice, std::int64_t repetition);
   /// How trajectories became positions.
   const SamplePositions& positions() const { return volumes_.positions(); }
 

@@ -32,7 +32,8 @@ RepetitionCounters repetition_of(const ReadoutHead& head) {
 template <class T>
 std::map<T, std::int64_t> ranks_of(const std::set<T>& all) {
   std::map<T, std::int64_t> ranks;
-  for (const auto& value : all) ranks.emplace_hint(ranks.end(), value, static_cast<std::int64_t>(ranks.size()));
+  for (const auto& value : all)
+    ranks.emplace_hint(ranks.end(), value, static_cast<std::int64_t>(ranks.size()));
   return ranks;
 }
 
@@ -60,26 +61,23 @@ VolumeAssembler::VolumeAssembler(Header header, const ReadOptions& options, Subj
 void VolumeAssembler::add(const Readout& readout) {
   const auto number = added_++;
   const auto& head = readout.head;
-  if (head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_NOISE_MEASUREMENT)) append(noise_readouts_, number, kinds_.of(head));
   const std::size_t axes = head.trajectory_dimensions, trajectory_length = head.number_of_samples * axes;
-  const bool is_navigator = head.has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PHASECORR_DATA);
-  const char* purpose = other_purpose(head);
-  if (purpose == nullptr && (is_navigator || is_reference(head))) {
+  const auto [role, name] = role_of(head);
+  if (role == Role::noise) append(noise_readouts_, number, kinds_.of(head));
+  if (role == Role::navigator || role == Role::reference) {
     const bool usable = head.active_channels > 0 && head.sample_count() > 1 &&
                         readout.trajectory.size() == trajectory_length &&
-                        (is_navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
+                        (role == Role::navigator ? 0 : header_.others.size()) >= head.encoding_space_ref;
     if (!usable) {
-      ++skipped_[is_navigator ? "phase correction" : "calibration"];
+      ++skipped_[name];
     } else {
-      append(is_navigator ? navigators_ : references_, number, kinds_.of(head));
-      if (!is_navigator) reference_extent_.add(readout);
+      append(role == Role::navigator ? navigators_ : references_, number, kinds_.of(head));
+      if (role == Role::reference) reference_extent_.add(readout);
     }
     return;
   }
-  if (purpose == nullptr && head.encoding_space_ref != 0)
-    purpose = "of another encoding space than the first";
-  if (purpose != nullptr) {
-    ++skipped_[purpose];
+  if (role != Role::image) {
+    ++skipped_[name];
     return;
   }
   if (head.active_channels == 0) throw Error(subjects_.readout(number), "at least one channel", "0");
@@ -124,7 +122,8 @@ void VolumeAssembler::require_agreement() {
   extent_.axis_count = first.trajectory_dimensions;
   for (const auto& [number, count, head] : image_readouts_) {
     if (head->active_channels != first.active_channels)
-      throw Error(subjects_.readout(number), fmt::format("{} channels as in the first", first.active_channels),
+      throw Error(subjects_.readout(number),
+                  fmt::format("{} channels as in the first", first.active_channels),
                   std::to_string(head->active_channels));
     if (head->trajectory_dimensions != first.trajectory_dimensions)
       throw Error(subjects_.readout(number),
@@ -178,8 +177,8 @@ void VolumeAssembler::sort_references(const Source& source, const Source& with_v
   // One encoding is enough: that of the image, if it has some.
   const auto& chosen =
       *std::min_element(references_.begin(), references_.end(), [](const auto& a, const auto& b) {
-        return a.head->encoding_space_ref < b.head->encoding_space_ref;
-      })->head;
+         return a.head->encoding_space_ref < b.head->encoding_space_ref;
+       })->head;
   reference_extent_.axis_count = chosen.trajectory_dimensions;
   if (const auto others = leave_out(references_, [&](const ReadoutHead& head) {
         return head.encoding_space_ref != chosen.encoding_space_ref ||
@@ -198,7 +197,8 @@ void VolumeAssembler::sort_references(const Source& source, const Source& with_v
   summary_.facts.emplace_back("calibration",
                               fmt::format("{} embedded readouts, samples of the image", count));
   for (const auto& run : image_readouts_)
-    if (run.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING)) references_.push_back(run);
+    if (run.head->has_flag(ISMRMRD::ISMRMRD_ACQ_IS_PARALLEL_CALIBRATION_AND_IMAGING))
+      references_.push_back(run);
   const auto in_order = [](const ReadoutRun& a, const ReadoutRun& b) { return a.first < b.first; };
   image_readouts_.insert(image_readouts_.end(), references_.begin(), references_.begin() + runs);
   std::sort(image_readouts_.begin(), image_readouts_.end(), in_order);
@@ -279,8 +279,9 @@ void VolumeAssembler::tell_ghost() {
         "equally spaced; the image is distorted along x unless they were regridded.");
   if (!has_both(image_readouts_)) return;
   if (extent_.axis_count == 0 && has_both(navigators_))
-    summary_.inferred.push_back(fmt::format("Echoes of opposite directions are aligned by {} phase-correction readouts.",
-                                            readout_count(navigators_)));
+    summary_.inferred.push_back(
+        fmt::format("Echoes of opposite directions are aligned by {} phase-correction readouts.",
+                    readout_count(navigators_)));
   else
     summary_.missing.emplace_back(extent_.axis_count > 0 && has_both(navigators_)
                                       ? "Echoes of opposite directions are taken as the trajectory says: "
@@ -355,7 +356,8 @@ void VolumeAssembler::group_by_volume() {
 
 /// Contrasts, phases and sets of one repetition have no common time between them.
 void VolumeAssembler::tell_repetition_time(const Source& source) {
-  if (summary_.slice_count == 1) summary_.readout_time_s = header_.acquisition.excitation_time_s;  // else slices may take turns
+  if (summary_.slice_count == 1)
+    summary_.readout_time_s = header_.acquisition.excitation_time_s;  // else slices may take turns
   const auto& counters = summary_.repetition_counters;
   std::vector<std::int64_t> numbers;  // of the first readouts
   std::int64_t most_readouts = 0;
@@ -371,7 +373,8 @@ void VolumeAssembler::tell_repetition_time(const Source& source) {
   for (const auto number : numbers) stamps.push_back(source(number).head.acquisition_time_stamp);
   const auto [seconds, origin] = repetition_time(header_, stamps, most_readouts);
   summary_.repetition_time_s = seconds;
-  if (seconds > 0) summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
+  if (seconds > 0)
+    summary_.facts.emplace_back("repetition time", fmt::format("{:g} s ({})", seconds, origin));
 }
 
 void VolumeAssembler::read_directions() {
@@ -487,7 +490,7 @@ void VolumeAssembler::collect(const ReadoutRuns& runs, const Placing& placing, c
 
 /// Those of the slice and repetition; else of the slice in the first repetition that has some; null without.
 const ReadoutRuns* VolumeAssembler::of_volume(const Volumes& volumes, std::int64_t slice,
-                                                           std::int64_t repetition) {
+                                              std::int64_t repetition) {
   if (const auto found = volumes.find({repetition, slice}); found != volumes.end()) return &found->second;
   for (const auto& [key, runs] : volumes)
     if (key.second == slice) return &runs;

@@ -2,7 +2,6 @@
 #include "app/run/volume_reader.hpp"
 
 #include <gtest/gtest.h>
-
 #include <omp.h>
 
 #include <atomic>
@@ -17,16 +16,20 @@ using namespace fhd;
 using namespace fhd::app;
 
 /// Volumes of 2 coils and 3 samples whose values tell their number; those of repetition `odd` lie elsewhere.
-class CountingFile final : public io::ScanFile {
+class CountingFile : public io::ScanFile {
  public:
-  CountingFile(std::int64_t repetitions, std::int64_t slices) {
-    summary_.repetition_count = repetitions;
-    summary_.slice_count = slices;
+  CountingFile(std::int64_t repetitions, std::int64_t slices, bool concurrent = false)
+      : io::ScanFile({{},
+                      [this](std::int64_t slice, std::int64_t repetition) { return made(slice, repetition); },
+                      concurrent}),
+        side_by_side(concurrent) {
+    editable_summary().repetition_count = repetitions;
+    editable_summary().slice_count = slices;
   }
-  const io::ScanSummary& summary() const override { return summary_; }
-  Scan read(std::int64_t slice, std::int64_t repetition) override {
+  Scan made(std::int64_t slice, std::int64_t repetition) {
     const int inside = ++reading;
-    for (int most = most_at_once; most < inside && !most_at_once.compare_exchange_weak(most, inside);) {}
+    for (int most = most_at_once; most < inside && !most_at_once.compare_exchange_weak(most, inside);) {
+    }
     if (side_by_side) std::this_thread::sleep_for(std::chrono::milliseconds((repetition * 7) % 5));
     --reading;
     ++reads;
@@ -40,13 +43,9 @@ class CountingFile final : public io::ScanFile {
     scan.kspace.values[0] = static_cast<float>(100 * slice + repetition);
     return scan;
   }
-  bool reads_side_by_side() const override { return side_by_side; }
   std::int64_t odd = -1, damaged = -1;  ///< side by side those behind it are damaged too
-  bool side_by_side = false;
+  const bool side_by_side;
   std::atomic<int> reads = 0, reading = 0, most_at_once = 0;
-
- private:
-  io::ScanSummary summary_;
 };
 
 std::vector<VolumeNumber> all_of(const io::ScanSummary& s) {
@@ -111,8 +110,7 @@ TEST(VolumeReader, a_reference_is_the_mean_of_some_that_are_spread) {
 
 TEST(VolumeReader, several_threads_keep_the_order) {
   omp_set_num_threads(3);
-  CountingFile file(60, 1);
-  file.side_by_side = true;
+  CountingFile file(60, 1, true);
   VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return true; });
   std::size_t expected = 0;
   while (true) {
@@ -132,14 +130,12 @@ TEST(VolumeReader, several_threads_keep_the_order) {
 TEST(VolumeReader, of_several_failures_the_first_in_order_is_told) {
   omp_set_num_threads(4);
   for (int i = 0; i < 20; ++i) {
-    CountingFile file(40, 1);
+    CountingFile file(40, 1, true);
     file.damaged = 20 + i % 4;
-    file.side_by_side = true;
     VolumeReader reader(file, all_of(file.summary()), [](const Scan&) { return false; });
     EXPECT_CONTAINS(io::error_of([&] { groups_of(reader, 1); }), "volume " + std::to_string(file.damaged));
   }
-  CountingFile unread(1000, 1);
-  unread.side_by_side = true;
+  CountingFile unread(1000, 1, true);
   {
     VolumeReader reader(unread, all_of(unread.summary()), [](const Scan&) { return true; });
     reader.wait_for_first();

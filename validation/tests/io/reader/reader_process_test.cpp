@@ -85,7 +85,7 @@ void expect_equal_ways(const std::string& name, ReadOptions options = {}) {
   const Trusting here;
   const auto direct = open_scan(name, options);
   EXPECT_EQ(bytes_of_value(apart->summary()), bytes_of_value(direct->summary()));
-  EXPECT_EQ(apart->reads_side_by_side(), direct->reads_side_by_side());
+  EXPECT_EQ(apart->reads_concurrently(), direct->reads_concurrently());
   const auto& summary = direct->summary();
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice)

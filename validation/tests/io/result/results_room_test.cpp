@@ -85,20 +85,16 @@ TEST_F(Room, of_scans_is_for_any_number_of_slices) {
 }
 
 TEST_F(Room, that_a_scan_format_lacks_is_told_before_anything_is_read) {
-  struct Unread : ScanFile {
-    ScanSummary told;
-    int reads = 0;
-    const ScanSummary& summary() const override { return told; }
-    Scan read(std::int64_t, std::int64_t) override { return ++reads, Scan{}; }
-  } file;
-  file.told.slice_count = 65536;
+  int reads = 0;
+  ScanFile file({{}, [&](std::int64_t, std::int64_t) { return ++reads, Scan{}; }});
+  file.editable_summary().slice_count = 65536;
   EXPECT_EQ(error_of([&] { convert_scan(file, "in.h5", {}, path("out.mrd"), ScanFormat::ismrmrd); }),
             path("out.mrd") +
                 ": expected at most 65535 slices, repetitions and coils (ISMRMRD), found 65536 slices, 1 "
                 "repetitions and 0 coils; write the fhd layout: NAME.h5");
   EXPECT_CONTAINS(error_of([&] { convert_scan(file, "in.h5", {}, path("out/"), ScanFormat::impatient); }),
                   "expected one slice and one repetition (IMPATIENT), found 65536 volumes");
-  EXPECT_EQ(file.reads, 0);
+  EXPECT_EQ(reads, 0);
 }
 
 TEST_F(Room, of_nifti_files_is_known_without_images) {

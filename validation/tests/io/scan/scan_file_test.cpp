@@ -1,4 +1,6 @@
 // Scans through every format and back; the fhd layout; what is refused.
+#include "io/scan/scan_file.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "io/hdf5/hdf5.hpp"
-#include "io/scan/scan_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -576,7 +577,7 @@ TEST_F(ScanFile, ismrmrd_volumes_are_read_by_several_threads_at_once) {
     series.scans.push_back(random_scan({16, 16, 1}, 3, 32, 20, seed));
   write_scan(path("series.mrd"), ScanFormat::ismrmrd, series);
   const auto file = open_scan(path("series.mrd"));
-  if (!file->reads_side_by_side()) GTEST_SKIP() << "libhdf5 is built without threads";
+  if (!file->reads_concurrently()) GTEST_SKIP() << "libhdf5 is built without threads";
   std::vector<Scan> read(24);
   std::vector<std::thread> threads;
   for (std::int64_t first = 0; first < 4; ++first)
