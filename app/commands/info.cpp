@@ -60,7 +60,7 @@ void print_as_json(const io::ScanSummary& summary) {
 
 constexpr std::size_t most_names = 24;
 
-/// What the file calls repetitions and slices, where that is not 0, 1, ...
+/// Prints how the file counts repetitions and slices, where that is not 0, 1, ...
 void print_names(const io::ScanSummary& summary) {
   const auto& counters = summary.repetition_counters;
   std::size_t shown = 0, named = 0;

@@ -94,7 +94,7 @@ void require_consistent(const Options& options) {
   contradict_moving(options.prior, "--prior-image");
 }
 
-/// What is said of the object, its coils and what happens to the scan.
+/// Prints the object, its coils and what happens to the scan.
 data::SimulationSettings stated(const Options& options) {
   data::SimulationSettings settings;
   settings.phantom = phantoms.at(options.phantom);
@@ -237,7 +237,7 @@ Image prior_of(const data::SimulationSettings& settings, const Geometry& geometr
 
 constexpr auto maker = "fhd simulate";
 
-/// Whether a file says so itself.
+/// Returns whether a file states that it was simulated.
 bool is_simulated(const std::string& path) {
   const auto facts = io::facts_of_hdf5(path, {{}, {{"/", io::made_by_attribute}}});
   return facts && facts->texts[0] == maker;
@@ -302,7 +302,7 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
   const auto& n = settings.trajectory.matrix_size;
   const double samples = static_cast<double>(design.trajectory.sample_count()), coils = settings.coil_count,
                voxels = 1.0 * n[0] * n[1] * n[2], map_voxels = settings.with_maps ? voxels : 0;
-  // Of every slice once: the ideal and the band-limited image, and the field map.
+  // Keeps one of each slice: the ideal and the band-limited image, and the field map.
   const double truths = (16 + (options.field_hz > 0 ? 4 : 0)) * voxels;
   const double bytes =
       16 * coils * (samples + map_voxels) + 32 * samples + truths / static_cast<double>(options.repetitions);
@@ -431,7 +431,7 @@ void add_object(CLI::App& app, Options& options) {
 
 }  // namespace
 
-/// What the scan does not tell of itself.
+/// Options for what the scan does not state about itself.
 static void add_imperfections(CLI::App& app, Options& options) {
   app.add_option("--delay", options.delay,
                  "gradients play so many samples later than the scan says, along x, y and z [0]")

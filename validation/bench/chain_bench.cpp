@@ -104,7 +104,7 @@ double bytes_in(const fs::path& place) {
 
 using Spans = std::vector<std::pair<double, double>>;  // begin, end
 
-/// Of all of them together, each moment once.
+/// Returns the time that all spans cover together, each moment counted once.
 double length_of_union(Spans spans) {
   std::sort(spans.begin(), spans.end());
   double length = 0, end = -1e300;

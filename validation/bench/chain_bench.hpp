@@ -45,7 +45,7 @@ struct FileRates {
 };
 FileRates measure_file_rates(const std::string& folder);
 
-/// Of a timeline as --trace writes it: all but what the files and the clock outside say. Throws Error.
+/// Reads a timeline as --trace writes it: all but what the files and the clock outside say. Throws Error.
 ChainRow row_of_timeline(const std::string& path);
 
 }  // namespace fhd

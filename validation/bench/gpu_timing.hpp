@@ -1,5 +1,5 @@
 #pragma once
-// What measurements on a GPU share.
+// Shared by measurements on a GPU.
 #include <algorithm>
 #include <random>
 #include <vector>

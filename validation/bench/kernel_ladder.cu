@@ -270,7 +270,7 @@ class Climber {
     climb(rung, work, [&] { return error_at(problem_.checked_voxels, problem_.adjoint_reference, images); });
   }
 
-  /// Of one coil; nothing for matrices with an odd extent along y or z.
+  /// Sums one coil; nothing for matrices with an odd extent along y or z.
   void separable(const std::string& name) {
     const auto [nx, ny, nz] = problem_.matrix_size;
     if (ny % 2 != 0 || nz % 2 != 0) return;

@@ -9,7 +9,7 @@
 
 namespace fhd {
 
-/// What the device can do, measured by kernels that do nothing else.
+/// The limits of the device, measured by kernels that do nothing else.
 struct Ceilings {
   std::string device;
   double special_functions_per_s = 0;  ///< sin, cos, 1/x ... of the special-function units

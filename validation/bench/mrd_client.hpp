@@ -126,7 +126,7 @@ class MrdClient {
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
   }
   void end_of_stream() { shutdown(socket_, SHUT_WR); }
-  /// As a client that dies.
+  /// Ends as a client that dies.
   void vanish() {
     const linger at_once{1, 0};
     setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -200,7 +200,7 @@ class MrdClient {
   bool connected_ = false;
 };
 
-/// Of an image of magnitudes, or of complex values, beside image `number` of `all`: relative l2.
+/// Returns the error of an image of magnitudes, or of complex values, beside image `number` of `all`: relative l2.
 inline double difference(const ReceivedImage& image, const Array<Complex<float>>& all, std::int64_t number) {
   const auto count = static_cast<std::int64_t>(image.values.size()) / (image.data_type == 7 ? 2 : 1);
   double rest = 0, size = 0;

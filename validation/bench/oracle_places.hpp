@@ -1,5 +1,5 @@
 #pragma once
-// What benchmarks compare with the oracle: results at chosen places, of the first coil.
+// Compares results with the oracle at chosen places, of the first coil.
 #include <cstdint>
 #include <vector>
 

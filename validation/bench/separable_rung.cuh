@@ -14,7 +14,7 @@ struct SeparableTile {
       moved[separable_tile][separable_columns];
 };
 
-/// By all threads of a block, of samples `first` on.
+/// Copies samples from `first` on. All threads of a block call it.
 __device__ inline void fill_tile(SeparableTile& tile, int nx, int first_x, int first_a, int first_b,
                                  const std::uint32_t* half_voxel, const float2* data, int samples,
                                  int first) {

@@ -23,7 +23,7 @@ inline Scan team_scan(std::array<int, 3> matrix, int coils, bool maps = true) {
   return scan;
 }
 
-/// Of each rank, with one thread each; `services` as given.
+/// Returns the result of each rank, with one thread each; `services` as given.
 inline std::vector<Reconstruction> by_team(const DeviceTeam& team, const Scan& scan, const Settings& settings,
                                            const Services& services = {}) {
   std::vector<Reconstruction> made(static_cast<std::size_t>(team.size()));
@@ -39,7 +39,7 @@ inline double difference(const Reconstruction& found, const Reconstruction& expe
                               converted<Complex<double>>(expected.image.values));
 }
 
-/// What differs is the order of sums in single precision, 1e-6 ... 3e-5 of the image after 10 iterations. Later ones
+/// The order of sums in single precision differs, 1e-6 ... 3e-5 of the image after 10 iterations. Later ones
 /// amplify rounding, however it comes about: up to 1e-3 in the 3D case, by which single and double precision of one
 /// device differ as well: expect_rounding_of_one.
 constexpr double team_tolerance = 5e-5;

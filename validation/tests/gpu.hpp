@@ -1,5 +1,5 @@
 #pragma once
-// What tests on a GPU share: they are skipped, with the reason, where there is none.
+// Shared by tests on a GPU: they are skipped, with the reason, where there is none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class GpuTest : public testing::Test {
   std::size_t used_before_ = 0;
 };
 
-/// The same bits.
+/// Returns whether the bits are equal.
 template <class T>
 bool identical(const Array<Complex<T>>& a, const Array<Complex<T>>& b) {
   return a.shape() == b.shape() && std::equal(a.begin(), a.end(), b.begin());

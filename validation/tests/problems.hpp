@@ -1,5 +1,5 @@
 #pragma once
-// What several tests need: random numbers, trajectories, inner products, the matrices and sample counts on
+// Shared by several tests: random numbers, trajectories, inner products, the matrices and sample counts on
 // which every Fourier transform is tried.
 #include <array>
 #include <cmath>

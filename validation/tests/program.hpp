@@ -53,7 +53,7 @@ class ProgramTest : public ScratchTest {
   /// The exit status of `fhd ARGUMENTS` (read by the shell), run in the folder of the test; what was printed
   /// is in text("out") and text("err").
   int run(const std::string& arguments) const { return run_command("'" + program_ + "' " + arguments); }
-  /// The same of any command.
+  /// Runs any command.
   int run_command(const std::string& command) const {
     const auto line = "cd '" + folder().string() + "' && { " + command + "\n} > '" + path("out") + "' 2> '" +
                       path("err") + "'";

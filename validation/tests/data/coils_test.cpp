@@ -28,7 +28,7 @@ double root_sum_of_squares(const CoilArray& coils, const Vector3& r) {
 }
 
 TEST(Coils, k_space_equals_a_numerical_integral_of_sensitivity_times_phantom) {
-  // As for the phantom alone, times the root of the number of exponentials (57) and their coefficients (about
+  // The tolerance is that of the phantom alone, times the root of the number of exponentials (57) and their coefficients (about
   // 1).
   const PhantomPart part{PhantomPart::Form::ellipsoid, {0.1, -0.05, 0.02}, {0.3, 0.2, 0.25}, 0.3, 1.2};
   const double size = 1.2 * 0.3 * 0.2 * pi;

@@ -100,7 +100,7 @@ TEST(PhantomSection, all_sections_together_are_the_projection) {
 }
 
 TEST(Phantom, fourier_integral_of_a_bump_equals_a_sum_over_its_values) {
-  // Of a bump of half axes h, sampled every h / 4, neighbours in k-space are 4 / h apart: exp(-16 pi) = 1e-22 of it.
+  // For a bump of half axes h, sampled every h / 4, neighbours in k-space are 4 / h apart: exp(-16 pi) = 1e-22 of it.
   for (int dimensions : {2, 3}) {
     const PhantomPart part{Form::bump, {0.05, -0.1, 0.02}, {0.12, 0.05, 0.08}, 0.7, 1.5};
     const Phantom phantom(dimensions, {part});
@@ -260,7 +260,7 @@ TEST(IdealImage, mean_is_the_integral_of_the_phantom) {
 }
 
 TEST(IdealImage, equals_the_average_of_many_values_in_every_voxel) {
-  // The same 8 points per axis without the shortcut for voxels far from edges: equal but for rounding.
+  // Takes the 8 points per axis without the shortcut for voxels far from edges: equal but for rounding.
   const auto phantom = Phantom::shepp_logan(3);
   const std::array<int, 3> n{9, 8, 7};
   const auto image = data::ideal_image(phantom, n);

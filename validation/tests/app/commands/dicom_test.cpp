@@ -33,7 +33,7 @@ class SeriesCommand : public ProgramTest {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(path(name)), fs::directory_iterator()));
   }
-  /// What cannot be written is refused before anything is computed or written.
+  /// A series that cannot be written is refused before anything is computed or written.
   void expect_refused(const std::string& arguments, const std::string& line) const {
     EXPECT_EQ(recon("scan.h5 " + arguments), 1) << arguments;
     EXPECT_EQ(text("err"), "fhd: " + line + "\n");

@@ -108,7 +108,7 @@ TEST_F(GirfCommand, of_one_and_of_delays_is_what_is_known_of_them) {
   });
   const Image corrected = recon("scan", "--girf delay.h5");
   EXPECT_LE(difference(corrected, recon("scan", "--trajectory-correction 0.5,0.5")), 1e-3);
-  // What it has corrected is not found again.
+  // A correction that was made is not found again.
   EXPECT_LE(difference(recon("scan", "--girf delay.h5 --trajectory-correction auto"), corrected), 0.02);
 }
 

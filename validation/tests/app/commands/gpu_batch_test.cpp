@@ -49,7 +49,7 @@ TEST_F(GpuBatch, makes_the_images_of_single_runs) {
     ASSERT_EQ(run("recon scans/" + name + ".h5 --device cuda:0 --force -o single"), 0) << text("err");
     const auto together = io::read_image(path("results/" + name + ".h5")),
                alone = io::read_image(path("single.h5"));
-    // What depends on the trajectory is kept from scan to scan: the same numbers, summed in another order.
+    // Products of the trajectory are cached from scan to scan: the same numbers, summed in another order.
     EXPECT_LE(metrics::relative_l2(converted<Complex<double>>(together.images[0].values),
                                    converted<Complex<double>>(alone.images[0].values)),
               1e-5)

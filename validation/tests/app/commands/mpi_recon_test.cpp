@@ -37,7 +37,7 @@ class MpiRecon : public tests::ProgramTest {
   }
 };
 
-// What differs is the order of sums in single precision, 5e-6 ... 1.4e-5 of the image here: iterations amplify it, plain
+// The order of sums in single precision differs, 5e-6 ... 1.4e-5 of the image here: iterations amplify it, plain
 // ones to the default tolerance to 1e-5 ... 2e-4.
 constexpr double tolerance = 3e-5;
 

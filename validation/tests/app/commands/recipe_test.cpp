@@ -25,7 +25,7 @@ class Recipe : public ProgramTest {
   int iterations(const std::string& name) const {
     return nlohmann::json::parse(text(name + ".json")).at("images").at(0).at("iterations");
   }
-  /// Those that its --help lists.
+  /// Returns the options that --help of the command lists.
   std::set<std::string> options_of(const std::string& command) const {
     run(command + " --help");
     std::istringstream lines(text("out"));

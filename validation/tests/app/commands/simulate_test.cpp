@@ -33,7 +33,7 @@ class SimulateCommand : public tests::ProgramTest {
     const int status = ProgramTest::run("simulate " + arguments);
     return {status, text("out") + text("err")};
   }
-  /// Of the files that the program wrote.
+  /// Returns the files that the program wrote.
   std::ptrdiff_t file_count() const {
     return std::count_if(fs::directory_iterator(folder()), fs::directory_iterator(), [](const auto& entry) {
       return entry.path().filename() != "out" && entry.path().filename() != "err";

@@ -1,4 +1,4 @@
-// What fhd recon and batch make of a scan that is not what its file says.
+// fhd recon and batch on scans that are not what their files say.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What reaches the terminal, and what options mean: one line, of characters that do nothing, and a usage error where an
+// Texts on the terminal, and options: one line, of characters that do nothing, and a usage error where an
 // option means nothing.
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class Words : public ProgramTest {
   }
 };
 
-/// As a user who may not enter the folder `closed`. Root may enter all.
+/// Runs the commands as a user who may not enter the folder `closed`. Root may enter all.
 TEST_F(Words, of_folders_that_may_not_be_entered_say_so) {
   namespace fs = std::filesystem;
   const std::string user = getuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
@@ -192,7 +192,7 @@ TEST_F(Words, that_are_no_size_are_refused) {
 }
 
 TEST_F(Words, that_are_no_size_are_refused_in_a_header) {
-  // Of the same length, so that they can be put in their place.
+  // The texts have the same length, so that they can be put in their place.
   const auto with = [&](const std::string& before, const std::string& after) {
     auto bytes = text("scan.h5");
     ASSERT_EQ(before.size(), after.size());

@@ -80,7 +80,7 @@ TEST(DeviceTeam, arrays_on_devices_are_summed_by_copies_of_shares) {
   }
 }
 
-/// What run() throws.
+/// Returns the sentence that run() throws.
 std::string failure_of(const DeviceTeam& team, const std::function<void(int)>& work) {
   try {
     team.run(work);

@@ -64,7 +64,7 @@ TEST(LeadingEigenvectors, may_be_none_and_refuse_nan) {
   EXPECT_THROW(leading_eigenvectors(matrix, [](const auto&) { return std::int64_t{1}; }), Error);
 }
 
-/// Of vectors at random, the energy of which falls by `decay` from each to the next, and noise.
+/// Returns the matrix of random vectors, the energy of which falls by `decay` from each to the next, and noise.
 Array<Complex<float>> decaying_covariance(std::int64_t n, double decay, double noise) {
   auto columns = tests::random_values<float>({n, n}, 3);
   const auto small = sum_of_outer_products(tests::random_values<float>({n, 2 * n}, 4));

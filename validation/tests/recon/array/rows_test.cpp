@@ -76,7 +76,7 @@ TYPED_TEST(Rows, have_a_product_summed_in_double_precision) {
       size += std::abs(this->exact(a[i])) * std::abs(this->exact(b[i]));
     }
     const Complex<double> found = fhd::rows::dot(count, a.data(), b.data());
-    // Of sums in two orders: a rounding of every element at most.
+    // Sums in two orders differ by a rounding of every element at most.
     EXPECT_LE(std::abs(Exact(found.re, found.im) - sum), (1 + double(count)) * 2.3e-16 * size) << count;
   }
 }

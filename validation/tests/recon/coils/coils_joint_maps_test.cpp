@@ -45,7 +45,7 @@ data::Simulation simulation_of(const Case& c) {
   return made;
 }
 
-/// Of the magnitude times the root of the sum of squares of its maps, which does not depend on how they share.
+/// Compares the magnitude times the root of the sum of squares of its maps, which does not depend on how they share.
 double error_of(const data::Simulation& made, CoilMaps maps) {
   Settings settings;
   settings.coils.maps = maps;

@@ -66,7 +66,7 @@ struct Outcome {
   std::int64_t tissue = 0, lost = 0, air = 0, kept = 0;
   double alike = 0;  ///< |<true, found>| of unit maps, the mean over tissue
 };
-/// Of maps [coil][z][y][x]. Air is what lies further from tissue than the mask reaches: 1/16 FOV beside a voxel of the
+/// Checks maps [coil][z][y][x]. Air is what lies further from tissue than the mask reaches: 1/16 FOV beside a voxel of the
 /// calibration region on either side, and the blur of its window, 1/16 FOV.
 Outcome outcome(const Array<Complex<float>>& maps, const Case& c) {
   const data::Phantom phantom(2, c.parts);

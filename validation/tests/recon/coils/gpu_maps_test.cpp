@@ -96,7 +96,7 @@ double projector_difference(const Maps& maps, const Maps& other) {
   return std::sqrt(difference / size);
 }
 
-/// The same scan with values that are rounded otherwise: maps follow that where there is no signal, and where a
+/// Returns the scan with values that are rounded otherwise: maps follow that where there is no signal, and where a
 /// group of voxels is iterated once more or once less.
 Scan rounded_otherwise(Scan scan) {
   const auto noise = tests::random_values<float>(scan.kspace.values.shape(), 5);
@@ -155,7 +155,7 @@ TEST_F(GpuMaps, eigenvectors_are_the_cpus_for_any_number_of_coils_and_odd_sizes)
     const auto field = nearly_rank_one(coils, degree);
     std::vector<Complex<float>> reference;
     for (const auto& v : tests::random_values<float>({coils}, 6)) reference.push_back(v);
-    // Of arrays of two planes more than the field; every seventh voxel, and a whole row, are not wanted.
+    // Makes arrays of two planes more than the field; every seventh voxel, and a whole row, are not wanted.
     Array<std::uint8_t> mask({n[2] + 2, n[1], n[0]});
     for (std::int64_t p = 0; p < mask.size(); ++p) mask[p] = p % 7 != 3 && p / n[0] % n[1] != 2;
     Maps here({coils, n[2] + 2, n[1], n[0]}), there(here.shape()), again(here.shape());

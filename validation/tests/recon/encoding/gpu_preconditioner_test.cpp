@@ -86,7 +86,7 @@ TYPED_TEST(GpuPreconditioner, leaves_the_solution_of_dense_least_squares) {
       problem.device = Device::cuda();
       const auto data =
           random_values<TypeParam>({problem.maps.extent(0), problem.trajectory.sample_count()}, 3);
-      // As on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
+      // See the test on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
       EXPECT_LE(problem.error_of_solution(data), sizeof(TypeParam) == 4 ? 1e-4 : 1e-11)
           << problem.image().text();
     }

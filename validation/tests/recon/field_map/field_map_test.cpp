@@ -74,7 +74,7 @@ TEST(FieldMap, is_that_of_most_of_the_object_whatever_a_bright_rim_says) {
   for (std::int64_t p = 0; p < n * n; ++p)
     if (echoes.omega[p] > 120 * hz)
       for (auto& image : echoes.images) image[p] = {6 * image[p].re, 6 * image[p].im};
-  // Of the weights, |rho|^2, nine tenths lie beyond half a turn; a turn is 217 Hz. Smoothing draws a rim of 36 times the
+  // Nine tenths of the weights, |rho|^2, lie beyond half a turn; a turn is 217 Hz. Smoothing draws a rim of 36 times the
   // weight over its edge.
   EXPECT_LE(echoes.rms_error_hz(field_map_of_echoes(echoes.pointers(), times)), 10);
 }

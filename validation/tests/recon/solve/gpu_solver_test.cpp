@@ -55,7 +55,7 @@ class GpuSolver : public tests::GpuTest {
         roughness ? oracle::finite_difference_matrix(matrix) : oracle::identity_matrix(matrix));
     return metrics::relative_l2(converted<Complex<double>>(solved(roughness, toeplitz)), expected);
   }
-  // As on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
+  // See the test on the CPU: condition number 100 ... 1000 times the operator's error of some 1e-7 (1e-15).
   static constexpr double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-11;
 };
 using Precisions = ::testing::Types<float, double>;

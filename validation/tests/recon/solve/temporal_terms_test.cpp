@@ -47,7 +47,7 @@ TEST(TemporalTerm, normal_product_is_the_analysis_and_its_adjoint) {
   for (const auto& c : cases()) expect_normal_of_analysis(*c.term, c.unknowns(), c.coefficients(), c.name);
 }
 
-/// Of a proper convex g with prox p: c - p(c) is a subgradient of threshold g at p(c), so that, g being a norm,
+/// For a proper convex g with prox p, c - p(c) is a subgradient of threshold g at p(c), so that, g being a norm,
 /// <c - p, p> = threshold g(p) and <c - p, z> <= threshold g(z) for every z (Moreau).
 TEST(TemporalTerm, shrinking_leaves_a_subgradient) {
   for (const auto& c : cases()) {

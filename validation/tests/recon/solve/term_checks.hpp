@@ -1,5 +1,5 @@
 #pragma once
-// What holds for every term without squares, whatever it is a term of.
+// Properties that hold for every term without squares.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -121,7 +121,7 @@ TEST(GradientDelays, leave_readouts_whole_where_frames_are_cut_by_them) {
   EXPECT_LT(left, length);
   EXPECT_GE(left, length - 4);  // two samples at an end, and one for the ellipse at each
   EXPECT_LE(moved.kspace.sample_count(), alone);
-  // Of every readout the same samples: the values tell which.
+  // Takes the same samples of every readout: the values tell which.
   const auto& before = simulation.scan.kspace.values;
   std::int64_t first = 0;
   while (!(before[first] == moved.kspace.values[0])) ASSERT_LT(++first, length);

@@ -67,7 +67,7 @@ ReadoutStarts starts_of(const data::DesignedTrajectory& design) {
   return starts;
 }
 
-/// Of the readouts without so many samples at their ends.
+/// Returns the readouts without so many samples at their ends.
 double largest_difference(const Array<double>& a, const Array<double>& b, std::int64_t length = 1,
                           std::int64_t margin = 0) {
   double largest = 0;
@@ -121,7 +121,7 @@ TEST(GradientResponse, of_a_low_pass_holds_a_steady_gradient_back_by_its_time) {
       const double lag = (k[at + 1] - k[at]) * time_s * (1 + 0.3 * axis) / design.dwell_s;
       error = std::max(error, std::abs(found.k[at] - k[at] + lag));
     }
-  // Of a lag of up to 5 cycles/FOV: the table, linear between frequencies, changes its time by up to (2 pi 26 us
+  // For a lag of up to 5 cycles/FOV, the table, linear between frequencies, changes its time by up to (2 pi 26 us
   // 100 Hz)^2 = 3e-4 of itself at 0 Hz, and again as much between the first frequencies.
   EXPECT_LE(error, 5e-3);
 }

@@ -1,4 +1,4 @@
-// What tells density compensation from anything else: it is the fixed point of its iteration.
+// Density compensation is the fixed point of its iteration, and nothing else is.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ TEST(DensityDeviation, of_what_is_made_is_small_for_every_design) {
   }
 }
 
-/// Of a radial scan.
+/// Returns the deviation of a radial scan.
 class Changed : public testing::Test {
  protected:
   template <class Change>

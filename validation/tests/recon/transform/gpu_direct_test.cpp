@@ -45,7 +45,7 @@ Errors errors_of(const TransformCase& c, DirectChoice choice) {
   const auto samples = tests::random_values<T>(transform->samples_shape(c.coils), 5);
   Array<Complex<T>> found_samples(samples.shape(), Device::cuda()),
       found_images(images.shape(), Device::cuda());
-  // What is there before must not matter.
+  // Earlier values of the output must not matter.
   found_samples = samples.to(Device::cuda());
   found_images = images.to(Device::cuda());
   transform->forward(images.to(Device::cuda()), found_samples);

@@ -75,7 +75,7 @@ TYPED_TEST(GpuGridded, is_as_close_to_the_direct_transform_as_requested) {
       SCOPED_TRACE(c.name + ", accuracy " + std::to_string(accuracy));
       const auto gridded =
           make_gridded_transform<TypeParam>(c.trajectory, c.matrix_size, accuracy, Device::cuda());
-      // What is in the output before must not matter.
+      // Earlier values of the output must not matter.
       auto found_samples = samples.to(Device::cuda()), found_images = images.to(Device::cuda());
       gridded->forward(images.to(Device::cuda()), found_samples);
       gridded->adjoint(samples.to(Device::cuda()), found_images);
@@ -356,7 +356,7 @@ TEST_F(GpuPointSpread, is_as_close_to_the_direct_one_as_requested) {
 }
 
 TEST_F(GpuDensityCompensation, equals_the_weights_of_the_cpu) {
-  // The same fixed point in single precision. Sums are taken in another order, 1e-7 of each, and an iteration
+  // Compares the fixed point in single precision. Sums are taken in another order, 1e-7 of each, and an iteration
   // passes such a difference on without enlarging the large ones: 1e-4 of the weights as a whole.
   for (const auto& c : trajectories()) {
     SCOPED_TRACE(c.name);

@@ -19,7 +19,7 @@ using tests::random_values;
 template <class T>
 class GpuToeplitz : public tests::GpuTest {
  protected:
-  // As on the CPU: some 10 units in the last place of two FFTs, and single-precision Q's 3e-6.
+  // See the test on the CPU: some 10 units in the last place of two FFTs, and single-precision Q's 3e-6.
   static constexpr double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-12;
   static constexpr double symmetry = sizeof(T) == 4 ? 1e-6 : 1e-13;
 

@@ -147,7 +147,7 @@ TYPED_TEST(Toeplitz, holds_the_bytes_that_its_cost_says) {
     Array<Complex<TypeParam>> in(toeplitz->domain()), out(toeplitz->domain());
     const double used = bytes_in_use();
     toeplitz->forward(in, out);
-    // What FFTW takes for a moment, of single lines, stays with the threads' allocators, a buffer of up to 128 points;
+    // Memory that FFTW takes for a moment, of single lines, stays with the threads' allocators, a buffer of up to 128 points;
     // scratch would be a group of columns at least.
     const double of_fftw = omp_get_max_threads() * 3.0 * 128 * sizeof(Complex<TypeParam>);
     EXPECT_LE(bytes_in_use() - used, of_fftw) << "no scratch";
