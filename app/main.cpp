@@ -23,7 +23,7 @@
 #include "app/options/input_limits.hpp"
 #include "app/options/nearest_word.hpp"
 #include "app/terminal/processors.hpp"
-#include "io/reader/guard.hpp"
+#include "io/reader/reader.hpp"
 #include "recon/array/address_space.hpp"
 #include "recon/array/device.hpp"
 #include "version.hpp"
@@ -158,7 +158,8 @@ int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // a caller that ignores it would have the ends of our processes forgotten
   try {
     fhd::app::open_standard_streams();
-    fhd::io::guard::begin_host();  // before the first thread
+    fhd::io::reader::use();
+    if (argc > 2) fhd::io::reader::start_ahead();  // it is ready when the options are parsed
     fhd::app::end_cleanly();
     H5dont_atexit();  // HDF5 crashes there, where the system failed to close a file; ours are closed by then
     fhd::app::set_command_line(argc, argv);
@@ -168,8 +169,7 @@ int main(int argc, char** argv) {
   } catch (...) {
     status = fhd::app::tell_failure(fhd::app::failure_of_exception(), 1);
   }
-  fhd::app::end_in_order();
-  fhd::io::guard::end_host();
+  fhd::io::reader::end_waiting();
   if (fhd::device::
           any_started()) {  // CUDA takes 0.1 s to give back what the end of a process gives back anyway
     std::fflush(nullptr);

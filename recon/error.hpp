@@ -26,6 +26,12 @@ class Error : public std::runtime_error {
   }
 };
 
+/// Memory that the machine, or a limit of it, does not have.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A GPU that fails or has too little memory: what a program may answer with the CPU.
 class DeviceError : public Error {
  public:

@@ -222,14 +222,13 @@ void BatchScheduler::fail_without_device(std::size_t scan) {
 /// chance, alone.
 void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
   const auto cause = dead->worker.cause();
-  const bool is_to_blame = !dead->worker.lost_its_host();
   const auto scans = std::move(dead->scans);
   loads_.erase(dead);
   for (const auto& [scan, stage] : scans) {
     const BatchScan& lost = work_.scans[scan];
     remove_temporaries(work_.directory, lost.name);
     if (ledger_.adopt(scan)) continue;  // it had ended, and could not tell any more
-    if ((scans.size() > 1 || !is_to_blame) && !needs_[scan].alone) {
+    if (scans.size() > 1 && !needs_[scan].alone) {
       needs_[scan].alone = true;
       open_.push_front(scan);
       log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));

@@ -27,7 +27,7 @@
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/timeline.hpp"
-#include "io/reader/guard.hpp"
+#include "io/reader/reader.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/folder.hpp"
@@ -46,9 +46,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// How a worker ends that can read no more files, through no fault of its scans.
-constexpr int status_without_host = 13;
 
 /// Throws Error unless `path` is a file or a directory that can be read.
 void require_readable_kind(const std::string& path) {
@@ -157,14 +154,14 @@ class WorkerProcess {
       for (auto& command : take_messages(unread)) commands_.push(std::move(command));
     }
   } catch (...) {
-    end_at_once(failure_of_exception().c_str());
+    end_at_once(failure_of_exception());
   }
 
  private:
   /// Of the process, from any thread: nothing of its own is left.
   [[noreturn]] static void end(int status) {
     io::remove_unfinished_files();
-    io::guard::end_host();
+    io::reader::end_waiting();
     _exit(status);
   }
 
@@ -211,8 +208,6 @@ class WorkerProcess {
     int no_room = 0;
     try {
       step();
-    } catch (const io::guard::HostGone&) {
-      end(status_without_host);
     } catch (const io::NoRoom& error) {
       line = told_line(error.what());
       no_room = error.number();
@@ -446,7 +441,7 @@ Worker::Worker(const BatchWork& work, const Crew& crew) {
     for (const int end : ends_of_parent()) ::close(end);
     silence_events();  // the parent tells
     io::forget_unfinished_files();
-    io::guard::begin_host();
+    io::reader::use();
     WorkerProcess(work, crew, ends[1]).run();
   }
   ::close(ends[1]);
@@ -508,11 +503,8 @@ int Worker::status() {
   return *status_;
 }
 
-bool Worker::lost_its_host() { return WIFEXITED(status()) && WEXITSTATUS(status()) == status_without_host; }
-
 std::string Worker::cause() {
-  if (lost_its_host()) return "lost what reads files for it";
-  return WIFSIGNALED(*status_)
+  return WIFSIGNALED(status())
              ? fmt::format("ended by signal {} ({})", WTERMSIG(*status_), strsignal(WTERMSIG(*status_)))
              : fmt::format("exit status {}", WEXITSTATUS(*status_));
 }

@@ -45,7 +45,6 @@ class Worker {
   /// How it died, in words.
   std::string cause();
   /// Whether it died through no fault of its scans.
-  bool lost_its_host();
 
  private:
   int status();

@@ -21,7 +21,7 @@
 #include "app/options/options.hpp"
 #include "app/run/outputs.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/made_by.hpp"
+#include "io/hdf5/made_by.hpp"
 #include "io/result/field_map_file.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/nifti.hpp"

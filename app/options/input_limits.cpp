@@ -15,7 +15,7 @@
 namespace fhd::app {
 
 void add_input_limits(CLI::App& app) {
-  auto& limits = io::guard::limits();
+  auto& limits = io::reader::limits();
   app.add_flag("--trust-input", limits.trusts_input,
                "read files in this process, without limits of memory and time: for files of your own");
   app.add_option("--input-memory", limits.memory_gib,

@@ -18,7 +18,7 @@
 #include "app/options/option_names.hpp"
 #include "app/terminal/processors.hpp"
 #include "app/options/regularizer_option.hpp"
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/result/trajectory_cache.hpp"
 #include "io/scan/nifti_volume.hpp"

@@ -3,6 +3,7 @@
 include(GNUInstallDirs)
 set_target_properties(fhd PROPERTIES INSTALL_RPATH "")
 install(TARGETS fhd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(TARGETS fhd_reader RUNTIME DESTINATION lib/fhd COMPONENT program)  # where io/files/installed_file.hpp looks
 if(TARGET fhd_mpi)
   install(TARGETS fhd_mpi LIBRARY DESTINATION lib/fhd COMPONENT mpi)  # where app/terminal/processes.cpp looks
 endif()

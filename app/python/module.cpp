@@ -1,12 +1,11 @@
 // The extension module fhd._native. What Python's users see is made of it in fhd/*.py.
-#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
 #include "app/python/arrays.hpp"
-#include "io/reader/guard.hpp"
+#include "io/reader/reader.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
@@ -29,20 +28,12 @@ void translate(const std::exception_ptr& thrown, void*) {
   }
 }
 
-/// Of a file in the folder of this module.
-std::string path_beside_module(const char* name) {
-  Dl_info where{};
-  dladdr(reinterpret_cast<const void*>(&translate), &where);
-  const std::string module(where.dli_fname != nullptr ? where.dli_fname : "");
-  return module.substr(0, module.rfind('/') + 1) + name;
-}
-
 }  // namespace
 
 // NOLINTNEXTLINE: the macro of nanobind
 NB_MODULE(_native, module) {
   module.attr("version") = program_version;
-  io::guard::use_host_program(path_beside_module("fhd-reader"));
+  io::reader::use();
   module.attr("built_with_cuda") = built_with_cuda;
   error_class = new nb::object(nb::steal(
       PyErr_NewExceptionWithDoc("fhd.Error", "What is wrong, where, what was expected, and how to mend it.",

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/python/memory_scan.hpp"
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::python {

@@ -43,9 +43,9 @@ io::ReadOptions read_options_of(const std::vector<std::string>& arguments) {
 /// Limits that arguments set are those of one file, which keeps them.
 class LimitsOfOneFile {
  public:
-  LimitsOfOneFile() : lock_(mutex()), kept_(io::guard::limits()) {}
+  LimitsOfOneFile() : lock_(mutex()), kept_(io::reader::limits()) {}
   ~LimitsOfOneFile() {
-    io::guard::limits() = kept_;
+    io::reader::limits() = kept_;
     io::set_input_memory(0);
   }
   LimitsOfOneFile(const LimitsOfOneFile&) = delete;
@@ -57,7 +57,7 @@ class LimitsOfOneFile {
     return of_all;
   }
   const std::lock_guard<std::mutex> lock_;
-  const io::guard::Limits kept_;
+  const io::reader::Limits kept_;
 };
 
 std::shared_ptr<ScanHandle> read(const std::string& path, const std::vector<std::string>& arguments) {

@@ -6,7 +6,7 @@
 #include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/blocks.hpp"
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/nifti.hpp"
 #include "io/result/report_json.hpp"

@@ -5,7 +5,7 @@
 
 #include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace CLI {

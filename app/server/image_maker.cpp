@@ -122,20 +122,20 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
   auto scan = std::make_shared<io::mrd::ReadoutScan>(work_.header, options, subjects_of_session(),
                                                      std::move(group.readouts));
   facts.positions = scan->positions();
-  // Where pieces come from files one image at a time has its turn at these; images are made side by side.
-  const auto in_turn = [reads_files = !options.outside.given().empty()](const auto& step) {
-    std::optional<io::hdf5::Turn> turn;
-    if (reads_files) turn.emplace();
+  // Images are made concurrently, but pieces that come from files are read for one image at a time.
+  const auto locked = [reads_files = !options.outside.given().empty()](const auto& step) {
+    std::optional<io::hdf5::LibraryLock> lock;
+    if (reads_files) lock.emplace();
     return step();
   };
-  const auto close_in_turn = [&](io::ScanFile* file) { in_turn([&] { delete file; }); };
-  const std::unique_ptr<io::ScanFile, decltype(close_in_turn)> file(
-      in_turn([&] {
+  const auto close_locked = [&](io::ScanFile* file) { locked([&] { delete file; }); };
+  const std::unique_ptr<io::ScanFile, decltype(close_locked)> file(
+      locked([&] {
         return with_trajectory_correction(io::as_read(io::source_of(scan, true), options),
                                           work_.options.trajectory_correction())
             .release();
       }),
-      close_in_turn);
+      close_locked);
   const auto& summary = file->summary();
   for (std::int64_t repetition = 0; repetition < summary.repetition_count; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count; ++slice) {
@@ -145,7 +145,7 @@ GroupFacts ImageMaker::make(ImageReadouts group, const SliceOf& slice_of, const 
       MadeImage made;
       made.slice = summary.slice_counters[static_cast<std::size_t>(slice)];
       made.counters = counters;
-      Scan volume = in_turn([&] { return file->read(slice, repetition); });
+      Scan volume = locked([&] { return file->read(slice, repetition); });
       const auto shared = slice_of(made.slice, volume);
       auto result = made_of(std::move(volume), shared).reconstruction;
       made.image = std::move(result.image);

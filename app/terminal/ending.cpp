@@ -11,15 +11,12 @@
 #include <cstring>
 #include <exception>
 #include <ios>
-#include <iterator>
 #include <new>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "io/reader/end_of_memory.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/result/series_folder.hpp"
 #include "recon/error.hpp"
@@ -38,12 +35,12 @@ void request_stop(int number) {
   sem_post(&stop_requested);
 }
 
-/// Where finished volumes outlive the process.
+/// Prints where the finished volumes of an interrupted series are, if there are any.
 void print_unfinished() {
   if (const auto note = io::note_of_unfinished_series(); !note.empty()) print_error(note);
 }
 
-/// work(), of which nothing is left where there is no memory for it.
+/// Calls work() and ignores its failure: the process is about to end.
 template <class Work>
 void try_to(const Work& work) noexcept {
   try {
@@ -52,61 +49,18 @@ void try_to(const Work& work) noexcept {
   }
 }
 
-void remove_temporaries() noexcept {
+void remove_temporaries() {
   try_to(io::remove_unfinished_files);
   try_to(io::remove_empty_series_folder);
 }
 
-/// Of what nobody has caught: it left a thread, a destructor or a parallel region.
+/// Handles an exception that left a thread, a destructor or a parallel region.
 [[noreturn]] void end_by_exception() noexcept {
-  char line[512] = "unexpected failure";
-  try {
-    if (std::current_exception()) std::rethrow_exception(std::current_exception());
-  } catch (const std::bad_alloc&) {
-    std::strncpy(line, out_of_memory, sizeof line - 1);
-  } catch (const std::exception& error) {
-    std::strncpy(line, error.what(), sizeof line - 1);
-  } catch (...) {
-  }
-  end_at_once(line);
-}
-
-std::atomic<bool> is_in_order = false;
-
-/// HDF5 calls exit() where it has no memory for a table of its own.
-void end_at_exit() {
-  if (!is_in_order) end_at_once("a library has ended the program, most likely for want of memory");
-}
-
-struct sigaction of_crashes[3];
-constexpr int crashes[3] = {SIGSEGV, SIGBUS, SIGABRT};
-
-/// Libraries crash where they do not look for the memory that they have not got. Any other crash stays one.
-void end_for_want_of_memory(int number) {
-  if (io::guard::memory_was_refused) end_at_once(out_of_memory);
-  for (std::size_t i = 0; i < std::size(crashes); ++i) sigaction(crashes[i], &of_crashes[i], nullptr);
-  std::raise(number);
-}
-
-/// The thread that ends the process lives without the memory that it does not get; all others stay where they are.
-thread_local bool is_ending_here = false;
-std::atomic_flag is_ending;
-/// What the end itself needs, to tell it and to look into folders.
-void* kept_for_the_end = nullptr;
-
-void watch_memory() {
-  constexpr std::size_t enough = 1 << 20;
-  kept_for_the_end = std::malloc(enough);
-  io::guard::end_of_memory = [] {
-    // Who holds off the end, which another thread has begun, does without that piece.
-    if (!is_ending_here && !(is_ending.test() && io::holds_off_the_end())) end_at_once(out_of_memory);
-  };
-  for (std::size_t i = 0; i < std::size(crashes); ++i) {
-    struct sigaction action {};
-    action.sa_handler = end_for_want_of_memory;
-    action.sa_flags = SA_NODEFER;
-    sigaction(crashes[i], &action, &of_crashes[i]);
-  }
+  std::string failure = "unexpected failure";
+  try_to([&] {
+    if (std::current_exception()) failure = failure_of_exception();
+  });
+  end_at_once(failure);
 }
 
 void wait_for_stop() {
@@ -126,19 +80,18 @@ void wait_for_stop() {
 
 }  // namespace
 
-/// The handler of the signals wakes a thread that does the work, because a handler may not. Signals that the caller
-/// ignores (nohup) stay ignored; a write beyond a size limit is an error like a full disk. Where the system starts no
-/// thread for it, signals end the process as they do by themselves.
+/// A signal handler may do almost nothing, so it wakes a thread that does the work. Signals that the caller ignores (nohup)
+/// stay ignored; a write beyond a size limit is an error like a full disk. libgomp and HDF5 call exit() if they get no
+/// thread or no memory.
 void end_cleanly() {
   std::set_terminate(end_by_exception);
-  std::atexit(end_at_exit);
-  watch_memory();
+  std::atexit(remove_temporaries);
   std::signal(SIGXFSZ, SIG_IGN);
   sem_init(&stop_requested, 0, 0);
   try {
     std::thread(wait_for_stop).detach();
   } catch (const std::exception&) {
-    return;
+    return;  // without that thread, signals end the process as usual
   }
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
     struct sigaction action {};
@@ -150,30 +103,16 @@ void end_cleanly() {
   }
 }
 
-void end_in_order() {
-  is_in_order = true;
-  io::guard::end_of_memory = nullptr;
-}
-
-void end_at_once(const char* failure) noexcept {
+void end_at_once(const std::string& failure) noexcept {
+  static std::atomic_flag is_ending;
   if (is_ending.test_and_set())
-    while (true) pause();  // another thread is at it
-  is_ending_here = true;
-  // The failure may have come while a lock was held that what follows waits for.
+    while (true) pause();  // another thread ends the process
+  // The failure may have come while this thread held a lock that the following needs.
   constexpr unsigned longest_s = 2;
   std::signal(SIGALRM, [](int) { _exit(1); });
   alarm(longest_s);
-  std::free(std::exchange(kept_for_the_end, nullptr));
-  char line[600];
-  std::snprintf(line, sizeof line, "fhd: %s", failure);
-  for (char* c = line; *c != '\0'; ++c)
-    if (const auto byte = static_cast<unsigned char>(*c); byte < ' ' || byte >= 0x7F) *c = ' ';
-  std::fprintf(stderr, "%s\n", line);
+  tell_failure(failure, 1);
   remove_temporaries();
-  try_to([&] {
-    print_unfinished();
-    tell_end(1, failure);
-  });
   _exit(1);
 }
 

@@ -15,8 +15,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "io/reader/end_of_memory.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/installed_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
 
@@ -29,7 +29,6 @@ int gpu_count() {
   const pid_t child = fork();
   if (child < 0) return 0;
   if (child == 0) {
-    io::guard::end_of_memory = [] { _exit(0); };  // its status is a number of GPUs
     io::forget_unfinished_files();
     int count = 0;
     try {
@@ -85,15 +84,12 @@ std::string Ranks::choose_device(const std::string& asked) {
 
 namespace {
 
-/// Beside the program, as it is built; or, as it is installed, in lib/fhd beside its folder. Throws Error.
+/// Throws Error if fhd was built without MPI.
 void* open_mpi_module() {
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  std::error_code status;
-  auto path = folder / "fhd_mpi.so";
-  if (!std::filesystem::exists(path, status)) path = folder.parent_path() / "lib/fhd/fhd_mpi.so";
+  const auto path = io::installed_file("fhd_mpi.so");
   // Open MPI looks its own parts up among global symbols.
   if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
-  throw Error("mpirun fhd recon", path.string() + ", which a build with MPI makes", dlerror(),
+  throw Error("mpirun fhd recon", path + ", which a build with MPI makes", dlerror(),
               "install the package fhd-mpi, or libopenmpi-dev and build again; or run one process");
 }
 

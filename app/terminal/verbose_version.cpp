@@ -9,7 +9,7 @@
 #include "app/terminal/console.hpp"
 #include "app/options/options.hpp"
 #include "app/terminal/processes.hpp"
-#include "io/reader/guard.hpp"
+#include "io/reader/reader.hpp"
 #include "io/libraries.hpp"
 #include "recon/array/libraries.hpp"
 #include "version.hpp"
@@ -25,7 +25,7 @@ std::string verbose_version() {
   }
   if (inventory.devices.empty()) lines.emplace_back("GPU", "none, because " + inventory.reason);
   for (const auto& library : library_versions()) lines.push_back(library);
-  lines.emplace_back("reading files", io::guard::text_of_state());
+  lines.emplace_back("reading files", io::reader::text_of_state());
   lines.emplace_back("MPI", mpi_version());
   for (const auto& library : io::library_versions()) lines.push_back(library);
   lines.emplace_back(

@@ -20,27 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Temporary names in use. Whoever holds the mutex may create, rename and remove them; recursive, as the process may end
-/// for want of memory in the very thread that does so.
+/// Temporary names in use. Whoever holds the mutex may create, rename and remove them.
 std::recursive_mutex unfinished_mutex;
 std::set<std::pair<std::shared_ptr<const Folder>, std::string>> unfinished;
-
-thread_local int times_held_off = 0;  // of NoEndNow
 
 constexpr mode_t permissions = 0777;
 
 }  // namespace
 
-NoEndNow::NoEndNow() {
-  unfinished_mutex.lock();
-  ++times_held_off;
-}
-NoEndNow::~NoEndNow() {
-  --times_held_off;
-  unfinished_mutex.unlock();
-}
-
-bool holds_off_the_end() { return times_held_off > 0; }
+NoEndNow::NoEndNow() { unfinished_mutex.lock(); }
+NoEndNow::~NoEndNow() { unfinished_mutex.unlock(); }
 
 void add_unfinished(const std::shared_ptr<const Folder>& folder, const std::string& name) {
   unfinished.emplace(folder, name);
@@ -78,7 +67,6 @@ void require_writable_folder(const std::string& path) {
 }
 
 bool lies_in(const std::string& path, const std::string& outer) {
-  // Of a folder that may not be entered, as far as it can be told.
   const auto whole = [](const std::string& name) {
     std::error_code status;
     const auto from_root = fs::absolute(name, status);
@@ -146,42 +134,27 @@ AtomicFile AtomicFile::directory_replacing(std::string path) {
   return result;
 }
 
-/// Under a name of its own. Nobody else may look into a directory before it is complete, or put something there.
+/// Creates it under a name of its own. Nobody else may look into a directory before it is complete.
 void AtomicFile::make() {
-  {
-    const NoEndNow not_yet;
-    NameRace race;
-    do {
-      open_temporary();
-    } while (!Folder::hold(descriptor_) || !race.is_kept(*folder_, descriptor_, temporary_));
+  const NoEndNow not_yet;
+  const auto temporary = temporary_name(name_);
+  if (is_directory_ && ::mkdirat(folder_->get(), temporary.c_str(), permissions) != 0)
+    fail_by_errno(path_, "a directory that can be created");
+  descriptor_ = is_directory_ ? folder_->open(temporary, O_RDONLY | O_DIRECTORY)
+                              : folder_->open(temporary, O_RDWR | O_CREAT | O_EXCL, 0666);
+  if (!descriptor_) {
+    const int error = errno;
+    if (is_directory_) folder_->remove_empty_folder(temporary);
+    errno = error;
+    fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
   }
-  writing_path_ = path_of_open(descriptor_, folder_->path_of(temporary_));
+  Folder::hold(descriptor_);
+  temporary_ = temporary;
+  add_unfinished(folder_, temporary_);
   take_permissions();
 }
 
-/// Noted before it is there: where memory ends, nothing is left that nobody knows of.
-void AtomicFile::open_temporary() {
-  if (!temporary_.empty()) {
-    folder_->remove_tree(temporary_);
-    end_unfinished(folder_, temporary_);
-  }
-  temporary_ = temporary_name(name_);
-  add_unfinished(folder_, temporary_);
-  const bool is_made = !is_directory_ || ::mkdirat(folder_->get(), temporary_.c_str(), permissions) == 0;
-  if (is_made)
-    descriptor_ = is_directory_ ? folder_->open(temporary_, O_RDONLY | O_DIRECTORY)
-                                : folder_->open(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
-  if (descriptor_) return;
-  const int error = errno;
-  if (is_directory_ && is_made) folder_->remove_tree(temporary_);
-  end_unfinished(folder_, temporary_);
-  temporary_.clear();  // what has this name is not ours
-  errno = error;
-  if (!is_made) fail_by_errno(path_, "a directory that can be created");
-  fail_by_errno(path_, "a folder '" + folder_->path() + "' that can be written");
-}
-
-/// While it is written, no more than it will have in the end.
+/// While the file is written, it is no more open to others than in the end.
 void AtomicFile::take_permissions() {
   struct stat mine {};
   if (::fstat(descriptor_.get(), &mine) != 0) fail_by_errno(path_, "a file that can be created");
@@ -193,7 +166,8 @@ void AtomicFile::take_permissions() {
   if (own != usual_permissions_) static_cast<void>(!::fchmod(descriptor_.get(), own));
 }
 
-/// Those of what it replaces; of a link none. Where the group cannot be kept, it is none that may do more than others.
+/// Gives it the permissions of the file that it replaces; of a link none. If the group cannot be kept, the group may do no
+/// more than others.
 void AtomicFile::keep_permissions() {
   auto own = usual_permissions_;
   const auto there = folder_->find(name_);
@@ -217,7 +191,6 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       name_(std::move(other.name_)),
       temporary_(std::exchange(other.temporary_, {})),
-      writing_path_(std::move(other.writing_path_)),
       folder_(std::move(other.folder_)),
       descriptor_(std::move(other.descriptor_)),
       usual_permissions_(other.usual_permissions_),
@@ -232,11 +205,11 @@ AtomicFile::~AtomicFile() {
   end_unfinished(folder_, temporary_);
 }
 
-/// Of a directory.
+/// Flushes the files of a directory.
 void AtomicFile::flush_entries() const {
   constexpr auto expected = "a directory whose files can be brought to the disk";
   std::error_code status;
-  fs::directory_iterator entry(writing_path_, status);
+  fs::directory_iterator entry(temporary(), status);
   for (; !status && entry != fs::directory_iterator(); entry.increment(status)) {
     const auto name = entry->path().filename();
     const Descriptor file(::openat(descriptor_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -253,16 +226,23 @@ void AtomicFile::flush() {
   flushed_ = true;
 }
 
+void AtomicFile::rename() {
+  const NoEndNow not_yet;
+  if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
+  release();
+}
+
+/// Leaves the temporary file to whoever gives it its name.
+void AtomicFile::release() {
+  end_unfinished(folder_, temporary_);
+  temporary_.clear();
+}
+
 void AtomicFile::commit() {
   if (replaces_directory_) throw Error(path_, "a file, or a new directory", "one that replaces another");
   keep_permissions();
   if (!flushed_) flush();
-  {
-    const NoEndNow not_yet;
-    if (!folder_->rename(temporary_, name_)) fail_by_errno(path_, "a file that can be replaced");
-    end_unfinished(folder_, temporary_);
-    temporary_.clear();
-  }
+  rename();
   folder_->flush(path_);
 }
 
@@ -272,7 +252,7 @@ void remove_unfinished_files() {
 }
 
 void forget_unfinished_files() {
-  new (&unfinished_mutex) std::recursive_mutex;  // of a thread, maybe, that is none of this process
+  new (&unfinished_mutex) std::recursive_mutex;  // a thread of the other process may hold it
   unfinished.clear();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Work on the blocks of something long: made in parallel, delivered in order, few of them in memory. With plain
-// threads, as it may go on beside the threads of OpenMP that compute.
+// Works on the blocks of something long: made in parallel, delivered in order, few of them in memory. Uses plain threads,
+// because the threads of OpenMP may compute at the same time.
 #include <omp.h>
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace fhd::io {
 
-/// `threads`, or for 0 as many as OpenMP uses in the calling thread.
+/// Returns `threads`, or for 0 as many as OpenMP uses in the calling thread.
 inline int threads_or_all(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
 
 /// Calls deliver(make(block)) for block 0 ... count - 1: `make` on up to `threads` threads at once, `deliver` in order
 /// in the calling thread. At most `threads` + 1 blocks are made and not yet delivered. The first exception of either
-/// is thrown again, when no thread works any more. Where the system gives no thread, the calling one works.
+/// is thrown again, when no thread works any more. If the system gives no thread, the calling one works.
 template <class Make, class Deliver>
 void in_order(std::int64_t count, int threads, const Make& make, const Deliver& deliver) {
   std::int64_t next = 0;

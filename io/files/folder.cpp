@@ -24,7 +24,7 @@ constexpr std::size_t random_digits = 16;
 
 bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
 
-/// The entries of an open folder, which keeps its descriptor.
+/// Returns the entries of an open folder.
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
   const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -39,7 +39,7 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-/// Another thread may still be at work in it: what it makes goes as well, until nothing new comes.
+/// Another thread may still be at work in the folder, so this goes on until nothing new comes.
 void remove_tree_at(int folder, const std::string& name, int depth = 0) {
   constexpr int deepest = 64, most_attempts = 100;
   if (::unlinkat(folder, name.c_str(), 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
@@ -53,15 +53,11 @@ void remove_tree_at(int folder, const std::string& name, int depth = 0) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 std::shared_ptr<const Folder> Folder::of(const std::string& path) {
   auto folder = fs::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
   Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Files may be made in a folder whose names may not be listed.
+  // Files can be made in a folder whose names may not be listed.
   if (!opened && errno == EACCES)
     opened = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!opened && (errno == ENOENT || errno == ENOTDIR))
@@ -94,12 +90,6 @@ std::shared_ptr<const Folder> Folder::inner(const std::string& name) const {
 
 std::string Folder::path_of(const std::string& name) const {
   return path_ == "." ? name : (fs::path(path_) / name).string();
-}
-
-std::string Folder::whole_path() const {
-  std::error_code status;
-  const auto found = fs::canonical(path_, status);
-  return status ? fs::absolute(path_, status).string() : found.string();
 }
 
 bool Folder::is_same_as(const Folder& other) const {
@@ -158,8 +148,8 @@ struct flock of_whole_file(short kind) {
   return whole;
 }
 
-/// Of an open file as a whole, as long as it is open. Another kind of lock than flock(), by which libhdf5 locks what it
-/// reads and writes. EAGAIN: another has one that excludes it.
+/// Locks an open file as a whole, as long as it is open. This is another kind of lock than flock(), by which libhdf5 locks
+/// its files. Returns EAGAIN if another process has one that excludes it.
 int lock_as_open_file(const Descriptor& file, short kind) {
   auto whole = of_whole_file(kind);
   return ::fcntl(file.get(), F_OFD_SETLK, &whole) == 0 ? 0 : errno == EACCES ? EAGAIN : errno;
@@ -167,7 +157,7 @@ int lock_as_open_file(const Descriptor& file, short kind) {
 
 }  // namespace
 
-bool Folder::hold(const Descriptor& file) { return lock_as_open_file(file, F_RDLCK) != EAGAIN; }
+void Folder::hold(const Descriptor& file) { lock_as_open_file(file, F_RDLCK); }
 
 void Folder::remove_abandoned(const std::string& name) const {
   const auto is = find(name);
@@ -187,19 +177,17 @@ void Folder::flush(const std::string& reported_path) const {
   if ((::fcntl(get(), F_GETFL) & O_PATH) == 0) flush_to_disk(descriptor_, reported_path);
 }
 
-bool is_of_this_user_alone(const struct stat& file) {
-  return S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1 &&
-         (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+bool is_of_this_user(const Descriptor& file) {
+  struct stat found {};
+  return ::fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == ::geteuid();
 }
 
 bool NameRace::is_kept(const Folder& folder, const Descriptor& file, const std::string& name) {
-  constexpr int most_doubts = 8;
   struct stat mine {};
   const auto named = folder.find(name);
-  const bool is_nowhere = !named && errno == ENOENT;
-  const bool is_removed = ::fstat(file.get(), &mine) == 0 && mine.st_nlink == 0;
-  if (named && named->st_ino == mine.st_ino && named->st_dev == mine.st_dev) return true;
-  if (!is_nowhere && !is_removed) return ++doubts_ > most_doubts;
+  if (named && ::fstat(file.get(), &mine) == 0 && named->st_ino == mine.st_ino &&
+      named->st_dev == mine.st_dev)
+    return true;
   lost(folder.path_of(name));
   return false;
 }
@@ -234,15 +222,6 @@ std::optional<std::string> text_of_file(const Descriptor& file, std::size_t most
 std::optional<std::string> text_of_file(const std::string& path, std::size_t most_bytes) {
   return text_of_file(Descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)),
                       most_bytes);
-}
-
-std::string path_of_open(const Descriptor& file, const std::string& path) {
-  auto name = "/proc/self/fd/" + std::to_string(file.get());
-  struct stat mine {
-  }, found{};
-  const bool leads_there = ::fstat(file.get(), &mine) == 0 && ::stat(name.c_str(), &found) == 0 &&
-                           mine.st_dev == found.st_dev && mine.st_ino == found.st_ino;
-  return leads_there ? name : path;
 }
 
 std::string temporary_name(const std::string& name) {

@@ -6,15 +6,15 @@
 #include <array>
 #include <utility>
 
-#include "io/files/blocks.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/blocks.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-/// Long enough that what a block begins anew (a table of codes, 100 bytes) is nothing, and short enough that an image
-/// of 1024 x 1024 keeps 16 threads busy.
+/// Long enough that a new table of codes for each block (100 bytes) is nothing, short enough that an image of 1024 x 1024
+/// keeps 16 threads busy.
 constexpr std::uint64_t deflated_block = 256 << 10;
 
 struct CompressedBlock {
@@ -61,8 +61,8 @@ std::vector<std::uint8_t> deflated(std::span<const std::uint8_t> bytes, int leve
 void write_gzip(const std::string& path, const std::string& reported_path, std::uint64_t byte_count,
                 const ContentPart& content, const Compression& compression) {
   require_compression_level(compression.level, reported_path + " compression");
-  const auto count =
-      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / deflated_block));
+  const auto count = static_cast<std::int64_t>(
+      std::max<std::uint64_t>(1, (byte_count + deflated_block - 1) / deflated_block));
   const auto compress = [&](std::int64_t block) {
     const auto offset = static_cast<std::uint64_t>(block) * deflated_block;
     std::vector<std::uint8_t> bytes(std::min(deflated_block, byte_count - offset));
@@ -72,7 +72,7 @@ void write_gzip(const std::string& path, const std::string& reported_path, std::
                            static_cast<std::uint32_t>(crc), bytes.size()};
   };
   OutputFile file(path, reported_path);
-  // Deflate, no name, no time of day: the same content is the same file. Of Unix.
+  // Deflate, no name, no time of day (the same content is the same file), made on Unix.
   constexpr std::array<std::uint8_t, 10> header{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
   file.write(header.data(), header.size());
   uLong crc = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// gzip files (RFC 1952) made by all threads: one member of deflate blocks (RFC 1951) that are compressed apart, so that
-// the same content is the same file whatever the number of threads. Every gzip reader takes them.
+// Writes gzip files (RFC 1952) by all threads: one member of deflate blocks (RFC 1951) that are compressed independently, so
+// that the same content is the same file whatever the number of threads.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ struct Compression {
 /// Throws Error naming `subject` unless `level` is 0 ... 9.
 void require_compression_level(int level, const std::string& subject);
 
-/// `bytes` as deflate blocks that refer to nothing before them and end at a whole byte; `last` ends the stream.
+/// Returns `bytes` as deflate blocks that refer to nothing before them and end at a whole byte; `last` ends the stream.
 std::vector<std::uint8_t> deflated(std::span<const std::uint8_t> bytes, int level, bool last,
                                    const std::string& subject);
 

@@ -33,36 +33,20 @@ InputFile::InputFile(std::string path, const char* expected)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
   struct stat found {};
-  const bool is_open = descriptor_ >= 0 && ::fstat(descriptor_, &found) == 0;
-  const int error = errno;
-  if (is_open && S_ISREG(found.st_mode)) {
-    size_ = static_cast<std::uint64_t>(found.st_size);
-    try {
-      require_stored_whole(descriptor_, path_);
-    } catch (...) {
-      ::close(descriptor_);
-      throw;
-    }
-    return;
-  }
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!is_open && error != ENXIO)  // that of a socket
-    throw Error(path_, expected, error == ENOENT ? "none" : std::strerror(error), remedy_of(error));
-  throw Error(path_, expected,
-              is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",
-              "save what it delivers as a file first");
-}
-
-InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
-
-InputFile::~InputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  const bool is_open = descriptor_ && ::fstat(descriptor_.get(), &found) == 0;
+  if (!is_open && errno != ENXIO)  // ENXIO: a socket
+    throw Error(path_, expected, errno == ENOENT ? "none" : std::strerror(errno), remedy_of(errno));
+  if (!is_open || !S_ISREG(found.st_mode))
+    throw Error(path_, expected,
+                is_open && S_ISDIR(found.st_mode) ? "a directory" : "a pipe, a device or a socket",
+                "save what it delivers as a file first");
+  size_ = static_cast<std::uint64_t>(found.st_size);
+  require_stored_whole(descriptor_.get(), path_);
 }
 
 void InputFile::read(std::uint64_t offset, void* to, std::size_t count) const {
   for (auto* next = static_cast<char*>(to); count > 0;) {
-    const auto found = ::pread(descriptor_, next, count, static_cast<off_t>(offset));
+    const auto found = ::pread(descriptor_.get(), next, count, static_cast<off_t>(offset));
     if (found < 0 && errno == EINTR) continue;
     if (found < 0) throw Error(path_, "a readable file", std::strerror(errno));
     if (found == 0)

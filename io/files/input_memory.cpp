@@ -16,8 +16,9 @@ std::atomic<std::uint64_t> most_input_bytes{0};  ///< 0: not set
 
 std::uint64_t usual_input_memory() {
   const auto pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
-  auto bytes = pages > 0 && page_bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes)
-                                           : std::uint64_t{4} << 30;
+  auto bytes = pages > 0 && page_bytes > 0
+                   ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes)
+                   : std::uint64_t{4} << 30;
   for (const char* limit : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::uint64_t allotted = 0;
     if (std::ifstream(limit) >> allotted && allotted > 0) bytes = std::min(bytes, allotted);
@@ -39,7 +40,8 @@ void require_input_memory(double bytes, const std::string& subject) {
   if (bytes <= static_cast<double>(input_memory())) return;
   constexpr double gib = 1 << 30;
   throw Error(subject, fmt::format("values of at most {:.3g} GiB", static_cast<double>(input_memory()) / gib),
-              fmt::format("{:.3g} GiB", bytes / gib), "if the file is a good one, --input-memory allows more");
+              fmt::format("{:.3g} GiB", bytes / gib),
+              "if the file is a good one, --input-memory allows more");
 }
 
 }  // namespace fhd::io

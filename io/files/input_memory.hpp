@@ -1,15 +1,15 @@
 #pragma once
-// What one file may claim of memory at most, whatever it has stored: `--input-memory`.
+// The most memory that the values of one file may take: `--input-memory`.
 #include <cstdint>
 #include <string>
 
 namespace fhd::io {
 
-/// In bytes. Unless it was set: three quarters of the machine's memory, or of what a container allots.
+/// Returns the limit in bytes. Unless it was set: three quarters of the memory of the machine, or of the container.
 std::uint64_t input_memory();
-/// For all files of this process from now on; 0: as if it was never set.
+/// Sets the limit for all files of this process from now on; 0: as if it was never set.
 void set_input_memory(std::uint64_t bytes);
-/// Throws Error, naming `subject`, where values of a file need more.
+/// Throws Error naming `subject` if values of a file need more.
 void require_input_memory(double bytes, const std::string& subject);
 
 }  // namespace fhd::io

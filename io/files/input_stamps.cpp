@@ -7,7 +7,7 @@
 namespace fhd::io {
 namespace {
 
-/// Empty for what is no regular file.
+/// Returns what identifies the content of a regular file; empty for anything else.
 std::vector<long long> stamp_of(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return {};

@@ -1,17 +1,17 @@
 #pragma once
-// Whether files stay as they are while they are read: what comes of one that changes meanwhile is a mixture.
+// Notices files that change while they are read, of which only a mixture could be made.
 #include <string>
 #include <vector>
 
 namespace fhd::io {
 
-/// What the file system says of files. Who sets back a time of change (touch) changes another one, which nobody sets.
+/// Holds what the file system states of files. Setting back the time of the last change (touch) changes another time.
 class InputStamps {
  public:
   InputStamps() = default;
-  /// Of those that are regular files, as they are now. Before they are opened.
+  /// Notes the regular files of `paths` as they are now. Called before they are opened.
   explicit InputStamps(const std::vector<std::string>& paths);
-  /// Throws Error naming a file that is not what it was.
+  /// Throws Error naming a file that has changed.
   void require_unchanged() const;
 
  private:
@@ -22,7 +22,7 @@ class InputStamps {
   std::vector<Stamp> stamps_;
 };
 
-/// What read() gives. Throws Error where one of the files has changed by then: also where it is what read() failed at.
+/// Returns read(). Throws Error if one of the files has changed by then, also if read() failed for that reason.
 template <class Read>
 auto read_unchanged(const InputStamps& files, const Read& read) {
   try {

@@ -6,13 +6,13 @@ namespace fhd::io {
 
 namespace {
 
-/// What a text would be as a document, without making it.
+/// Measures a document without making it.
 struct Outline {
   int deepest = 0;
   std::size_t values = 1;  ///< at most
 };
 
-/// To its end, or to where it nests too deep.
+/// Measures a text to its end, or to where it nests too deep.
 Outline outline_of(std::string_view text) {
   Outline outline;
   int depth = 0;

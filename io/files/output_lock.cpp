@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "io/files/atomic_file.hpp"
-#include "io/files/file_set.hpp"
+#include "io/files/commit_log.hpp"
 #include "io/files/zero_ended.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io {
 namespace {
 
-constexpr std::string_view lock_start = ".fhd-lock-", lock_format = "fhd lock 1";
+constexpr std::string_view lock_start = ".fhd-lock-", lock_format = "fhd lock 2";
 constexpr std::size_t most_lock_bytes = 1 << 20, fields_of_holder = 4;
 
 std::string this_host() {
@@ -39,7 +39,7 @@ std::string now_in_utc() {
   return text.data();
 }
 
-/// What another has written, for a message.
+/// Makes a text of another process fit for a message.
 std::string printable(std::string text) {
   constexpr std::size_t longest = 64;
   std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
@@ -70,7 +70,7 @@ std::string OutputLock::name_of(const std::string& path) {
 }
 
 std::string OutputLock::name_in(const std::string& file) {
-  for (const std::string_view start : {lock_start, journal_start})
+  for (const std::string_view start : {lock_start, commit_log_start})
     if (file.starts_with(start)) return file.substr(start.size());
   return {};
 }
@@ -80,8 +80,7 @@ OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
   while (prefix_.size() > 1 && prefix_.back() == '/') prefix_.pop_back();
   folder_ = Folder::of(prefix_);
   constexpr std::size_t longest_name = 255;
-  if (temporary_name(std::string(journal_start) + name_).size() >
-      longest_name) {  // the longest that will be needed
+  if (temporary_name(std::string(commit_log_start) + name_).size() > longest_name) {  // the longest of all
     errno = ENAMETOOLONG;
     fail_by_errno(prefix_, "a shorter name");
   }
@@ -93,7 +92,7 @@ OutputLock::OutputLock(const std::string& prefix, WhenHeld when_held)
   add_unfinished(folder_, file_);
   const auto holder =
       zero_ended({std::string(lock_format), this_host(), std::to_string(::getpid()), now_in_utc()});
-  // A full disk has no room for it: then nobody is told who holds the lock.
+  // If a full disk has no room for it, nobody learns who holds the lock.
   static_cast<void>(!::ftruncate(descriptor_.get(), 0));
   static_cast<void>(!::pwrite(descriptor_.get(), holder.data(), holder.size(), 0));
 }
@@ -112,13 +111,13 @@ bool OutputLock::is_of(const std::string& path) const {
   return name_of(place) == name_ && Folder::of(place)->is_same_as(*folder_);
 }
 
-/// False: it was the lock of a run that has just ended.
+/// Returns false if this was the lock of a run that has just ended.
 bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
   constexpr mode_t for_others_to_read = 0644;
   descriptor_ = folder_->open(file_, O_RDWR | O_CREAT | O_EXCL, for_others_to_read);
   const bool is_ours = static_cast<bool>(descriptor_);
   if (!is_ours && errno == EEXIST) descriptor_ = folder_->open(file_, O_RDWR);
-  // That of another user, who has died, or whom the message names.
+  // It is another user's, whose run has died, or whom the message names.
   if (!descriptor_ && errno == EACCES) descriptor_ = folder_->open(file_, O_RDONLY);
   const auto path = folder_->path_of(file_);
   if (!descriptor_ && errno == ENOENT) {
@@ -138,12 +137,12 @@ bool OutputLock::lock(WhenHeld when_held, NameRace& race) {
     if (has_no_locks(errno)) return true;
     if (errno != EWOULDBLOCK && errno != EINTR) fail_by_errno(path, "a file that can be locked");
   }
-  // Whoever held it has removed it on leaving: a lock on a file without a name excludes nobody.
+  // Whoever held the lock has removed its file: a lock on a file without a name excludes nobody.
   return race.is_kept(*folder_, descriptor_, file_);
 }
 
 void OutputLock::refuse(const std::string& without_locks) const {
-  // Who has just taken it says so in a moment.
+  // Whoever has just taken the lock writes its name in a moment.
   constexpr auto pause = std::chrono::milliseconds(5);
   std::vector<std::string> fields;
   for (int attempt = 0; attempt < 20 && fields.size() < fields_of_holder; ++attempt) {
@@ -159,33 +158,21 @@ void OutputLock::refuse(const std::string& without_locks) const {
                  (without_locks.empty() ? "" : "; this file system has no locks: " + without_locks));
 }
 
-/// What a run that died has left. Others may have written what they like into a lock that is not of this user alone, and a
-/// run that is alive keeps what it writes.
+/// Completes or removes what an interrupted run has left.
 void OutputLock::clear_up() const {
-  complete_journal(folder_, name_);
-  struct stat mine {};
+  if (const auto log = CommitLog::read(folder_, name_)) log->carry_out();
   const auto text = text_of_file(descriptor_, most_lock_bytes);
-  if (!text || ::fstat(descriptor_.get(), &mine) != 0 || !is_of_this_user_alone(mine)) return;
+  if (!text || !is_of_this_user(descriptor_)) return;
   const auto fields = fields_of(*text);
   if (fields.size() < fields_of_holder || fields[0] != lock_format) return;
-  for (std::size_t i = fields_of_holder; i + 1 < fields.size(); i += 2) {
-    const auto &place = fields[i], &temporary = fields[i + 1];
-    if (!is_file_name(temporary) || !final_name_of_temporary(temporary)) continue;
-    try {
-      const auto folder = place.empty() ? folder_ : Folder::within(place);
-      if (folder) folder->remove_abandoned(temporary);
-    } catch (const Error&) {  // another folder, which is out of reach now
-    }
-  }
+  for (std::size_t i = fields_of_holder; i < fields.size(); ++i)
+    if (is_file_name(fields[i]) && final_name_of_temporary(fields[i])) folder_->remove_abandoned(fields[i]);
 }
 
-void OutputLock::remember(const Folder& folder, const std::string& temporary) const {
-  const auto place = folder.is_same_as(*folder_) ? std::string() : folder.whole_path();
-  const auto text = zero_ended({place, temporary});
+void OutputLock::remember(const std::string& temporary) const {
+  const auto text = zero_ended({temporary});
   const auto end = ::lseek(descriptor_.get(), 0, SEEK_END);
   static_cast<void>(!::pwrite(descriptor_.get(), text.data(), text.size(), end));
 }
-
-void OutputLock::flush() const { flush_to_disk(descriptor_, prefix_); }
 
 }  // namespace fhd::io

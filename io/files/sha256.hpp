@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 (FIPS 180-4) by libcrypto.
+// Computes SHA-256 (FIPS 180-4) by libcrypto.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -10,10 +10,10 @@ namespace fhd::io {
 
 class Sha256 {
  public:
-  /// `subject` is what a failure names.
+  /// A failure names `subject`.
   explicit Sha256(std::string subject);
   void add(const void* bytes, std::size_t count);
-  /// 64 hex digits; nothing may be added afterwards.
+  /// Returns 64 hex digits. Nothing may be added afterwards.
   std::string hex();
 
  private:

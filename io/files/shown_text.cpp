@@ -7,8 +7,8 @@
 namespace fhd::io {
 namespace {
 
-/// Of the characters that make a line another than it looks: left-to-right and right-to-left marks, embeddings,
-/// overrides and isolates, line and paragraph separators. 0: none of them.
+/// Returns the code of a character that makes a line another than it looks: left-to-right and right-to-left marks, embeddings,
+/// overrides and isolates, line and paragraph separators. Returns 0 for others.
 unsigned turning_mark(std::string_view character) {
   if (character.size() != 3 || character[0] != '\xE2') return 0;
   const unsigned code = 0x2000U + (static_cast<unsigned char>(character[1]) & 0x3FU) * 64U +
@@ -39,7 +39,7 @@ std::string escaped(std::string_view text) {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// At most so many bytes, of whole characters.
+/// Returns at most so many bytes, in whole characters.
 std::string_view first_bytes(std::string_view text, std::size_t count) {
   if (text.size() <= count) return text;
   while (count > 0 && continues_character(text[count])) --count;
@@ -71,7 +71,7 @@ std::string shown(std::string_view text, std::size_t longest) {
   constexpr std::string_view gap = " [...] ";
   if (text.size() <= longest)
     if (auto whole = escaped(text); whole.size() <= longest) return whole;
-  // The beginning says what it is of, the end what to do. Escapes only add: of a long text no more is looked at.
+  // The beginning names the subject, the end says what to do. Escapes only add, so the middle need not be looked at.
   const std::size_t room = longest - gap.size(), head = room / 2, tail = room - head;
   const auto begin = escaped(first_bytes(text, head)), end = escaped(last_bytes(text, tail));
   return fmt::format("{}{}{}", first_bytes(begin, head), gap, last_bytes(end, tail));

@@ -1,5 +1,5 @@
 #pragma once
-// Texts of any bytes but zero, such as names of files, one after the other, each with a zero at its end.
+// Lists of texts without zeros, such as names of files: one after the other, each with a zero at its end.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@ inline std::string zero_ended(const std::vector<std::string>& fields) {
   return text;
 }
 
-/// Without what no zero ends.
+/// Returns the texts; leaves out a last one that no zero ends.
 inline std::vector<std::string> fields_of(const std::string& text) {
   std::vector<std::string> fields;
   std::size_t begin = 0;
@@ -20,7 +20,7 @@ inline std::vector<std::string> fields_of(const std::string& text) {
   return fields;
 }
 
-/// Whether it names an entry of a folder, and no other place.
+/// Returns whether it names an entry of a folder, and no other place.
 inline bool is_file_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <bitset>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -15,7 +14,7 @@
 namespace fhd::io::hdf5 {
 namespace {
 
-constexpr std::uint64_t usual_window = 1 << 18;  // stays in a processor's own cache until it is copied
+constexpr std::uint64_t usual_window = 1 << 18;  // fits into the cache of a processor core
 constexpr std::uint64_t head_bytes = 16;         // of a collection, and of an object
 
 constexpr auto beyond_file = "an address beyond the end of the file";
@@ -35,7 +34,7 @@ std::uint64_t number_at(const char* bytes, std::size_t width) {
 
 bool is_known_width(std::size_t bytes) { return bytes == 2 || bytes == 4 || bytes == 8; }
 
-/// The conversion from values with lengths of their own to as many bytes as refer to them: they stay.
+/// Converts values with lengths of their own to the bytes that refer to them, which stay as they are.
 herr_t keep_references(hid_t from, hid_t to, H5T_cdata_t* conversion, std::size_t, std::size_t, std::size_t,
                        void*, void*, hid_t) {
   if (conversion->command != H5T_CONV_INIT) return 0;
@@ -100,7 +99,7 @@ GlobalHeap::Collection GlobalHeap::collection_at(std::uint64_t address) {
   const auto size = size_at(head + 8);
   if (size > file_bytes_ - address) return {.wrong = longer_than_file};
   if (size < head_bytes) return {.wrong = broken_collection};
-  // At once: the way to every object in it begins at its head.
+  // Reads it at once: the way to every object in it begins at its head.
   usual_size_ = std::min(size, usual_window);
   if (size == usual_size_ && at(address, size) == nullptr) return {.wrong = unreadable};
   return {address, size};
@@ -123,10 +122,7 @@ GlobalHeap::Object GlobalHeap::object_at(const Collection& collection, std::uint
 
 HeapValue GlobalHeap::value(const HeapReference& reference, std::size_t element_bytes) {
   if (reference.length == 0 || reference.address == 0) return {};
-  return object_of(reference, std::uint64_t{reference.length} * element_bytes);
-}
-
-HeapValue GlobalHeap::object_of(const HeapReference& reference, std::uint64_t wanted) {
+  const auto wanted = std::uint64_t{reference.length} * element_bytes;
   const auto collection = collection_at(reference.address);
   if (collection.wrong != nullptr) return {.wrong = collection.wrong};
   constexpr int most_objects = 1 << 16;  // an index has 16 bits
@@ -145,30 +141,7 @@ HeapValue GlobalHeap::object_of(const HeapReference& reference, std::uint64_t wa
   return {.wrong = no_object};
 }
 
-const char* GlobalHeap::fault(const HeapReference& reference, std::size_t element_bytes) {
-  if (reference.address == 0) return nullptr;  // not followed
-  if (reference.address != sound_) {
-    if (const char* wrong = fault_of_collection(reference.address)) return wrong;
-    sound_ = reference.address;
-  }
-  return object_of(reference, std::uint64_t{reference.length} * element_bytes).wrong;
-}
-
-const char* GlobalHeap::fault_of_collection(std::uint64_t address) {
-  const auto collection = collection_at(address);
-  if (collection.wrong != nullptr) return collection.wrong;
-  std::bitset<1 << 16> found;
-  for (std::uint64_t offset = head_bytes; offset <= collection.size - head_bytes;) {
-    const auto object = object_at(collection, offset);
-    if (object.wrong != nullptr) return object.wrong;
-    if (found.test(object.index)) return broken_collection;
-    found.set(object.index);
-    offset = object.next;
-  }
-  return nullptr;
-}
-
-/// Bytes of the file that are in memory from now on; null where it ends before, or cannot be read.
+/// Returns bytes of the file, which stay in memory until the next call; null if it ends before, or cannot be read.
 const char* GlobalHeap::at(std::uint64_t offset, std::uint64_t bytes) {
   if (offset > file_bytes_ || bytes > file_bytes_ - offset) return nullptr;
   if (offset < begin_ || offset > end_ || offset + bytes - begin_ > capacity_) {

@@ -6,19 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <type_traits>
 #include <utility>
 
-#include "io/hdf5/hdf5_claims.hpp"
-#include "io/hdf5/hdf5_library.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
-#include "io/files/atomic_file.hpp"
 #include "io/files/stored_bytes.hpp"
+#include "io/hdf5/hdf5_library.hpp"
 #include "io/hdf5/superblock.hpp"
 #include "recon/error.hpp"
 
@@ -26,29 +23,31 @@ namespace fhd::io::hdf5 {
 
 namespace {
 
-/// The innermost description of HDF5's error stack: the one that tells the cause.
-std::string hdf5_reason() {
+/// The innermost entry of HDF5's error stack, which states the cause.
+struct Hdf5Failure {
   std::string reason;
+  hid_t minor = -1;
+};
+Hdf5Failure hdf5_failure() {
+  Hdf5Failure failure;
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned, const H5E_error2_t* error, void* text) -> herr_t {
-        auto& first = *static_cast<std::string*>(text);
-        if (first.empty() && error->desc) first = error->desc;
+      [](unsigned, const H5E_error2_t* error, void* first) -> herr_t {
+        auto& [reason, minor] = *static_cast<Hdf5Failure*>(first);
+        if (minor >= 0) return 0;
+        if (error->desc) reason = error->desc;
+        minor = error->min_num;
         return 0;
       },
-      &reason);
+      &failure);
   H5Eclear2(H5E_DEFAULT);
+  auto& reason = failure.reason;
   std::replace(reason.begin(), reason.end(), '\n', ' ');
-  return reason.empty() ? "a failure that HDF5 does not explain" : "HDF5 failure '" + reason + "'";
+  reason = reason.empty() ? "a failure that HDF5 does not explain" : "HDF5 failure '" + reason + "'";
+  return failure;
 }
 
-std::string remedy_of(std::string_view reason) {
-  if (reason.find("truncated") != std::string_view::npos)
-    return "the file is cut off: copy or download it again";
-  return {};
-}
-
-/// float of float and of Complex<float>.
+/// RealOf<T>::Type is float for float and for Complex<float>.
 template <class T>
 struct RealOf {
   using Type = T;
@@ -62,7 +61,7 @@ using Real = typename RealOf<T>::Type;
 template <class T>
 constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
-/// Of T in memory; a complex number is a compound of two reals with these names.
+/// Returns the type of T in memory; a complex number is a compound of two reals with these names.
 template <class T>
 Handle memory_type(const std::string& subject, const std::string& real_name = "r",
                    const std::string& imaginary_name = "i") {
@@ -121,8 +120,10 @@ std::string text_of(const Extents& extents) {
 
 void check(herr_t status, const std::string& subject, std::string_view expected) {
   if (status >= 0) return;
-  const auto reason = hdf5_reason();
-  throw Error(subject, expected, reason, remedy_of(reason));
+  const auto [reason, minor] = hdf5_failure();
+  if (minor == H5E_NOSPACE) throw OutOfMemory(subject, expected, reason);
+  throw Error(subject, expected, reason,
+              minor == H5E_TRUNCATED ? "the file is cut off: copy or download it again" : "");
 }
 
 Handle space_of(const Extents& extents, const std::string& subject) {
@@ -167,7 +168,6 @@ Dataset::Dataset(hid_t file, std::string subject, const std::string& name) : sub
   type_ = {H5Dget_type(dataset_.get()), H5Tclose, subject_, "a readable type"};
   const Handle space(H5Dget_space(dataset_.get()), H5Sclose, subject_, "a readable dataspace");
   extents_ = extents_of(space.get(), subject_);
-  require_sound_type(type_.get(), subject_);
   find_numbers();
   require_stored(dataset_.get(), H5Tget_size(type_.get()), extents_, subject_);
 }
@@ -252,15 +252,12 @@ File File::open(const std::string& path) {
 
 namespace {
 
-/// Throws Error where the disk, a quota or a limit has no room for the file.
+/// Throws Error if the disk, a quota or a limit has no room for the file.
 void reserve(const std::string& path, std::uint64_t bytes, const std::string& reported_path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_by_errno(reported_path, "a file that can be written");
-  errno = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
-  const int error = errno;
-  ::close(descriptor);
-  errno = error;
-  if (error != 0) fail_by_errno(reported_path, "a file that can be written to its end");
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) fail_by_errno(reported_path, "a file that can be written");
+  errno = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (errno != 0) fail_by_errno(reported_path, "a file that can be written to its end");
 }
 
 }  // namespace
@@ -275,9 +272,9 @@ File File::create(const std::string& path, const std::string& reported_path, std
   if (!on_disk) check(H5Pset_fapl_core(access.get(), increment, write_on_close), reported_path, expected);
   // Attributes of more than 64 KiB, of 2,731 slices and more, need the format of HDF5 1.8.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), reported_path, expected);
-  // Whoever makes it holds it already (AtomicFile).
+  // AtomicFile holds it already.
   check(H5Pset_file_locking(access.get(), false, true), reported_path, expected);
-  // Of the root: without the time of day, as all that is in the file.
+  // Neither the root nor anything else in the file states the time of day: the same content is the same file.
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, reported_path, expected);
   check(H5Pset_obj_track_times(creation.get(), false), reported_path, expected);
   File file(reported_path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose,
@@ -322,7 +319,6 @@ Handle File::open_dataset(const std::string& name) const {
 
 Handle File::create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties) {
   constexpr auto expected = "a dataset that can be created";
-  // Without the time of day: the same content is the same file.
   const Handle timeless(properties == H5P_DEFAULT ? H5Pcreate(H5P_DATASET_CREATE) : H5Pcopy(properties),
                         H5Pclose, subject(name), expected);
   check(H5Pset_obj_track_times(timeless.get(), false), subject(name), expected);
@@ -351,29 +347,10 @@ void File::write(const std::string& name, std::string_view text) {
   write_values(create_dataset(name, type.get(), space.get()), type.get(), padded.data(), where);
 }
 
-// HDF5 writes a text as a whole: one on its way to the disk gets its place, and is copied there by `close`.
 void File::write_text_of(const std::string& name, const std::string& text_path) {
-  const auto where = subject(name);
-  std::error_code status;
-  const auto bytes = std::filesystem::file_size(text_path, status);
-  if (status) throw Error(text_path, "a file", status.message());
-  if (reserved_bytes_ == 0) {
-    std::string content(bytes, '\0');
-    std::ifstream text(text_path, std::ios::binary);
-    if (!text.read(content.data(), static_cast<std::streamsize>(bytes)))
-      throw Error(where, "a text that can be read again", std::strerror(errno));
-    return write(name, content);
-  }
-  const auto type = text_type(std::max<std::size_t>(bytes, 1), H5T_CSET_UTF8, where);
-  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where, "a string type");
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, where, "a dataspace");
-  const Handle now(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, where, "a dataset that can be created");
-  check(H5Pset_alloc_time(now.get(), H5D_ALLOC_TIME_EARLY), where, "a dataset that can be created");
-  check(H5Pset_fill_time(now.get(), H5D_FILL_TIME_NEVER), where, "a dataset that can be created");
-  const auto dataset = create_dataset(name, type.get(), space.get(), now.get());
-  const auto offset = H5Dget_offset(dataset.get());
-  if (offset == HADDR_UNDEF) throw Error(where, "a place in the file", "none");
-  texts_.push_back({text_path, offset, bytes});
+  const auto content = content_of_file(text_path, ~std::uint64_t{0}, "a text");
+  if (reserved_bytes_ > 0) reserve(destination_, reserved_bytes_ += content.size(), path_);
+  write(name, content);
 }
 
 template <class T>
@@ -402,12 +379,8 @@ std::vector<double> File::number_attribute(const std::string& object, const std:
   if (number_class != H5T_FLOAT && number_class != H5T_INTEGER) throw Error(where, "numbers", "another type");
   const Handle space(H5Aget_space(attribute.get()), H5Sclose, where, "a readable dataspace");
   const auto count = H5Sget_simple_extent_npoints(space.get());
-  // Positions of slices and counters of repetitions are as many as these: bounded by what the file can hold.
-  hsize_t most = 0;
-  check(H5Fget_filesize(id(), &most), path_, "a readable file");
-  if (count < 0 || static_cast<hsize_t>(count) > most / H5Tget_size(type.get()))
-    throw Error(where, "numbers that the file holds", fmt::format("{} of them", count),
-                "the file is damaged");
+  constexpr hssize_t most = 1 << 24;  // more than volumes in a scan
+  if (count < 0 || count > most) throw Error(where, "at most 16 million numbers", fmt::format("{}", count));
   std::vector<double> numbers(static_cast<std::size_t>(count));
   check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, numbers.data()), where, "readable numbers");
   return numbers;
@@ -430,43 +403,13 @@ void File::write_attribute(const std::string& object, const std::string& name,
   write_attribute_values(*this, object, name, H5T_STD_I32LE, H5T_NATIVE_INT, space, numbers.data());
 }
 
-namespace {
-
-/// Copies a text to its place in a file.
-void copy_text(const std::string& from, int to, std::uint64_t offset, std::uint64_t bytes,
-               const std::string& reported_path) {
-  std::ifstream text(from, std::ios::binary);
-  std::vector<char> piece(std::size_t{1} << 20);
-  while (bytes > 0) {
-    const auto count = std::min<std::uint64_t>(bytes, piece.size());
-    if (!text.read(piece.data(), static_cast<std::streamsize>(count)))
-      throw Error(reported_path, "a report that can be read", "one cut off");
-    write_at(to, piece.data(), count, offset, reported_path);
-    offset += count;
-    bytes -= count;
-  }
-}
-
-}  // namespace
-
 void File::close_on_disk() {
   hsize_t used = 0;
   check(H5Fget_filesize(id(), &used), path_, "a file that can be completed");
   file_.close(path_);
-  const int descriptor = ::open(destination_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_by_errno(path_, "a file that can be written");
-  try {
-    for (const auto& text : texts_) copy_text(text.path, descriptor, text.offset, text.bytes, path_);
-    // HDF5 leaves what was reserved beyond its end.
-    struct stat written {};
-    if (::fstat(descriptor, &written) != 0) fail_by_errno(path_, "a file that can be completed");
-    if (static_cast<hsize_t>(written.st_size) > used && ftruncate(descriptor, static_cast<off_t>(used)) != 0)
-      fail_by_errno(path_, "a file that can be completed");
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  if (::close(descriptor) != 0) fail_by_errno(path_, "a file that can be written to its end");
+  // HDF5 leaves what was reserved beyond its end.
+  if (::truncate(destination_.c_str(), static_cast<off_t>(used)) != 0)
+    fail_by_errno(path_, "a file that can be completed");
 }
 
 void File::close() {

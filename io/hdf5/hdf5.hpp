@@ -1,7 +1,6 @@
 #pragma once
-// A small, checked face of the HDF5 C API. Every failure is an fhd::Error whose subject is "file:/dataset";
-// HDF5 itself prints nothing. Rank, type and extents are checked before memory is allocated, so that a
-// hostile file cannot ask for more than it holds.
+// A small, checked interface to the HDF5 C API. Every failure is an fhd::Error whose subject is "file:/dataset"; HDF5 itself
+// prints nothing. Rank, type and extents are checked before memory is allocated.
 #include <hdf5.h>
 
 #include <cstdint>
@@ -15,16 +14,16 @@
 
 namespace fhd::io::hdf5 {
 
-/// HDF5 prints its error stack unless told not to, by every thread: for one that reads a file that another has opened.
+/// Has HDF5 not print its error stack. Every thread that uses HDF5 has to call it.
 void be_silent();
-/// Whether this HDF5 library lets threads wait for each other: others may be used by one thread alone.
+/// Returns whether this HDF5 library may be used by several threads.
 bool allows_threads();
 
-/// libhdf5 lets one thread in at a time, and its lock changes hands at every call. Threads that write or open whole files
-/// hold a turn meanwhile, and wait once.
-class Turn {
+/// Lets one thread use libhdf5. The library has a lock of its own, which changes hands at every call; threads that write or
+/// open whole files hold this one and wait once.
+class LibraryLock {
  public:
-  Turn();
+  LibraryLock();
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
@@ -34,7 +33,7 @@ using Extents = std::vector<std::int64_t>;
 /// "[4][4096]"
 std::string text_of(const Extents& extents);
 
-/// Move-only owner of one HDF5 identifier.
+/// Owns one HDF5 identifier. Move-only.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -47,7 +46,7 @@ class Handle {
   Handle& operator=(const Handle&) = delete;
   ~Handle();
   hid_t get() const { return id_; }
-  /// Closes now and throws Error when that fails, e.g. because buffered data could not be written.
+  /// Closes it now. Throws Error if that fails, e.g. because buffered data could not be written.
   void close(const std::string& subject);
 
  private:
@@ -55,14 +54,14 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Throws Error(subject, expected) with HDF5's own reason when a status is negative.
+/// Throws Error(subject, expected) with HDF5's own reason if a status is negative; OutOfMemory if that is the reason.
 void check(herr_t status, const std::string& subject, std::string_view expected);
 
-/// Extents of a dataspace.
+/// Returns the extents of a dataspace.
 Extents extents_of(hid_t space, const std::string& subject);
-/// A type of text of `size` bytes, or H5T_VARIABLE.
+/// Returns the type of a text of `size` bytes, or H5T_VARIABLE.
 Handle text_type(std::size_t size, H5T_cset_t characters, const std::string& subject);
-/// A simple dataspace.
+/// Returns a simple dataspace.
 Handle space_of(const Extents& extents, const std::string& subject);
 
 /// A dataset of numbers: real, or complex as a compound of two floats named {r, i} or {real, imag} (as h5py,
@@ -72,19 +71,19 @@ class Dataset {
   Dataset(hid_t file, std::string subject, const std::string& name);
 
   const std::string& subject() const { return subject_; }
-  /// All axes as stored.
+  /// Returns all axes as stored.
   const Extents& extents() const { return extents_; }
-  /// All axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
+  /// Returns all axes without the trailing axis of 2 of complex pairs. Throws Error unless the numbers are complex.
   Extents complex_extents() const;
 
-  /// Whether the stored numbers may say more than single precision holds: floats of 64 bits, integers of 32.
+  /// Returns whether stored numbers may exceed single precision: floats of 64 bits, integers of 32.
   bool exceeds_single() const;
-  /// The block at `leading` (one index per leading axis), T = float, double, Complex<float> or
+  /// Reads the block at `leading` (one index per leading axis), T = float, double, Complex<float> or
   /// Complex<double>; the remaining axes must be exactly `shape`. Throws Error.
   template <class T>
   Array<T> read(const Shape& shape, const Extents& leading = {}) const;
-  /// The same as `values` in single precision and, where double is asked for and there is more to know, also as
-  /// `in_double`, which otherwise becomes empty.
+  /// Reads it as `values` in single precision and, if double is asked for and the file has it, also as `in_double`, which
+  /// else becomes empty.
   template <class Single, class Double>
   void read(const Shape& shape, const Extents& leading, Precision precision, Array<Single>& values,
             Array<Double>& in_double) const {
@@ -105,12 +104,12 @@ class Dataset {
 
 class File {
  public:
-  /// Opens for reading. Throws Error with one clear line for a file that is absent, not HDF5, or truncated.
+  /// Opens a file for reading. Throws Error if it is absent, not HDF5, or truncated.
   static File open(const std::string& path);
-  /// Starts a file that `close` writes to `path`, replacing what is there; messages call it `reported_path`.
-  /// Until then it is in memory: HDF5 1.10 cannot recover from a write that fails, and crashes at exit. A file of
-  /// which more than 4 MiB are expected, `expected_bytes` at most, is written to disk as it comes instead, where room
-  /// for all of it is reserved first: HDF5 meets no full disk.
+  /// Starts a file that `close` writes to `path`, replacing what is there; messages call it `reported_path`. Until then it is
+  /// in memory, because HDF5 1.10 crashes at exit after a write that failed. If `expected_bytes`, which is an upper bound,
+  /// exceeds 4 MiB, the file is written to the disk as it comes, where room for all of it is reserved first, so that HDF5
+  /// meets no full disk.
   static File create(const std::string& path, const std::string& reported_path,
                      std::uint64_t expected_bytes = 0);
 
@@ -118,10 +117,10 @@ class File {
   hid_t id() const { return file_.get(); }
   /// "file:/name"
   std::string subject(const std::string& name) const { return path_ + ":" + name; }
-  /// Whether every part of the path `name` ("/dataset/data") exists.
+  /// Returns whether every part of the path `name` ("/dataset/data") exists.
   bool has(const std::string& name) const;
   Dataset dataset(const std::string& name) const { return {id(), subject(name), name}; }
-  /// Names of the groups at the root, at most 1024, in alphabetical order.
+  /// Returns the names of the groups at the root, at most 1024, in alphabetical order.
   std::vector<std::string> groups() const;
   Handle open_dataset(const std::string& name) const;
   Handle create_dataset(const std::string& name, hid_t type, hid_t space, hid_t properties = H5P_DEFAULT);
@@ -131,9 +130,9 @@ class File {
   template <class T>
   void write(const std::string& name, const T* values, const Extents& extents);
   void write(const std::string& name, std::string_view text);
-  /// The text of a file, which stays as it is until `close`.
+  /// Writes the text of a file.
   void write_text_of(const std::string& name, const std::string& text_path);
-  /// A dataset to be filled block by block with `write_block`.
+  /// Creates a dataset to be filled block by block with `write_block`.
   template <class T>
   void create(const std::string& name, const Extents& extents);
   /// Writes the block at `leading` (one index per leading axis) of a dataset made by `create`.
@@ -143,14 +142,14 @@ class File {
 
   bool has_attribute(const std::string& object, const std::string& name) const;
   std::string text_attribute(const std::string& object, const std::string& name) const;
-  /// As many as there are, and the file has room for. Throws Error.
+  /// Returns the numbers of an attribute. Throws Error.
   std::vector<double> number_attribute(const std::string& object, const std::string& name) const;
   void write_attribute(const std::string& object, const std::string& name, std::string_view text);
   void write_attribute(const std::string& object, const std::string& name,
                        const std::vector<double>& numbers);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<int>& numbers);
 
-  /// Completes a file that `create` started and writes it. Throws Error when that fails (a full disk).
+  /// Completes a file that `create` started and writes it. Throws Error if that fails (a full disk).
   void close();
 
  private:
@@ -159,11 +158,6 @@ class File {
   std::string path_;
   std::string destination_;           ///< where `close` writes
   std::uint64_t reserved_bytes_ = 0;  ///< > 0: it is on disk
-  struct Text {
-    std::string path;
-    std::uint64_t offset, bytes;
-  };
-  std::vector<Text> texts_;  ///< to be copied by `close`
   Handle file_;
 };
 

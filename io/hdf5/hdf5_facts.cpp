@@ -1,6 +1,6 @@
 #include "io/hdf5/hdf5_facts.hpp"
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "recon/error.hpp"
 
@@ -28,8 +28,8 @@ std::string text_in_hdf5_here(const std::string& path, const std::string& name) 
 
 std::optional<Hdf5Facts> facts_of_hdf5(const std::string& path, const Hdf5Question& question) {
   try {
-    auto facts = guard::apart<&facts_of_hdf5_here>({{path}}, path, question);
-    // Of a process that may have been taken over.
+    auto facts = in_reader<&facts_of_hdf5_here>(path, question);
+    // The process that answers may have been taken over.
     if (facts &&
         (facts->has.size() != question.objects.size() || facts->texts.size() != question.attributes.size()))
       return {};
@@ -40,7 +40,7 @@ std::optional<Hdf5Facts> facts_of_hdf5(const std::string& path, const Hdf5Questi
 }
 
 std::string text_in_hdf5(const std::string& path, const std::string& name) {
-  return guard::apart<&text_in_hdf5_here>({{path}}, path, name);
+  return in_reader<&text_in_hdf5_here>(path, name);
 }
 
 }  // namespace fhd::io

@@ -1,5 +1,5 @@
 #pragma once
-// The attributes of HDF5 files that tell where volumes lie in the patient: matrix_size and fov_mm (x, y, z),
+// Attributes of HDF5 files that state where volumes lie in the patient: matrix_size and fov_mm (x, y, z),
 // position_mm (3 numbers per slice), read_direction, phase_direction, slice_direction (patient LPS).
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fhd::io {
 
-/// Of scans or images [repetition][slice].
+/// Returns the geometry of each slice of scans or images [repetition][slice].
 template <class T>
 std::vector<Geometry> geometries_of_slices(const std::vector<T>& volumes, std::int64_t slice_count) {
   std::vector<Geometry> slices;
@@ -19,7 +19,7 @@ std::vector<Geometry> geometries_of_slices(const std::vector<T>& volumes, std::i
   return slices;
 }
 
-/// Writes them to `object`; but for its position each slice is as the first.
+/// Writes the geometry of slices to `object`. All slices have that of the first but for their positions.
 inline void write_geometry(hdf5::File& file, const std::string& object, const std::vector<Geometry>& slices) {
   const auto& first = slices.front();
   const auto write = [&](const char* name, const auto& three) {

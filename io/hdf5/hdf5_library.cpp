@@ -1,19 +1,20 @@
-// libhdf5 as a whole: its lock, its messages, and what it may not follow.
 #include "io/hdf5/hdf5_library.hpp"
 
-#include <vector>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "io/hdf5/global_heap.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::hdf5 {
 
-Turn::Turn() {
+LibraryLock::LibraryLock() {
   static std::recursive_mutex mutex;
   lock_ = std::unique_lock(mutex);
 }
 
-/// Where HDF5 could not begin it crashes in every later call.
+/// If HDF5 could not begin, it crashes in every later call.
 static void require_library() {
   static const bool has_begun = H5open() >= 0 && register_references();
   if (!has_begun) throw Error("HDF5", "", "the library cannot begin: there is no memory for it");
@@ -35,47 +36,21 @@ namespace {
 
 constexpr auto in_one_file = "give a file that holds all its values itself: 'h5repack' makes one of it";
 
-/// The path that a soft link states, from the root on.
-std::string target_of_link(hid_t file, const std::string& name, const H5L_info_t& link,
-                           const std::string& subject) {
-  constexpr std::size_t longest = 1 << 16;
-  if (link.u.val_size > longest)
-    throw Error(subject, "a soft link of at most 64 KiB", "more", "the file is damaged");
-  std::vector<char> value(link.u.val_size + 1, 0);
-  check(H5Lget_val(file, name.c_str(), value.data(), link.u.val_size, H5P_DEFAULT), subject,
-        "a readable link");
-  const std::string target(value.data());
-  return target.starts_with("/") ? target : name.substr(0, name.rfind('/') + 1) + target;
-}
-
-void follow(hid_t file, const std::string& name, const std::string& subject, int links_left) {
+/// Throws Error if a link on the path `name` leads to another file. A part that is not there ends the look.
+void require_own_links(hid_t file, const std::string& name, const std::string& subject) {
   for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
-    const auto part = name.substr(0, end);
     H5L_info_t link{};
-    if (part.empty() || part == "/" || H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT) < 0) {
-      H5Eclear2(H5E_DEFAULT);
-      return;
-    }
-    if (link.type == H5L_TYPE_SOFT) {
-      if (links_left == 0)
-        throw Error(subject, "soft links that end", "more than 16, one after the other",
-                    "the file is damaged");
-      follow(file, target_of_link(file, part, link, subject), subject, links_left - 1);
-    } else if (link.type != H5L_TYPE_HARD) {
+    if (H5Lget_info(file, name.substr(0, end).c_str(), &link, H5P_DEFAULT) < 0) break;
+    if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
       throw Error(subject, "a dataset or group of this file", "a link to another file", in_one_file);
-    }
-    if (end == std::string::npos) return;
+    if (end == std::string::npos) break;
   }
+  H5Eclear2(H5E_DEFAULT);
 }
 
 }  // namespace
 
-void require_own_links(hid_t file, const std::string& name, const std::string& subject) {
-  constexpr int most_soft_links = 16;  // as libhdf5 itself
-  follow(file, name.starts_with("/") ? name : "/" + name, subject, most_soft_links);
-}
-
-/// What cannot be told is an Error: what a scan has not got is left out without a word.
+/// Throws Error if that cannot be told: what a scan does not have is left out without a word.
 bool File::has(const std::string& name) const {
   require_own_links(id(), name, subject(name));
   if (name == "/") return true;
@@ -109,11 +84,48 @@ Handle open_own_dataset(hid_t file, const std::string& name, const std::string& 
   require_own_links(file, name, subject);
   Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, subject, "a dataset");
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, subject, "a readable dataset");
+  H5O_info_t root, own;  // a soft link may have led through an external one
+  check(H5Oget_info(file, &root), subject, "a readable file");
+  check(H5Oget_info(dataset.get(), &own), subject, "a readable dataset");
+  if (own.fileno != root.fileno)
+    throw Error(subject, "a dataset or group of this file", "a link to another file", in_one_file);
   if (H5Pget_layout(creation.get()) == H5D_VIRTUAL)
     throw Error(subject, "values in this file", "a virtual dataset, whose values lie in others", in_one_file);
   if (H5Pget_external_count(creation.get()) != 0)
     throw Error(subject, "values in this file", "external storage, in other files", in_one_file);
   return dataset;
+}
+
+double bytes_of(const Extents& extents, std::size_t value_bytes) {
+  double bytes = static_cast<double>(value_bytes);
+  for (const auto extent : extents) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+void require_stored(hid_t dataset, std::size_t value_bytes, const Extents& extents,
+                    const std::string& subject) {
+  const Handle properties(H5Dget_create_plist(dataset), H5Pclose, subject, "a readable layout"),
+      file(H5Iget_file_id(dataset), H5Fclose, subject, "a readable file");
+  const int filters = H5Pget_nfilters(properties.get());
+  for (unsigned i = 0; static_cast<int>(i) < filters; ++i) {
+    char name[64]{};
+    unsigned flags = 0;
+    std::size_t parameters = 0;
+    const auto filter =
+        H5Pget_filter2(properties.get(), i, &flags, &parameters, nullptr, sizeof name, name, nullptr);
+    if (filter >= 0 && H5Zfilter_avail(filter) <= 0)
+      throw Error(subject, "values uncompressed or compressed by gzip or szip",
+                  "the HDF5 filter '" + std::string(name) + "' (" + std::to_string(filter) + ")",
+                  "rewrite the file with 'h5repack -f GZIP=4'");
+  }
+  hsize_t file_bytes = 0;
+  check(H5Fget_filesize(file.get(), &file_bytes), subject, "a readable file");
+  const auto claimed = bytes_of(extents, value_bytes),
+             stored = static_cast<double>(std::min<hsize_t>(H5Dget_storage_size(dataset), file_bytes));
+  if (claimed == 0 || (stored > 0 && (filters > 0 || claimed <= stored))) return;
+  throw Error(subject, "values for its extents " + text_of(extents),
+              fmt::format("{:.0f} stored bytes, where {:.0f} are claimed", stored, claimed),
+              "the file is damaged or was not written to its end");
 }
 
 }  // namespace fhd::io::hdf5

@@ -1,5 +1,5 @@
 #pragma once
-// What libhdf5 may follow in a file of others: nothing that leads to another file.
+// libhdf5 as a whole, and what it may follow in a file: nothing that leads to another file.
 #include <hdf5.h>
 
 #include <string>
@@ -8,15 +8,17 @@
 
 namespace fhd::io::hdf5 {
 
-/// Throws Error naming `subject` where a link on the path `name` leads to another file (external, or of a kind that a
-/// plugin defines), or soft links do not end. A part that is not there ends the look.
-void require_own_links(hid_t file, const std::string& name, const std::string& subject);
-
-/// The name of an attribute in messages.
+/// Returns the name of an attribute in messages.
 std::string subject_of(const File& file, const std::string& object, const std::string& name);
 Handle open_attribute(const File& file, const std::string& object, const std::string& name);
 
-/// Throws Error also where the values lie in other files: external storage, virtual datasets.
+/// Throws Error also if the values lie in other files: external links, external storage, virtual datasets.
 Handle open_own_dataset(hid_t file, const std::string& name, const std::string& subject);
+
+/// Returns the size of values with these extents; infinite rather than wrong.
+double bytes_of(const Extents& extents, std::size_t value_bytes);
+/// Throws Error if this HDF5 library lacks a filter of a dataset, or if values of it were never written.
+void require_stored(hid_t dataset, std::size_t value_bytes, const Extents& extents,
+                    const std::string& subject);
 
 }  // namespace fhd::io::hdf5

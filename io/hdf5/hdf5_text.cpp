@@ -1,11 +1,11 @@
-// Texts of HDF5 files, of a fixed length or of their own.
+// Texts of HDF5 files, of a fixed length or with a length of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
-#include "io/hdf5/global_heap.hpp"
-#include "io/hdf5/hdf5_claims.hpp"
 #include "io/hdf5/hdf5_library.hpp"
 #include "recon/error.hpp"
 
@@ -20,41 +20,30 @@ void require_length(std::size_t bytes, std::size_t longest, const std::string& s
     throw Error(subject, fmt::format("text of at most {} bytes", longest), fmt::format("{} bytes", bytes));
 }
 
-/// Up to its first NUL.
-std::string text_in(std::span<const char> bytes) {
-  return {bytes.data(), bytes.empty() ? 0 : strnlen(bytes.data(), bytes.size())};
-}
-
-/// Of its own length; `read` is H5Aread or H5Dread.
+/// Reads one text of at most `longest` bytes; `read` is H5Aread or H5Dread.
 template <class Read>
-std::string read_referred(hid_t file, const std::string& subject, std::size_t longest, Read read) {
-  const auto layout = heap_layout_of(file, subject);
-  const auto type = reference_type(layout, subject);
-  char stored[most_reference_bytes]{};
-  check(read(type.get(), stored), subject, "readable text");
-  const auto reference = layout.reference_at(stored);
-  require_length(reference.length, longest, subject);
-  GlobalHeap heap(layout);
-  const auto found = heap.value(reference, 1);
-  if (found.wrong != nullptr) throw Error(subject, "text that is stored", found.wrong, "the file is damaged");
-  return text_in(found.bytes);
-}
-
-/// One text of at most `longest` bytes.
-template <class Read>
-std::string read_string(hid_t file, const Handle& type, hid_t space_id, const std::string& subject,
-                        std::size_t longest, Read read) {
+std::string read_string(const Handle& type, hid_t space_id, const std::string& subject, std::size_t longest,
+                        Read read) {
   const Handle space(space_id, H5Sclose, subject, "a readable dataspace");
   if (H5Tget_class(type.get()) != H5T_STRING) throw Error(subject, "text", "another type");
   const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
   if (count != 1) throw Error(subject, "one text", std::to_string(count));
-  if (H5Tis_variable_str(type.get()) > 0) return read_referred(file, subject, longest, read);
+  if (H5Tis_variable_str(type.get()) > 0) {
+    const auto memory = text_type(H5T_VARIABLE, H5Tget_cset(type.get()), subject);
+    char* found = nullptr;
+    check(read(memory.get(), &found), subject, "readable text");
+    const std::unique_ptr<char, herr_t (*)(void*)> owner(found, H5free_memory);
+    const std::string_view text(found != nullptr ? found : "");
+    require_length(text.size(), longest, subject);
+    return std::string(text);
+  }
   const std::size_t size = H5Tget_size(type.get());
   require_length(size, longest, subject);
   std::string text(size + 1, '\0');
   const auto memory = text_type(size + 1, H5Tget_cset(type.get()), subject);
   check(read(memory.get(), text.data()), subject, "readable text");
-  return text_in(text);
+  text.resize(strnlen(text.data(), size));
+  return text;
 }
 
 }  // namespace
@@ -65,11 +54,8 @@ std::string File::read_text(const std::string& name) const {
   const Handle type(H5Dget_type(dataset.get()), H5Tclose, where, "a readable type");
   // A report is as long as what is stored.
   const auto stored = static_cast<std::size_t>(H5Dget_storage_size(dataset.get()));
-  return read_string(id(), type, H5Dget_space(dataset.get()), where,
+  return read_string(type, H5Dget_space(dataset.get()), where,
                      std::max(longest_text, std::min(stored, longest_report)), [&](hid_t memory, void* text) {
-                       const bool is_referred = H5Tget_class(memory) == H5T_OPAQUE;
-                       require_stored(dataset.get(), H5Tget_size(is_referred ? memory : type.get()), {1},
-                                      where);
                        return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
                      });
 }
@@ -78,7 +64,7 @@ std::string File::text_attribute(const std::string& object, const std::string& n
   const auto where = subject_of(*this, object, name);
   const auto attribute = open_attribute(*this, object, name);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, where, "a readable type");
-  return read_string(id(), type, H5Aget_space(attribute.get()), where, longest_text,
+  return read_string(type, H5Aget_space(attribute.get()), where, longest_text,
                      [&](hid_t memory, void* text) { return H5Aread(attribute.get(), memory, text); });
 }
 

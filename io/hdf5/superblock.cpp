@@ -9,12 +9,13 @@ namespace fhd::io::hdf5 {
 // Bob Jenkins, lookup3.c (2006), public domain: hashlittle() with an initial value of 0.
 std::uint32_t metadata_checksum(std::span<const char> bytes) {
   std::uint32_t a = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size()), b = a, c = a;
-  const auto add = [&](std::span<const char> block) {  // 12 bytes at most, little-endian; others count as zeros
-    std::array<std::uint32_t, 3> words{};
-    for (std::size_t i = 0; i < block.size(); ++i)
-      words[i / 4] |= std::uint32_t{static_cast<unsigned char>(block[i])} << (8 * (i % 4));
-    a += words[0], b += words[1], c += words[2];
-  };
+  const auto add =
+      [&](std::span<const char> block) {  // 12 bytes at most, little-endian; others count as zeros
+        std::array<std::uint32_t, 3> words{};
+        for (std::size_t i = 0; i < block.size(); ++i)
+          words[i / 4] |= std::uint32_t{static_cast<unsigned char>(block[i])} << (8 * (i % 4));
+        a += words[0], b += words[1], c += words[2];
+      };
   const auto turned = [](std::uint32_t value, int bits) { return std::rotl(value, bits); };
   constexpr std::size_t block = 12;
   while (bytes.size() > block) {

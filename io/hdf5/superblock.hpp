@@ -6,11 +6,11 @@
 
 namespace fhd::io::hdf5 {
 
-/// Jenkins' lookup3 of the bytes, of which HDF5 makes its checksums.
+/// Returns Jenkins' lookup3 of the bytes, which is HDF5's checksum of metadata.
 std::uint32_t metadata_checksum(std::span<const char> bytes);
 
-/// H5Fget_file_image() clears the flag "open for writing" and leaves the checksum that counts it (HDF5 1.10): makes the
-/// checksum anew. Other files stay as they are.
+/// Corrects the checksum after H5Fget_file_image(), which clears the flag "open for writing" but not in the checksum (HDF5
+/// 1.10). Leaves files of other formats as they are.
 void renew_checksum_of_superblock(std::span<char> file);
 
 }  // namespace fhd::io::hdf5

@@ -12,7 +12,7 @@
 #include <numbers>
 #include <set>
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
@@ -421,10 +421,10 @@ std::string filled(const Json& data) {
   return page.replace(page.find(title), title.size(), escaped(shown(text_or(data, "title"))));
 }
 
-/// That of a result, which is read apart: what comes back is text, which may nest as deep as that process liked.
-Json result_json_apart(const std::string& path, const std::string& title, std::size_t most_voxels) {
+/// Returns what the page shows of a result. The text comes from another process and may nest as deep as that process liked.
+Json result_json_in_reader(const std::string& path, const std::string& title, std::size_t most_voxels) {
   const auto text =
-      guard::apart<&result_text_here>({{path}}, path, title, static_cast<std::uint64_t>(most_voxels));
+      in_reader<&result_text_here>(path, title, static_cast<std::uint64_t>(most_voxels));
   auto result = flat_json(text);
   if (!result.is_object()) throw Error(path, "a result of 'fhd recon'", "something else");
   return result;
@@ -454,7 +454,7 @@ std::string report_page(const std::vector<std::string>& results, std::size_t mos
   for (std::size_t i = 0; i < results.size(); ++i) {
     const RunsBeside beside(results[i]);
     list.push_back(
-        result_json_apart(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
+        result_json_in_reader(results[i], names[i], std::max<std::size_t>(most_voxels / results.size(), 20000)));
     beside.require(text_or(list.back(), run_attribute));
   }
   constexpr std::size_t most_names = 3;

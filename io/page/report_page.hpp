@@ -1,6 +1,7 @@
 #pragma once
 // Result files as one HTML page that needs nothing else: no network, no other file.
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ void write_report_page(const std::vector<std::string>& results, const std::strin
 /// of the page while it holds at most `most_bytes`; where there are too many, it shows those files instead.
 /// Returns its path. Throws Error.
 std::string write_batch_index(const std::string& folder, std::size_t most_bytes = 5'000'000);
+/// Returns what the page shows of a result, as JSON; reads it in this process. Throws Error.
+std::string result_text_here(const std::string& path, const std::string& title, std::uint64_t most_voxels);
 struct BatchPages {
   std::string index;                  ///< its path
   std::vector<std::string> failures;  ///< of results of which no page can be made, one line each

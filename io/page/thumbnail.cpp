@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/result/picture.hpp"
 #include "recon/error.hpp"
 
@@ -29,7 +29,7 @@ std::string thumbnail_here(const std::string& path) {
 
 std::string thumbnail_of(const std::string& path) {
   try {
-    auto text = guard::apart<&thumbnail_here>({{path}}, path);
+    auto text = in_reader<&thumbnail_here>(path);
     constexpr auto of_base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
     const bool is_picture = text.starts_with(picture_prefix) &&
                             text.find_first_not_of(of_base64, picture_prefix.size()) == std::string::npos;

@@ -1,6 +1,6 @@
 #pragma once
-// Values as bytes and back, between processes of one machine and one program. What comes in is not trusted: every length is
-// held against what may still come before memory is made for it.
+// Turns values into bytes and back, between processes of one program on one machine. The bytes that come in are not trusted:
+// every length is checked against what may still come before memory is taken for it.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,23 +16,23 @@
 #include "recon/array/array.hpp"
 #include "recon/error.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
 template <class T>
 struct IsPlain
     : std::bool_constant<(std::is_arithmetic_v<T> || std::is_enum_v<T>)&&!std::is_same_v<T, bool>> {};
 template <class T, std::size_t count>
 struct IsPlain<std::array<T, count>> : IsPlain<T> {};
-/// Whether any bytes are a value.
+/// Says that a value is just its bytes.
 template <class T>
 constexpr bool is_plain = IsPlain<T>::value;
 
-/// Puts values into bytes and hands these on; of large arrays the address alone, where the other side copies them from the
-/// memory of this process: it is one copy instead of two, and one turn of the processes for a volume, not one for each MiB.
+/// Puts values into bytes and hands these on. Of large arrays it may hand on the address alone; the other side then copies
+/// them from the memory of this process: one copy instead of two.
 class Output {
  public:
   using Write = std::function<void(const void*, std::size_t)>;
-  /// `lends`: what was put stays as it is until the other side has said that it has its copies.
+  /// `lends`: hands on addresses; the values stay as they are until the other side has its copies.
   explicit Output(Write write, bool lends = false) : write_(std::move(write)), lends_(lends) {}
 
   template <class... T>
@@ -108,11 +108,11 @@ class Output {
   std::string buffer_;
 };
 
-/// Takes values out of bytes. Throws Error where they would need more than `most_bytes` of memory.
+/// Takes values out of bytes. Throws Error if they need more than `most_bytes` of memory.
 class Input {
  public:
   using Read = std::function<void(void*, std::size_t)>;
-  /// Copies bytes from an address in the other process; whether there are so many.
+  /// Copies bytes from an address in the other process; returns false if there are not so many.
   using Copy = std::function<bool(std::uint64_t address, void*, std::size_t)>;
   Input(std::string subject, std::uint64_t most_bytes, Read read, Copy copy = {})
       : subject_(std::move(subject)), left_(most_bytes), read_(std::move(read)), copy_(std::move(copy)) {}
@@ -127,7 +127,7 @@ class Input {
     throw Error(subject_, "values that fit into the memory that reading may take", "more",
                 "the file is damaged, or made to do harm; a good one: --input-memory GIB allows more");
   }
-  /// `count` of `size` bytes each.
+  /// Takes the memory of `count` values of `size` bytes each.
   void take(std::uint64_t count, std::size_t size) {
     if (count > left_ / size) refuse();
     left_ -= count * size;
@@ -226,4 +226,4 @@ class Input {
   Copy copy_;
 };
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

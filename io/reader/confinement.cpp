@@ -1,13 +1,12 @@
-// rlimits for memory, Landlock for files, seccomp for everything else that a process may ask of the kernel.
+// Resource limits for memory, Landlock for files, seccomp for other system calls.
 #include "io/reader/confinement.hpp"
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,33 +15,21 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 
 #include "io/reader/sanitizer.hpp"
 #include "recon/error.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 namespace {
 
 constexpr bool limits_addresses = FHD_HAS_SANITIZER == 0;
 
-#if defined(__x86_64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
-constexpr bool knows_architecture = true;
-#elif defined(__aarch64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
-constexpr bool knows_architecture = true;
-#else
-constexpr std::uint32_t architecture = 0;
-constexpr bool knows_architecture = false;
-#endif
-
 // --- Memory
 
-/// Of addresses in use.
+/// Returns how many bytes of addresses are in use.
 std::uint64_t address_bytes() {
   std::uint64_t pages = 0;
   if (!(std::ifstream("/proc/self/statm") >> pages))
@@ -65,7 +52,7 @@ void limit(decltype(RLIMIT_AS) resource, std::uint64_t most, const char* name) {
 }
 
 void limit_memory(const Confinement& confinement) {
-  // One heap for all threads: each of its own reserves 64 MiB of addresses.
+  // Threads share one heap: a heap of their own would reserve 64 MiB of addresses each.
   mallopt(M_ARENA_MAX, 1);
   constexpr std::uint64_t stack = std::uint64_t{9} << 20;
   if constexpr (limits_addresses)
@@ -74,7 +61,7 @@ void limit_memory(const Confinement& confinement) {
         address_bytes() + confinement.memory_bytes + static_cast<std::uint64_t>(confinement.threads) * stack,
         "memory");
   limit(RLIMIT_CORE, 0, "core files");
-  // Where memory runs out all the same, this process goes first.
+  // If memory runs out all the same, the kernel ends this process first.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   // A copy of a scan is no larger than what reading it may take.
   limit(RLIMIT_FSIZE, confinement.memory_bytes, "written files");
@@ -86,7 +73,7 @@ int landlock_version() {
   return static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
 }
 
-/// All that this version can forbid.
+/// Returns all rights that this version can forbid.
 std::uint64_t landlock_rights(int version) {
   constexpr std::uint64_t refer = 1ULL << 13, truncate = 1ULL << 14, device_control = 1ULL << 15;
   std::uint64_t rights = (1ULL << 13) - 1;
@@ -132,174 +119,129 @@ void close_other_files(const Confinement& confinement) {
   if (!holds) refuse(other_files, "rules of the kernel (Landlock)", error);
 }
 
-// --- Calls of the kernel
+// --- System calls
 
-constexpr int allowed_calls[] = {
-    SYS_read,
-    SYS_pread64,
-    SYS_write,
-    SYS_futex,
-    SYS_lseek,
-    SYS_fstat,
-    SYS_newfstatat,
-    SYS_statx,
-    SYS_close,
-    SYS_readv,
-    SYS_preadv,
-    SYS_writev,
-    SYS_pwrite64,
-    SYS_brk,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_madvise,
-    SYS_flock,
-    SYS_dup,
-    SYS_dup3,
-    SYS_ftruncate,
-    SYS_fallocate,
-    SYS_fsync,
-    SYS_fdatasync,
-    SYS_fstatfs,
-    SYS_statfs,
-    SYS_getdents64,
-    SYS_getcwd,
-    SYS_readlinkat,
-    SYS_faccessat,
-    SYS_faccessat2,
-    SYS_ppoll,
-    SYS_recvfrom,
-    SYS_recvmsg,
-    SYS_sendto,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_getuid,
-    SYS_geteuid,
-    SYS_getgid,
-    SYS_getegid,
-    SYS_getrandom,
-    SYS_getrusage,
-    SYS_gettimeofday,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_sysinfo,
-    SYS_uname,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_set_robust_list,
-    SYS_rseq,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_sigaltstack,
-    SYS_restart_syscall,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_getcpu,
-    SYS_fadvise64,
-    SYS_readahead,
-#if defined(__x86_64__)
-    SYS_stat,
-    SYS_lstat,
-    SYS_access,
-    SYS_readlink,
-    SYS_poll,
-    SYS_dup2,
-    SYS_getdents,
-    SYS_time,
-#endif
-};
+constexpr const char* allowed_calls[] = {"access",
+                                         "brk",
+                                         "clock_getres",
+                                         "clock_gettime",
+                                         "clock_nanosleep",
+                                         "close",
+                                         "dup",
+                                         "dup2",
+                                         "dup3",
+                                         "exit",
+                                         "exit_group",
+                                         "faccessat",
+                                         "faccessat2",
+                                         "fadvise64",
+                                         "fallocate",
+                                         "fdatasync",
+                                         "flock",
+                                         "fstat",
+                                         "fstatfs",
+                                         "fsync",
+                                         "ftruncate",
+                                         "futex",
+                                         "getcpu",
+                                         "getcwd",
+                                         "getdents",
+                                         "getdents64",
+                                         "getegid",
+                                         "geteuid",
+                                         "getgid",
+                                         "getpid",
+                                         "getrandom",
+                                         "getrusage",
+                                         "gettid",
+                                         "gettimeofday",
+                                         "getuid",
+                                         "lseek",
+                                         "lstat",
+                                         "madvise",
+                                         "mremap",
+                                         "munmap",
+                                         "nanosleep",
+                                         "newfstatat",
+                                         "poll",
+                                         "ppoll",
+                                         "pread64",
+                                         "preadv",
+                                         "pwrite64",
+                                         "read",
+                                         "readahead",
+                                         "readlink",
+                                         "readlinkat",
+                                         "readv",
+                                         "recvfrom",
+                                         "recvmsg",
+                                         "restart_syscall",
+                                         "rseq",
+                                         "rt_sigaction",
+                                         "rt_sigprocmask",
+                                         "rt_sigreturn",
+                                         "sched_getaffinity",
+                                         "sched_yield",
+                                         "sendto",
+                                         "set_robust_list",
+                                         "sigaltstack",
+                                         "stat",
+                                         "statfs",
+                                         "statx",
+                                         "sysinfo",
+                                         "time",
+                                         "uname",
+                                         "write",
+                                         "writev"};
 
-/// A program for the kernel's own machine, which looks at every call.
-class CallFilter {
- public:
-  CallFilter() {
-    load(offsetof(seccomp_data, arch));
-    unless_equal(architecture, refusal(EPERM));
-    load(offsetof(seccomp_data, nr));
-  }
-  void allow(int call) { unless_differs(static_cast<std::uint32_t>(call), SECCOMP_RET_ALLOW); }
-  void refuse(int call, int error) { unless_differs(static_cast<std::uint32_t>(call), refusal(error)); }
-  /// Where (argument & mask) == value.
-  void allow_where(int call, int argument, std::uint32_t mask, std::uint32_t value) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 5));
-    load(low_half_of(argument));
-    code_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
-  }
-  /// Where the argument is one of these.
-  void allow_one_of(int call, int argument, std::initializer_list<std::uint32_t> values) {
-    const auto behind = static_cast<std::uint8_t>(2 * values.size() + 2);
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, behind));
-    load(low_half_of(argument));
-    for (const auto value : values) unless_differs(value, SECCOMP_RET_ALLOW);
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
-  }
-  /// Everything else is refused, as if the caller had no right to it. Whether the kernel took it.
-  bool install() {
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, refusal(EPERM)));
-    const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-  }
+/// Commands of fcntl that are allowed. F_SETOWN is not: the kernel would send signals to the owner of a descriptor.
+constexpr std::uint64_t fcntl_commands[] = {
+    F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,     F_GETFL,      F_SETFL,     F_GETLK,
+    F_SETLK, F_SETLKW,        F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GET_SEALS, F_ADD_SEALS};
 
- private:
-  static std::uint32_t refusal(int error) {
-    return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(error) & SECCOMP_RET_DATA);
-  }
-  static std::size_t low_half_of(int argument) {  // both machines are little-endian
-    return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(argument);
-  }
-  void load(std::size_t offset) {
-    code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
-  }
-  void unless_equal(std::uint32_t value, std::uint32_t answer) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, answer));
-  }
-  void unless_differs(std::uint32_t value, std::uint32_t answer) {
-    code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
-    code_.push_back(BPF_STMT(BPF_RET | BPF_K, answer));
-  }
-  std::vector<sock_filter> code_;
-};
+/// Returns whether the kernel filters calls: then a null pointer is a bad address to it, and else a bad request.
+bool has_seccomp() { return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT; }
 
-bool has_seccomp() {
-  // A null pointer is a bad address to a kernel that knows filters, and a bad request to others.
-  return knows_architecture && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
-}
-
+/// Has all other calls fail with EPERM, as if the caller had no right to them.
 void close_other_calls(bool writes) {
   if (!has_seccomp()) return;
-  CallFilter filter;
-  for (const int call : allowed_calls) filter.allow(call);
-  // Memory with code in it is none of a reader's.
-  filter.allow_where(SYS_mmap, 2, PROT_EXEC, 0);
-  filter.allow_where(SYS_mprotect, 2, PROT_EXEC, 0);
-  // Which files: Landlock, where there is one.
-  filter.allow_where(SYS_openat, 2, writes ? 0 : O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
-  // No owner of a descriptor, to whom the kernel would send a signal.
-  filter.allow_one_of(SYS_fcntl, 1,
-                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
-                       F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GET_SEALS, F_ADD_SEALS});
-  filter.allow_where(SYS_tgkill, 0, ~0u, static_cast<std::uint32_t>(getpid()));  // abort
-  filter.allow_where(SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
-  filter.refuse(SYS_clone3, ENOSYS);  // its flags are out of sight: glibc asks for clone then
-  filter.allow_where(SYS_prctl, 0, ~0u, PR_SET_NAME);
-  filter.allow_where(SYS_prlimit64, 2, ~0u, 0);  // to ask
-  if (!filter.install()) refuse("calls of the kernel", "a filter (seccomp)", errno);
+  const auto refuse_filter = [](int error) { refuse("system calls", "a filter (seccomp)", -error); };
+  const std::unique_ptr<void, void (*)(void*)> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)), seccomp_release);
+  if (!filter) refuse_filter(-ENOMEM);
+  // A call that this kind of machine does not have needs no rule.
+  const auto add = [&](std::uint32_t action, const char* name, std::vector<scmp_arg_cmp> conditions = {}) {
+    const int call = seccomp_syscall_resolve_name(name);
+    if (call < 0) return;
+    const int error = seccomp_rule_add_array(filter.get(), action, call,
+                                             static_cast<unsigned>(conditions.size()), conditions.data());
+    if (error != 0) refuse_filter(error);
+  };
+  const auto masked = [](unsigned argument, std::uint64_t mask, std::uint64_t value) {
+    return std::vector<scmp_arg_cmp>{{argument, SCMP_CMP_MASKED_EQ, mask, value}};
+  };
+  constexpr std::uint64_t all = 0xffffffff;
+  for (const char* call : allowed_calls) add(SCMP_ACT_ALLOW, call);
+  for (const char* call : {"mmap", "mprotect"}) add(SCMP_ACT_ALLOW, call, masked(2, PROT_EXEC, 0));
+  // Landlock says which files may be opened.
+  add(SCMP_ACT_ALLOW, "openat",
+      writes ? std::vector<scmp_arg_cmp>() : masked(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
+  for (const auto command : fcntl_commands) add(SCMP_ACT_ALLOW, "fcntl", masked(1, all, command));
+  add(SCMP_ACT_ALLOW, "tgkill", masked(0, all, static_cast<std::uint64_t>(getpid())));  // abort
+  add(SCMP_ACT_ALLOW, "clone", masked(0, CLONE_THREAD, CLONE_THREAD));
+  add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // a filter cannot see its flags; glibc calls clone then
+  add(SCMP_ACT_ALLOW, "prctl", masked(0, all, PR_SET_NAME));
+  add(SCMP_ACT_ALLOW, "prlimit64", masked(2, ~std::uint64_t{0}, 0));  // to ask
+  if (const int error = seccomp_load(filter.get()); error != 0) refuse_filter(error);
 }
 
 }  // namespace
 
 void confine(const Confinement& confinement) {
-  // Asked of the system before it can no longer be asked.
+  // glibc keeps these answers; later it can no longer ask.
   static_cast<void>(sysconf(_SC_PHYS_PAGES));
   static_cast<void>(sysconf(_SC_NPROCESSORS_ONLN));
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) refuse("rights", "none that grow", errno);
-  limit_memory(confinement);  // asks in /proc, which is out of reach afterwards
+  limit_memory(confinement);  // reads /proc, which is out of reach afterwards
   close_other_files(confinement);
   close_other_calls(!confinement.outputs.empty());
 }
@@ -315,4 +257,4 @@ std::string text_of_confinement() {
   return text;
 }
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

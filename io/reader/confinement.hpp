@@ -1,23 +1,23 @@
 #pragma once
-// What a process that reads a file of others may still do: read that file, compute, and answer.
+// Restricts a process that reads a file of other people to that: read the file, compute, and answer.
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
 struct Confinement {
   std::uint64_t memory_bytes = 0;
   int threads = 1;                     ///< beside the first; their stacks come on top
   std::vector<std::string> inputs{};   ///< files and folders that may be read
-  std::vector<std::string> outputs{};  ///< files that may be written; begun here where they are not there
+  std::vector<std::string> outputs{};  ///< files that may be written; created if they are not there
 };
 
-/// Of this process, for good. Memory and what is written are limited always; what this kernel offers beside that
-/// (text_of_confinement) is in force, too. Throws Error where something of it is not.
+/// Restricts this process for good: limits memory and written bytes, and applies what the kernel offers beyond that
+/// (text_of_confinement). Throws Error if the kernel offers something and then refuses it.
 void confine(const Confinement& confinement);
 
-/// What this kernel offers: "memory and time are limited; other files are out of reach (Landlock); ...".
+/// Returns what this kernel offers: "memory and time are limited; other files are out of reach (Landlock); ...".
 std::string text_of_confinement();
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

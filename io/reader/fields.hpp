@@ -1,6 +1,6 @@
 #pragma once
-// The members of the types that pass between processes. A member that is added to a type and not here does not compile:
-// the names in brackets must be as many as the type has members.
+// The members of the types that pass between processes. A member that is added to a type alone does not compile: the names
+// in brackets must be as many as the members.
 #include <concepts>
 #include <tuple>
 #include <type_traits>
@@ -11,7 +11,7 @@
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
 template <class T, class Named>
 concept Of = std::same_as<std::remove_const_t<T>, Named>;
@@ -55,7 +55,7 @@ auto members(Of<Image> auto& value) {
   return std::tie(values, geometry, in_double);
 }
 
-/// What is stored elsewhere (`stored`) is of results that are being written.
+/// `stored` belongs to results that are being written.
 auto members(Of<ImageSeries> auto& value) {
   auto& [repetition_count, slice_count, images, stored] = value;
   static_cast<void>(stored);
@@ -95,7 +95,7 @@ auto members(Of<ScanSummary> auto& value) {
          repetition_counters, slice_counters, echo_times_s, repetition_time_s, readout_time_s,
          states_directions, cartesian, has_sensitivity_maps, has_field_map, has_sample_time, time_origin,
          geometry, unit_geometry, outside_pieces, acquisition, facts, inferred, missing, stamps] = value;
-  static_cast<void>(stamps);  // of who opens it
+  static_cast<void>(stamps);  // made by the program
   return std::tie(path, format, coil_count, samples_per_scan, readout_length, slice_count, repetition_count,
                   repetition_counters, slice_counters, echo_times_s, repetition_time_s, readout_time_s,
                   states_directions, cartesian, has_sensitivity_maps, has_field_map, has_sample_time,
@@ -123,4 +123,4 @@ auto members(Of<Hdf5Facts> auto& value) {
   return std::tie(has, texts);
 }
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

@@ -4,22 +4,22 @@
 
 #include "io/files/stored_bytes.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
 Limits& limits() {
   static Limits of_process;
   return of_process;
 }
 
-Allowance allowance_of(std::uint64_t file_bytes, const Limits& said) {
+Allowance allowance_of(std::uint64_t file_bytes, const Limits& stated) {
   constexpr double mib = 1 << 20, gib = 1 << 30;
   const auto bytes = static_cast<double>(file_bytes);
-  const double memory = said.memory_gib > 0
-                            ? said.memory_gib * gib
+  const double memory = stated.memory_gib > 0
+                            ? stated.memory_gib * gib
                             : 192 * mib + std::max(8 * bytes, std::min(deflate_limit * bytes, gib));
   Allowance allowance{static_cast<std::uint64_t>(std::min(memory, 0x1p62)), 1.2 + bytes / 10e6,
                       30 + bytes / 20e6};
-  if (said.seconds > 0) allowance.processor_s = allowance.clock_s = said.seconds;
+  if (stated.seconds > 0) allowance.processor_s = allowance.clock_s = stated.seconds;
   return allowance;
 }
 
@@ -29,4 +29,4 @@ std::uint64_t bytes_of_files(const std::vector<std::string>& paths) {
   return bytes;
 }
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

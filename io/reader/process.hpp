@@ -1,5 +1,7 @@
 #pragma once
-// A process that reads one file, as it is seen from here.
+// The program's side of a reader process.
+#include <sys/types.h>
+
 #include <array>
 #include <condition_variable>
 #include <cstddef>
@@ -9,26 +11,30 @@
 #include <string>
 #include <vector>
 
+#include "io/files/descriptor.hpp"
 #include "io/reader/archive.hpp"
-#include "io/reader/host.hpp"
 #include "io/reader/limits.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
-/// What a process is for.
+/// The files of a reader process.
 struct Task {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs{};  ///< files that it may write
   std::string subject{};               ///< what errors name; empty: the first input
 };
 
-/// How an answer begins.
+/// The first word of an answer.
 enum class Outcome : std::uint32_t { result, error, out_of_memory, failure };
 
-/// Numbers of requests beyond those of readers.hpp.
+/// Requests that are no functions of Readers (readers.hpp).
 inline constexpr std::uint32_t most_readers = 1000, request_open_scan = 1001, request_volume = 1002;
 
-/// What the process is told first.
+/// A reader process has one socket for each thread that may ask at the same time, from this descriptor on.
+inline constexpr std::size_t channel_count = 4;
+inline constexpr int first_channel = 3;
+
+/// The first message to a process.
 struct Opening {
   std::string folder;  ///< the working directory
   std::uint64_t memory_bytes = 0;
@@ -41,88 +47,95 @@ auto members(Of<Opening> auto& value) {
   return std::tie(folder, memory_bytes, threads, lends, inputs, outputs);
 }
 
-/// Errors, and answers that are none, are Error. Threads may ask at once, as many as there are channels.
+/// A process that was started and has no file yet.
+struct StartedProcess {
+  pid_t number = 0;
+  std::array<Descriptor, channel_count> channels;
+};
+/// Starts the program at `path`. Throws Error.
+StartedProcess start_process(const std::string& path);
+/// Kills a process and waits for its end. Returns its status as waitpid does; empty: somebody else has waited for it.
+std::optional<int> end_process(pid_t number);
+/// Returns a process for a file: the one that was started ahead, or a new one. Throws Error.
+StartedProcess take_process();
+
+/// Asks a process of its own. Failures of it, and answers that are none, are Error. As many threads as there are channels may
+/// ask at the same time.
 class ReaderProcess {
  public:
-  ReaderProcess(Task task, std::size_t channel_count);
+  explicit ReaderProcess(Task task);
   /// Ends the process.
   ~ReaderProcess();
   ReaderProcess(const ReaderProcess&) = delete;
   ReaderProcess& operator=(const ReaderProcess&) = delete;
 
   template <class Result, class... Arguments>
-  Result ask(std::uint32_t request, const Arguments&... arguments) {
-    Turn turn(*this);
-    Output out([&](const void* bytes, std::size_t count) { send(turn, bytes, count); });
-    out(request, arguments...);
+  Result ask(std::uint32_t number, const Arguments&... arguments) {
+    Request request(*this);
+    Output out([&](const void* bytes, std::size_t count) { send(request, bytes, count); });
+    out(number, arguments...);
     out.flush();
     Input in(
         subject_, allowance_.memory_bytes,
-        [&](void* bytes, std::size_t count) { receive(turn, bytes, count); },
+        [&](void* bytes, std::size_t count) { receive(request, bytes, count); },
         [&](std::uint64_t address, void* to, std::size_t count) {
-          return copy_memory(turn, address, to, count);
+          return copy_memory(request, address, to, count);
         });
     Outcome outcome{};
     in(outcome);
     if (outcome != Outcome::result) {
       std::string text;
       in(text);
-      confirm(turn);
-      turn.is_whole = true;
+      confirm(request);
       fail(outcome, text);
     }
     Result result;
     in(result);
-    confirm(turn);
-    turn.is_whole = true;
+    confirm(request);
     return result;
   }
 
  private:
   struct Channel {
-    int requests = -1, answers = -1;
+    Descriptor socket;
     bool is_free = true;
   };
-  /// One channel for one question. What ends before its answer is whole leaves a process that is of no more use.
-  struct Turn {
-    explicit Turn(ReaderProcess& process);
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+  /// Occupies one channel. A process whose answer was not taken to its end is of no more use: it is ended.
+  struct Request {
+    explicit Request(ReaderProcess& process);
+    ~Request();
+    Request(const Request&) = delete;
+    Request& operator=(const Request&) = delete;
     ReaderProcess& process;
     Channel& channel;
-    double processor_s = 0;             ///< of the process, when it began
+    double processor_s = 0;             ///< of the process, at the beginning
     double looked_s = 0, waited_s = 0;  ///< by the clock: at the last look, and in all
-    std::ptrdiff_t most_busy = 1;       ///< channels, meanwhile
+    std::ptrdiff_t most_busy = 1;       ///< channels at the same time
     bool is_whole = false;
   };
 
-  void open(std::size_t channel_count);
-  void tell_opening();
-  void send(Turn& turn, const void* bytes, std::size_t count);
-  void receive(Turn& turn, void* bytes, std::size_t count);
-  void confirm(Turn& turn);
-  bool can_copy_memory();
-  bool copy_memory(Turn& turn, std::uint64_t address, void* to, std::size_t count);
-  void require_time(Turn& turn);
-  double processor_seconds();
-  enum class News { start, end };
-  void hear_news(int wait_ms, News awaited = News::end);
+  void send_opening();
+  void send(Request& request, const void* bytes, std::size_t count);
+  void receive(Request& request, void* bytes, std::size_t count);
+  void confirm(Request& request);
+  bool can_copy_memory() const;
+  bool copy_memory(Request& request, std::uint64_t address, void* to, std::size_t count);
+  void require_time(Request& request);
+  double processor_seconds() const;
   void end();
-  void close_channels();
   [[noreturn]] void fail(Outcome outcome, const std::string& text) const;
   [[noreturn]] void fail_by_end();
 
   Task task_;
   std::string subject_;
   Allowance allowance_;
+  pid_t process_ = 0;
   std::mutex mutex_;  ///< of all that follows
   std::condition_variable freed_;
-  std::vector<Channel> channels_;
-  int news_ = -1;
-  pid_t process_ = 0;  ///< does not change after the constructor
-  std::optional<int> end_status_;
-  std::string end_cause_;  ///< why it was ended from here
+  std::array<Channel, channel_count> channels_;
+  bool has_ended_ = false;
+  std::optional<int> status_;  ///< as waitpid says, once it has ended
+  std::string end_cause_;      ///< why it was ended from here
 };
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

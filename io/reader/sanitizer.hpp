@@ -1,6 +1,6 @@
 #pragma once
-// Whether this is a build with a sanitizer of addresses or threads, of GCC or clang: it reserves terabytes of addresses, has
-// functions of its own in the place of malloc and pthread_create, and tells what it finds on standard error.
+// FHD_HAS_SANITIZER says that this is a build with a sanitizer of addresses or threads (GCC or clang), which reserves
+// terabytes of addresses and reports on standard error.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FHD_HAS_SANITIZER 1
 #elif defined(__has_feature)

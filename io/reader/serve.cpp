@@ -1,55 +1,42 @@
-// The life of a process that reads one file.
+// The reader process: answers requests by reading files.
 #include <omp.h>
-#include <sys/socket.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <new>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <tuple>
 
+#include "io/files/input_memory.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/reader/confinement.hpp"
 #include "io/reader/process.hpp"
+#include "io/reader/reader.hpp"
 #include "io/reader/readers.hpp"
-#include "io/files/input_memory.hpp"
 #include "recon/error.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 namespace {
 
-/// Nobody asks any more.
+/// Thrown when the program that asks has closed its end.
 struct EndOfRequests {};
 
-void read_request(int socket, void* bytes, std::size_t count) {
-  for (auto* next = static_cast<char*>(bytes); count > 0;) {
-    const auto got = ::read(socket, next, count);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw EndOfRequests();
-    next += got;
-    count -= static_cast<std::size_t>(got);
+/// Calls move(next, left), which is read() or write(), until all bytes are moved.
+template <class Byte, class Move>
+void move_all(Byte* next, std::size_t left, Move move) {
+  while (left > 0) {
+    const ssize_t moved = move(next, left);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) throw EndOfRequests();
+    next += moved;
+    left -= static_cast<std::size_t>(moved);
   }
-}
-
-void write_answer(int pipe, const void* bytes, std::size_t count) {
-  for (const auto* next = static_cast<const char*>(bytes); count > 0;) {
-    const auto put = ::write(pipe, next, count);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) throw EndOfRequests();
-    next += put;
-    count -= static_cast<std::size_t>(put);
-  }
-}
-
-/// As this program says it (recon/array/memory.cpp), HDF5, or the system.
-bool tells_of_memory(std::string_view text) {
-  for (const std::string_view words :
-       {"could not be allocated", "allocation failed", "Cannot allocate memory"})
-    if (text.find(words) != std::string_view::npos) return true;
-  return false;
 }
 
 void wait_until_taken(Input& in) {
@@ -57,7 +44,7 @@ void wait_until_taken(Input& in) {
   in(taken);
 }
 
-/// What `work` gives, or why not. What it gives stays where it is until who asked has its copy.
+/// Sends the result of `work`, or why there is none. The result stays in memory until the program has copied it.
 template <class Work>
 void answer(Input& in, Output& out, Work work) {
   auto outcome = Outcome::failure;
@@ -67,9 +54,11 @@ void answer(Input& in, Output& out, Work work) {
     out(Outcome::result, result);
     out.flush();
     return wait_until_taken(in);
+  } catch (const OutOfMemory&) {
+    outcome = Outcome::out_of_memory;
   } catch (const Error& error) {
     text = error.what();
-    outcome = tells_of_memory(text) ? Outcome::out_of_memory : Outcome::error;
+    outcome = Outcome::error;
   } catch (const std::bad_alloc&) {
     outcome = Outcome::out_of_memory;
   } catch (const std::system_error& error) {
@@ -87,10 +76,10 @@ void answer(Input& in, Output& out, Work work) {
   wait_until_taken(in);
 }
 
+int socket_of(std::size_t channel) { return first_channel + static_cast<int>(channel); }
+
 class FileServer {
  public:
-  FileServer(const ChannelEnds* channels, std::size_t count) : channels_(channels), count_(count) {}
-
   void run() {
     Input in = requests_of(0);
     Opening opening;
@@ -99,10 +88,10 @@ class FileServer {
     lends_ = opening.lends;
     set_input_memory(opening.memory_bytes);
     static_cast<void>(!chdir(opening.folder.c_str()));
-    omp_set_num_threads(threads_);  // LLVM's OpenMP opens files of its own where it begins
+    omp_set_num_threads(threads_);  // LLVM's OpenMP opens files when it begins
     try {
-      confine(
-          {opening.memory_bytes, static_cast<int>(count_) * (1 + threads_), opening.inputs, opening.outputs});
+      confine({opening.memory_bytes, static_cast<int>(channel_count) * (1 + threads_), opening.inputs,
+               opening.outputs});
     } catch (const Error& error) {
       refusal_ = error.what();
     }
@@ -110,19 +99,23 @@ class FileServer {
   }
 
  private:
-  Input requests_of(std::size_t channel) const {
+  static Input requests_of(std::size_t channel) {
     constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  // they come from the program
-    return {"request", most_bytes, [socket = channels_[channel].requests](void* bytes, std::size_t count) {
-              read_request(socket, bytes, count);
+    return {"request", most_bytes, [socket = socket_of(channel)](void* bytes, std::size_t count) {
+              move_all(static_cast<char*>(bytes), count,
+                       [socket](char* to, std::size_t left) { return ::read(socket, to, left); });
             }};
   }
 
   void serve(std::size_t channel) {
     omp_set_num_threads(threads_);
     Input in = requests_of(channel);
-    Output out([pipe = channels_[channel].answers](const void* bytes,
-                                                   std::size_t count) { write_answer(pipe, bytes, count); },
-               lends_);
+    Output out(
+        [socket = socket_of(channel)](const void* bytes, std::size_t count) {
+          move_all(static_cast<const char*>(bytes), count,
+                   [socket](const char* from, std::size_t left) { return ::write(socket, from, left); });
+        },
+        lends_);
     for (;;) {
       std::uint32_t request = 0;
       in(request);
@@ -151,7 +144,7 @@ class FileServer {
     answer(in, out, [&] {
       file_ = open_scan_here(path, options);
       const bool side_by_side = file_->reads_concurrently();
-      for (std::size_t channel = 1; side_by_side && channel < count_; ++channel)
+      for (std::size_t channel = 1; side_by_side && channel < channel_count; ++channel)
         std::thread([this, channel] { serve_until_the_end(channel); }).detach();
       return std::pair(file_->summary(), side_by_side);
     });
@@ -166,27 +159,41 @@ class FileServer {
   void serve_until_the_end(std::size_t channel) {
     try {
       serve(channel);
-    } catch (const EndOfRequests&) {  // of all of them
+    } catch (const EndOfRequests&) {
     }
   }
 
-  const ChannelEnds* channels_;
-  std::size_t count_;
   int threads_ = 1;
   bool lends_ = false;
   std::string refusal_;
   std::unique_ptr<ScanFile> file_;
 };
 
-}  // namespace
-
-void serve_requests(const ChannelEnds* channels, std::size_t count) {
-  FileServer server(channels, count);
-  try {
-    server.run();
-  } catch (const EndOfRequests&) {
-  } catch (const std::exception&) {  // a request that is none
+/// Ends this process with the program, also in the middle of a file that keeps it busy for ever.
+void end_with_program() {
+  pollfd program{first_channel, POLLRDHUP, 0};
+  while (::poll(&program, 1, -1) <= 0) {
   }
+  _exit(0);
 }
 
-}  // namespace fhd::io::guard
+}  // namespace
+
+int serve() {
+  prctl(PR_SET_NAME, "fhd: reader");
+  // The terminal sends Ctrl-C to both processes; the program decides what happens.
+  for (const int number : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  constexpr auto first_other = first_channel + static_cast<unsigned>(channel_count);
+  syscall(SYS_close_range, first_other, ~0U, 0);  // whatever the program had open
+  try {
+    std::thread(end_with_program).detach();
+    hdf5::be_silent();  // begins the library ahead of the first file
+    FileServer().run();
+  } catch (const EndOfRequests&) {
+  } catch (const std::exception&) {  // a request that is none, or no memory
+    return 1;
+  }
+  _exit(0);  // while other channels may still be served
+}
+
+}  // namespace fhd::io::reader

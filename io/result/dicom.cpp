@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "io/files/installed_file.hpp"
 #include "io/result/dicom/content.hpp"
 #include "io/result/dicom/module.hpp"
 #include "io/result/dicom/values.hpp"
@@ -24,26 +25,10 @@ namespace fs = std::filesystem;
 
 constexpr auto remedy_of_folder = "choose another folder";
 
-/// Where fhd_dicom.so is: beside the file that this code is part of (the program, or the extension of Python, whose
-/// process has another program) or beside the program; as the program is installed, in lib/fhd beside its folder.
-fs::path path_of_module() {
-  std::error_code unknown;
-  const auto program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-  std::vector<fs::path> folders{program, program.parent_path() / "lib/fhd"};
-  static const char here = 0;
-  // Of a program, the name it was called by: one that leads from the working folder is none of ours.
-  Dl_info file{};
-  if (dladdr(&here, &file) != 0 && fs::path(file.dli_fname).is_absolute())
-    folders.insert(folders.begin(), fs::path(file.dli_fname).parent_path());
-  for (const auto& folder : folders)
-    if (auto path = folder / "fhd_dicom.so"; fs::exists(path, unknown)) return path;
-  return folders.front() / "fhd_dicom.so";
-}
-
 class DicomModule {
  public:
   DicomModule() {
-    const auto path = path_of_module();
+    const fs::path path = installed_file("fhd_dicom.so");
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) {
       const std::string reason = dlerror();

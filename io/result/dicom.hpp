@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/acquisition_info.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/made_by.hpp"
+#include "io/hdf5/made_by.hpp"
 #include "io/result/run.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "recon/error.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/result/results.hpp"
 
 namespace fhd::io {

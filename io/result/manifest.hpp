@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 
 namespace fhd::io {
 

@@ -34,11 +34,11 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files/blocks.hpp"
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_geometry.hpp"
 #include "io/files/input_stamps.hpp"
-#include "io/made_by.hpp"
+#include "io/hdf5/made_by.hpp"
 #include "io/result/dicom.hpp"
 #include "io/result/ismrmrd_images.hpp"
 #include "io/result/nifti.hpp"
@@ -354,7 +354,7 @@ void write_h5(const AtomicFile& to, const ImageSeries& series, const Provenance&
   bytes += static_cast<std::uint64_t>(shown.temporal_basis.size()) * sizeof(double);
   if (provenance.frames)
     for (const auto& course : provenance.frames->gating) bytes += 2 * course.signal.size() * sizeof(double);
-  const hdf5::Turn turn;
+  const hdf5::LibraryLock lock;
   auto file = hdf5::File::create(to.temporary(), to.path(), bytes);
   const int threads = threads_or_all(companions.compression.threads);
   write_volumes(file, "/image", series, provenance, threads);
@@ -414,7 +414,7 @@ void write_dicom_series(AtomicFile& to, const ImageSeries& series, const Provena
 void write_h5_images(AtomicFile& to, const ImageSeries& series, const Provenance& provenance,
                      const std::string& made) {
   const trace::Span span("write ISMRMRD images", "write");
-  const hdf5::Turn turn;
+  const hdf5::LibraryLock lock;
   write_ismrmrd_images(to, series, provenance, made);
 }
 
@@ -445,7 +445,7 @@ void write_results(const OutputLock& lock, const std::string& prefix, const Imag
   auto compression = companions.compression;
   compression.threads = threads_or_all(compression.threads);
   const auto locks_elsewhere = locks_of(companions, lock);
-  FileSet files(lock);
+  FileSet files(lock, locks_elsewhere);
   for (const auto& path : files_of_results(prefix, companions.with_phase)) files.add(path);
   const std::size_t first_of_noise = files.size();
   const auto noise_maps = companions.noise ? maps_of(*companions.noise) : std::vector<const Array<float>*>{};
@@ -559,9 +559,9 @@ ImageSeries read_image_here(const std::string& path, const std::string& name) {
 }
 
 ImageSeries read_image(const std::string& path, const std::string& dataset) {
-  settle(path);
+  complete_interrupted_set(path);
   auto series = read_unchanged(InputStamps({path}),
-                               [&] { return guard::apart<&read_image_here>({{path}}, path, dataset); });
+                               [&] { return in_reader<&read_image_here>(path, dataset); });
   // Of a process that may have been taken over.
   bool whole = series.repetition_count >= 1 && series.slice_count >= 1 &&
                series.images.size() / static_cast<std::uint64_t>(series.repetition_count) ==

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/files/gzip.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/raw_images.hpp"
@@ -149,5 +149,7 @@ void write_image_file(FileSet& files, const std::string& path,
 /// Reads `/image` of OUT.h5 as written by write_results (and of a truth file of `fhd simulate`), or one complex image
 /// [z][y][x] or [y][x] of any HDF5 file; in double too where it is stored so.
 ImageSeries read_image(const std::string& path, const std::string& dataset = "/image");
+/// Reads the file in this process.
+ImageSeries read_image_here(const std::string& path, const std::string& dataset);
 
 }  // namespace fhd::io

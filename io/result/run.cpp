@@ -89,7 +89,7 @@ std::string run_of_file(const std::string& path) {
 }
 
 RunsBeside::RunsBeside(const std::string& path) : path_(path) {
-  settle(path);
+  complete_interrupted_set(path);
   for (const auto& other : files_of_results(without_result_ending(path)))
     if (auto run = run_of_file(other); !run.empty()) runs_.emplace_back(other, std::move(run));
 }

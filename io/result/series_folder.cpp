@@ -227,7 +227,7 @@ void SeriesFolder::resume() {
 void SeriesFolder::read_lines() {
   const auto stored = folder_->open_file("reports.jsonl", O_RDONLY);
   if (!stored) return;
-  std::ifstream reports(path_of_open(stored, file("reports.jsonl")), std::ios::binary);
+  std::ifstream reports(file("reports.jsonl"), std::ios::binary);
   constexpr std::size_t longest = std::size_t{1} << 24;  // what follows a longer line is done again
   std::string line(longest, '\0');
   std::int64_t offset = 0;
@@ -350,7 +350,7 @@ DiagnosticImages SeriesFolder::exhibits() const {
   if (!json.is_object()) return exhibits;
   const auto stored = folder_->open_file("exhibits.raw", O_RDONLY);
   if (!stored) return exhibits;
-  std::ifstream values(path_of_open(stored, file("exhibits.raw")), std::ios::binary | std::ios::ate);
+  std::ifstream values(file("exhibits.raw"), std::ios::binary | std::ios::ate);
   const auto there = static_cast<std::int64_t>(values.tellg());
   values.seekg(0);
   const auto read = [&]<class T>(const char* name, std::size_t axes, Array<T>& into) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/files/input_stamps.hpp"
 #include "recon/array/fft.hpp"
@@ -91,7 +91,7 @@ GradientResponse read_gradient_response_here(const std::string& path) {
 
 GradientResponse read_gradient_response(const std::string& path) {
   auto response = read_unchanged(InputStamps({path}),
-                                 [&] { return guard::apart<&read_gradient_response_here>({{path}}, path); });
+                                 [&] { return in_reader<&read_gradient_response_here>(path); });
   response.validate(path);
   return response;
 }

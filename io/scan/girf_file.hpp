@@ -16,5 +16,7 @@ namespace fhd::io {
 
 /// Throws Error where the file is none of these, or GradientResponse::validate refuses it.
 GradientResponse read_gradient_response(const std::string& path);
+/// Reads the file in this process.
+GradientResponse read_gradient_response_here(const std::string& path);
 
 }  // namespace fhd::io

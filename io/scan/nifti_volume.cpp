@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/input_memory.hpp"
 #include "io/files/input_stamps.hpp"
@@ -213,7 +213,7 @@ Volume read_nifti_volume_here(const std::string& path) {
 
 Volume read_nifti_volume(const std::string& path) {
   auto volume = read_unchanged(InputStamps({path}),
-                               [&] { return guard::apart<&read_nifti_volume_here>({{path}}, path); });
+                               [&] { return in_reader<&read_nifti_volume_here>(path); });
   const auto is_finite = [](float value) { return std::isfinite(value); };
   if (volume.values.shape().rank() != 3 || volume.values.empty() ||
       !std::all_of(volume.values.begin(), volume.values.end(), is_finite))

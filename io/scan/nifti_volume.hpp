@@ -10,5 +10,7 @@ namespace fhd::io {
 /// (sform, else qform). Throws Error when the file cannot be read, holds no real numbers or NaN, or does not
 /// say where it lies.
 Volume read_nifti_volume(const std::string& path);
+/// Reads the file in this process.
+Volume read_nifti_volume_here(const std::string& path);
 
 }  // namespace fhd::io

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/reader/readers.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/files/input_stamps.hpp"
 #include "io/files/atomic_file.hpp"
@@ -89,7 +89,7 @@ Array<double> read_number_table_here(const std::string& path, const std::string&
 
 Array<double> read_number_table(const std::string& path, const std::string& dataset) {
   auto table = read_unchanged(InputStamps({path}),
-                              [&] { return guard::apart<&read_number_table_here>({{path}}, path, dataset); });
+                              [&] { return in_reader<&read_number_table_here>(path, dataset); });
   if (table.shape().rank() != 2 || table.empty())
     throw Error(path, "a table of numbers", table.shape().text(), "the file is damaged");
   return table;

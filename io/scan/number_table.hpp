@@ -11,5 +11,7 @@ namespace fhd::io {
 /// 2^26 numbers. Throws Error naming the file (and line) where rows differ in length, something is no number, NaN
 /// or infinity, or there is none.
 Array<double> read_number_table(const std::string& path, const std::string& dataset);
+/// Reads the file in this process.
+Array<double> read_number_table_here(const std::string& path, const std::string& dataset);
 
 }  // namespace fhd::io

@@ -8,10 +8,9 @@
 #include <filesystem>
 #include <numbers>
 
+#include "io/files/in_reader.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/reader/guarded_scan.hpp"
-#include "io/reader/readers.hpp"
 #include "io/scan/hdf5_trajectory.hpp"
 #include "io/scan/mrd/readout.hpp"
 #include "io/scan/outside_pieces.hpp"
@@ -249,7 +248,7 @@ std::unique_ptr<ScanFile> with_pieces(ScanSource source, const ReadOptions& opti
 }  // namespace
 
 std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options) {
-  const hdf5::Turn turn;
+  const hdf5::LibraryLock lock;
   return with_pieces(open_as_stored(path, options), options);
 }
 
@@ -281,11 +280,9 @@ InputStamps stamps_of_scan(const std::string& path, const ReadOptions& options) 
 }  // namespace
 
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options) {
-  settle(path);
+  complete_interrupted_set(path);
   auto stamps = stamps_of_scan(path, options);
-  auto file = read_unchanged(stamps, [&] {
-    return guard::is_on() ? guard::open_scan_apart(path, options) : open_scan_here(path, options);
-  });
+  auto file = read_unchanged(stamps, [&] { return in_reader<&open_scan_here>(path, options); });
   file->editable_summary().stamps = std::move(stamps);
   if (!options.zeros_are_measured) file->add(leave_out_zeros);
   return file;

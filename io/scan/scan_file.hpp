@@ -174,6 +174,8 @@ class ScanFile {
 /// `options.outside` are in their places. A volume that is read is of the files as they were then: where one has changed
 /// since, reading throws Error. Throws Error.
 std::unique_ptr<ScanFile> open_scan(const std::string& path, const ReadOptions& options = {});
+/// Opens the file in this process.
+std::unique_ptr<ScanFile> open_scan_here(const std::string& path, const ReadOptions& options);
 
 /// As open_scan, of a source that is no file. Throws Error.
 std::unique_ptr<ScanFile> as_read(ScanSource source, const ReadOptions& options);

@@ -74,6 +74,9 @@ ScanSource open_impatient(const std::string& path, const ReadOptions& options);
 Sentences write_fhd(FileSet& files, const std::string& path, const ScanSeries& series);
 Sentences write_ismrmrd(FileSet& files, const std::string& path, const ScanSeries& series);
 /// ISMRMRD to ISMRMRD: every readout of `from`, whatever it is for, with its head; the header with what the user says.
+/// Writes the copy to `temporary`, which messages call `path`.
+Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options, const std::string& temporary,
+                            const std::string& path);
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path);
 Sentences write_bart(FileSet& files, const std::string& path, const ScanSeries& series);

@@ -1,5 +1,5 @@
 #pragma once
-// What the fuzz targets share. A target may refuse its input by an fhd::Error; whatever else ends it is a finding: another
+// Functions that the fuzz targets share. A target may refuse its input by an fhd::Error; whatever else ends it is a finding: another
 // exception, a sanitizer's report, more memory or time than libFuzzer is told to allow (validation/fuzz/run).
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 inline std::string text_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// Whether `action` came to its end; an fhd::Error is the other permitted answer.
+/// Returns whether `action` came to its end; an fhd::Error is the other permitted answer.
 template <class Action>
 bool succeeds(const Action& action) {
   try {
@@ -29,7 +29,7 @@ bool succeeds(const Action& action) {
   }
 }
 
-/// A finding where a promise does not hold.
+/// Makes a finding if a promise does not hold.
 inline void require(bool holds) {
   if (!holds) __builtin_trap();
 }

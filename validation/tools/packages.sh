@@ -2,7 +2,7 @@
 
 packages="build-essential cmake ninja-build git pkg-config
   libfftw3-dev libopenblas-dev libhdf5-dev libismrmrd-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
-  libnifti-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin
+  libnifti-dev libseccomp-dev libpng-dev libpugixml-dev zlib1g-dev libssl-dev libgtest-dev libopenmpi-dev openmpi-bin
   file"  # which cpack asks for what a package depends on
 
 # What ./check uses beside: DICOM series are made where DCMTK is, and checked by dicom3tools; the Python package and its tests.

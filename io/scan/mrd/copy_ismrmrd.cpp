@@ -10,8 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "io/reader/readers.hpp"
-#include "io/hdf5/hdf5_lists.hpp"
+#include "io/files/in_reader.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/measurement.hpp"
 #include "io/scan/scan_parts.hpp"
@@ -153,7 +152,6 @@ void copy_waveforms(const hdf5::File& from, const std::string& group, hdf5::File
   const auto name = group + "/waveforms", copy = mrd::usual_group + std::string("/waveforms");
   if (!from.has(name)) return;
   const auto waveforms = from.open_dataset(name);
-  hdf5::require_sound_lists(from, waveforms.get(), from.subject(name));
   // Attributes may be lists, too, and waveforms have none.
   const hdf5::Handle bare(H5Pcreate(H5P_OBJECT_COPY), H5Pclose, copy, "memory");
   hdf5::check(H5Pset_copy_object(bare.get(), H5O_COPY_WITHOUT_ATTR_FLAG), copy, "memory");
@@ -197,12 +195,7 @@ Sentences copy_ismrmrd_here(const std::string& from, const ReadOptions& options,
 Sentences copy_ismrmrd(FileSet& files, const std::string& from, const ReadOptions& options,
                        const std::string& path) {
   files.add(path);
-  // By its name for another process, which may write to that very file alone; here by what is open, whoever has put a link
-  // in the place of the name.
-  std::error_code is_name;
-  const auto name = std::filesystem::read_symlink(files.back().temporary(), is_name);
-  const std::string temporary = is_name || !guard::is_on() ? files.back().temporary() : name.string();
-  return guard::apart<&copy_ismrmrd_here>({{from}, {temporary}}, from, options, temporary, path);
+  return in_reader<&copy_ismrmrd_here>(from, options, files.back().temporary(), path);
 }
 
 }  // namespace fhd::io

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "io/hdf5/hdf5_claims.hpp"
+#include "io/hdf5/hdf5_library.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::io::mrd {
@@ -131,7 +131,6 @@ void require_record_type(hid_t type, const std::string& subject) {
       right = H5Tget_class(number_type(type, name.c_str(), subject).get()) == H5T_FLOAT;
     if (!right) throw Error(subject, expected, "another type of '" + name + "'");
   }
-  hdf5::require_sound_type(type, subject);
 }
 
 hvl_t list_of(std::span<const float> floats) { return {floats.size(), const_cast<float*>(floats.data())}; }

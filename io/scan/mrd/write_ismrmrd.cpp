@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "io/hdf5/hdf5.hpp"
-#include "io/made_by.hpp"
+#include "io/hdf5/made_by.hpp"
 #include "io/scan/hdf5_maps.hpp"
 #include "io/scan/mrd/header.hpp"
 #include "io/scan/mrd/records.hpp"

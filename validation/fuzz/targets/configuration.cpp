@@ -5,14 +5,14 @@
 #include "recon/transform/direct/direct.hpp"
 #include "validation/fuzz/harness.hpp"
 
-// In the place of the loops over numbers, of which the options ask no more than this.
+// Replaces the loops over numbers, of which the options ask no more than this.
 std::string fhd::instruction_set() { return "none"; }
 
 using namespace fhd;
 
 namespace {
 
-/// What is taken holds what the reconstruction relies on.
+/// Checks what the reconstruction relies on.
 void look_at(const app::SessionOptions& options) {
   validate(options.settings());
   fuzz::require(options.spokes_per_frame() >= 0);

@@ -21,7 +21,7 @@ int depth_of(const toml::node& node) {
   return deepest + 1;
 }
 
-/// What is let through is as flat as was promised. With a small bound, so that short inputs come to it.
+/// Checks that accepted text is as flat as promised, with a small bound, so that short inputs reach it.
 void require_flat(const std::string& text) {
   constexpr int most = 4;
   if (app::line_nesting_deeper_than(most, text) > 0) return;

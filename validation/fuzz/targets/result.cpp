@@ -1,17 +1,16 @@
 // Result files (HDF5): what 'fhd report', 'fhd compare' and a run that would replace them read.
-// The input is the file, or a description of one.
+// The input is the file.
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/scan/number_table.hpp"
 #include "io/page/report_page.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/girf_file.hpp"
+#include "io/scan/number_table.hpp"
 #include "validation/fuzz/harness.hpp"
-#include "validation/fuzz/tree/tree.hpp"
 
 using namespace fhd;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const fuzz::Hdf5File file({data, size});
+  const fuzz::InputFile file({data, size});
   fuzz::succeeds([&] { io::report_page({file.path()}, 4096); });
   fuzz::succeeds([&] {
     io::facts_of_hdf5(file.path(), {{"/image"}, {{"/report", "input_path"}, {"/", "made_by"}}});

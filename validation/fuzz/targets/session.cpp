@@ -11,14 +11,14 @@
 #include "recon/transform/direct/direct.hpp"
 #include "validation/fuzz/harness.hpp"
 
-// In the place of the loops over numbers, of which the options ask no more than this.
+// Replaces the loops over numbers, of which the options ask no more than this.
 std::string fhd::instruction_set() { return "none"; }
 
 using namespace fhd;
 
 namespace {
 
-/// What a session does of the messages, without reconstructing.
+/// Handles messages as a session does, without reconstructing.
 class Listener {
  public:
   /// False after the last.

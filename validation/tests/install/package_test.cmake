@@ -31,13 +31,13 @@ file(GLOB library ${SCRATCH}/packages/libfhd-dev_*.deb)
 file(GLOB others ${SCRATCH}/packages/fhd-mpi_*.deb)
 
 output_of(content ${dpkg_deb} -c ${program})
-expect("${content}" ./usr/bin/fhd ./usr/share/man/man1/fhd-recon.1 ./usr/share/bash-completion/completions/fhd
+expect("${content}" ./usr/bin/fhd ./usr/lib/fhd/fhd-reader ./usr/share/man/man1/fhd-recon.1 ./usr/share/bash-completion/completions/fhd
   ./usr/share/zsh/site-functions/_fhd ./usr/share/fish/vendor_completions.d/fhd.fish ./usr/share/doc/fhd/copyright
   ./usr/share/doc/fhd/README.md)
 output_of(content ${dpkg_deb} -c ${library})
 expect("${content}" ./usr/include/recon/fhd.hpp libfhd.a fhdConfig.cmake ./usr/share/doc/libfhd-dev/copyright)
 output_of(needs ${dpkg_deb} -f ${program} Depends)
-expect("${needs}" libfftw3-single3 libhdf5 libismrmrd libopenblas0)
+expect("${needs}" libfftw3-single3 libhdf5 libismrmrd libopenblas0 libseccomp2)
 output_of(needs ${dpkg_deb} -f ${library} Depends)
 expect("${needs}" libfftw3-dev libhwy-dev)
 

@@ -1,4 +1,4 @@
-"""Files are read in a process of their own, which fhd-reader starts."""
+"""Files are read in a process of their own, fhd-reader."""
 
 import os
 

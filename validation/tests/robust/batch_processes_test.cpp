@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,17 @@ class BatchProcesses : public ProgramTest {
     return start({"batch", path("scans"), "-o", path("results"), "--device", "cpu", "--cache", "off",
                   "--at-once", "2"});
   }
-  /// Waits until there is a worker with a process that starts readers for it: that one; 0: the batch has ended before.
-  static pid_t host_of_a_worker(pid_t batch) {
-    for (int look = 0; look < 10000; ++look) {
-      for (const auto& worker : children_of(batch))
-        for (const auto& child : children_of(worker.number))
-          if (worker.name != "fhd: reader" && child.name == "fhd: reader") return child.number;
-      usleep(500);
-    }
+  /// Waits until `holds`; false: the batch has ended before, or it never does.
+  static bool wait_until(const std::function<bool()>& holds) {
+    for (int look = 0; look < 20000; ++look, usleep(500))
+      if (holds()) return true;
+    return false;
+  }
+  /// Returns a process that reads files for a worker; 0: there is none.
+  static pid_t reader_of_a_worker(pid_t batch) {
+    for (const auto& worker : children_of(batch))
+      for (const auto& child : children_of(worker.number))
+        if (worker.name != "fhd: reader" && child.name == "fhd: reader") return child.number;
     return 0;
   }
   std::vector<std::string> hidden() const {
@@ -52,33 +56,43 @@ class BatchProcesses : public ProgramTest {
   }
 };
 
-TEST_F(BatchProcesses, go_on_where_what_reads_for_one_of_them_is_killed) {
+TEST_F(BatchProcesses, lose_one_scan_at_most_where_a_reader_is_killed) {
   const pid_t batch = start_batch();
-  const pid_t host = host_of_a_worker(batch);
-  ASSERT_GT(host, 0) << text("err_bg");
-  kill(host, SIGKILL);
+  pid_t reader = 0;
+  ASSERT_TRUE(wait_until([&] { return (reader = reader_of_a_worker(batch)) > 0; })) << text("err_bg");
+  kill(reader, SIGKILL);
   int status = 0;
   ASSERT_EQ(waitpid(batch, &status, 0), batch);
-  EXPECT_EQ(exit_status(status), 0) << text("out_bg") << text("err_bg");
-  EXPECT_NE(text("out_bg").find("4 scans: 4 finished"), std::string::npos) << text("out_bg");
+  EXPECT_LE(exit_status(status), 1) << text("out_bg") << text("err_bg");
+  const auto out = text("out_bg");
+  EXPECT_TRUE(out.find("4 scans: 4 finished") != out.npos || out.find("4 scans: 3 finished") != out.npos)
+      << out;
   EXPECT_EQ(hidden(), std::vector<std::string>{});
 }
 
 TEST_F(BatchProcesses, leave_nothing_and_nobody_when_the_first_is_killed) {
-  for (const int wait_ms : {60, 120, 180, 240, 300, 400}) {
-    const pid_t batch = start_batch();
-    ASSERT_GT(host_of_a_worker(batch), 0) << text("err_bg");
-    usleep(static_cast<useconds_t>(wait_ms) * 1000);
+  pid_t batch = 0;
+  const auto has_result = [&] {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(path("results"), none))
+      if (entry.path().extension() == ".h5" && !entry.path().filename().string().starts_with("."))
+        return true;
+    return false;
+  };
+  const std::function<bool()> moments[] = {
+      [&] { return reader_of_a_worker(batch) > 0; },
+      [&] { return fs::exists(path("results")) && !hidden().empty(); },
+      has_result,
+  };
+  for (const auto& moment : moments) {
+    batch = start_batch();
+    ASSERT_TRUE(wait_until(moment)) << text("err_bg");
     kill(batch, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(batch, &status, 0), batch);
-    bool is_over = false;  // the group of processes that start_process() made
-    for (int look = 0; look < 5000 && !is_over; ++look) {
-      is_over = !has_living(batch);
-      if (!is_over) usleep(1000);
-    }
-    EXPECT_TRUE(is_over) << wait_ms;
-    EXPECT_EQ(hidden(), std::vector<std::string>{}) << wait_ms;
+    // The group of processes that start_process() made.
+    EXPECT_TRUE(wait_until([&] { return !has_living(batch); }));
+    EXPECT_EQ(hidden(), std::vector<std::string>{});
     fs::remove_all(path("results"));
   }
 }

@@ -27,7 +27,7 @@ class ChangingInputs : public ProgramTest {
       ASSERT_EQ(run(std::string("simulate --matrix 24 --coils 2 --no-maps --repetitions 200 ") + scan), 0)
           << text("err");
   }
-  /// The same file, with the bytes of another.
+  /// Gives the file the bytes of another one.
   void overwrite(const std::string& name, const std::string& by) const {
     const auto bytes = bytes_of(path(by));
     std::fstream file(path(name), std::ios::binary | std::ios::in | std::ios::out);
@@ -66,7 +66,7 @@ TEST_F(ChangingInputs, recon_of_a_series_fails_with_one_line_and_leaves_the_resu
   EXPECT_CONTAINS(text("err_bg"),
                   "expected a file that stays as it is, found one that changed while it was read");
   EXPECT_EQ(text("out.h5"), before);
-  // What it kept is of the scan as it was: the next run is of the other one.
+  // The finished volumes belong to the scan as it was, so the next run begins anew.
   ASSERT_EQ(run("recon scan.h5 -o out --device cpu"), 1);
   EXPECT_CONTAINS(text("err"), "--force");
 }

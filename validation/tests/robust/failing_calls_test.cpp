@@ -1,11 +1,9 @@
-// Every call to the system that fails in turn: no crash, no half result, no lost old one, nothing left behind, one line.
-// As SQLite is tested. Here a few calls of each kind, spread over the places that they come from;
-// validation/tools/fail_every_call tries all.
+// Lets calls that change files fail, one in each run (as SQLite is tested): no crash, no half result, no lost old one,
+// nothing left behind, one line. Tries a few calls of each kind; FHD_FAIL_EVERY_CALL=1 tries all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -16,8 +14,8 @@
 
 #include "io/files/file_set.hpp"
 #include "io/result/results.hpp"
-#include "validation/tests/robust/failing_calls/failing_run.hpp"
 #include "validation/tests/program.hpp"
+#include "validation/tests/robust/failing_run.hpp"
 
 namespace fhd::tests {
 namespace {
@@ -43,11 +41,11 @@ struct Killed {
   unsigned before_last = 0;
 };
 
-/// What is tried.
+/// A command that is tried.
 struct Scenario {
   const char* name;
   const char* arguments;  ///< of fhd; {in}: the folder of what it reads
-  /// What makes the results that are there before; empty: there are none.
+  /// Makes the results that are there before; empty: there are none.
   const char* before;
   /// Files that are old or new together: names that begin so. Each other file is so by itself.
   std::vector<const char*> sets;
@@ -114,12 +112,12 @@ std::vector<std::string> words_of(const std::string& arguments, const std::strin
   return words;
 }
 
-/// Few threads that wait asleep: runs go on side by side.
+/// Few threads that wait asleep, because runs go on concurrently.
 const std::vector<std::pair<std::string, std::string>> environment{{"OMP_NUM_THREADS", "2"},
                                                                    {"OPENBLAS_NUM_THREADS", "2"}};
 constexpr double limit_s = 60;
 
-/// What is read, made once for all tests of this process.
+/// Inputs, made once for all tests of this process.
 class Inputs {
  public:
   Inputs() : state_(folder_ / "state") {
@@ -140,7 +138,7 @@ class Inputs {
   RunEnd kill(const Killed& killed, const std::string& folder, const std::string& copy) {
     const auto whole = run(killed.arguments, copy);
     if (whole.exit_status() != 0) return whole;
-    const Failure kills{killed.call, state_.count(killed.call) - killed.before_last, false, false, true};
+    const Failure kills{killed.call, state_.count(killed.call) - killed.before_last, false, true};
     return run_with_failure(words_of(killed.arguments, path()), folder, state_, kills, environment, limit_s);
   }
   std::string path() const { return folder_ / "in"; }
@@ -154,7 +152,7 @@ Inputs& inputs() {
   return made;
 }
 
-/// Without failures, of any thread.
+/// Runs a command without failures; from any thread.
 RunEnd run_alone(const std::string& arguments, const std::string& folder) {
   SharedState state(folder + ".alone");
   return run_with_failure(words_of(arguments, inputs().path()), folder, state, {}, environment, limit_s);
@@ -171,7 +169,7 @@ double relative_difference(const io::ImageSeries& a, const io::ImageSeries& b) {
   return std::sqrt(difference / all);
 }
 
-/// What a user may find after a run, against what was there before it and what a run without failures leaves.
+/// Judges what a user finds after a run, by what was there before it and what a run without failures leaves.
 class Judge {
  public:
   Judge(const Scenario& scenario, Files before, Files after, const std::string& folder)
@@ -179,7 +177,7 @@ class Judge {
     if (*scenario.image) image_ = io::read_image((fs::path(folder) / scenario.image).string(), "/image");
   }
 
-  /// What is wrong; empty: nothing.
+  /// Returns what is wrong; empty: nothing.
   std::string fault(const RunEnd& end, const std::string& folder, const Failure& failure) const {
     if (end.timed_out) return "it hangs";
     if (end.left_processes) return "a process of it goes on";
@@ -199,7 +197,7 @@ class Judge {
       if (auto wrong = fault_of_next(folder); !wrong.empty()) return "for the next command: " + wrong;
     return status == 0 ? fault_of_success(now, folder) : "";
   }
-  /// Whether a journal says what becomes of the results: the next command completes them.
+  /// Returns whether there is a log by which the next command completes the results.
   static bool has_journal(const Files& now) {
     return std::any_of(now.begin(), now.end(), [](const auto& file) {
       return file.first.find(".fhd-journal-") != std::string::npos;
@@ -207,12 +205,11 @@ class Judge {
   }
 
  private:
-  /// What the next command ends: the lock of a process that is gone, which holds nobody; files that a journal names; and
+  /// Returns whether the next command removes a file: the lock of a process that is gone, which holds nobody; files that a journal names; and
   /// all, where nothing at all can be done any more.
   static bool is_left_to_the_next(const std::string& name, const Files& now, const Failure& failure) {
     const auto own = fs::path(name).filename().string();
-    const bool cannot =
-        (failure.call == Call::allocate && failure.goes_on) || failure.call == Call::remove_name;
+    const bool cannot = failure.call == Call::remove_name;
     return own.starts_with(".fhd-lock-") || (own.starts_with(".fhd-") && (cannot || has_journal(now)));
   }
   /// Claims of a process that could not even end in order are taken over by the next batch.
@@ -248,7 +245,7 @@ class Judge {
     return "";
   }
 
-  /// What comes next, and does not fail, makes whole sets of what a journal says, and reads them.
+  /// Runs the next command, which does not fail: it completes the sets and reads them.
   std::string fault_of_next(const std::string& folder) const {
     for (const std::string set : scenario_.sets) {
       const auto page = folder + ".html";
@@ -256,11 +253,12 @@ class Judge {
       fs::remove(page);
       if (end.exit_status() != 0 && fs::exists(fs::path(folder) / (set + "h5"))) return end.err;
     }
-    // Of sets that no page is made of: a summary, a scan.
+    // No page is made of a summary or a scan.
     constexpr std::string_view start = ".fhd-journal-";
     for (const auto& [file, bytes] : files_in(folder))
       if (const auto path = fs::path(folder) / file; path.filename().string().starts_with(start))
-        io::settle((path.parent_path() / path.filename().string().substr(start.size())).string());
+        io::complete_interrupted_set(
+            (path.parent_path() / path.filename().string().substr(start.size())).string());
     const Files now = files_in(folder);
     return has_journal(now) ? "a journal" : fault_of_sets(now);
   }
@@ -292,37 +290,11 @@ class Judge {
   io::ImageSeries image_;
 };
 
-/// Every so many of all calls: FHD_FAIL_PART=I/N, of machines that share them.
-bool is_of_this_part(std::uint64_t n) {
-  const char* part = std::getenv("FHD_FAIL_PART");
-  unsigned own = 0, parts = 1;
-  if (part && (std::sscanf(part, "%u/%u", &own, &parts) != 2 || own >= parts))
-    throw std::runtime_error("FHD_FAIL_PART: expected I/N");
-  return n % parts == own;
-}
-
-/// When no further call is tried: FHD_FAIL_SECONDS from now on, of machines that are lent; else never.
-std::chrono::steady_clock::time_point last_moment() {
-  const char* text = std::getenv("FHD_FAIL_SECONDS");
-  if (!text) return std::chrono::steady_clock::time_point::max();
-  const int seconds = std::atoi(text);
-  if (seconds <= 0) throw std::runtime_error("FHD_FAIL_SECONDS: expected a number of seconds");
-  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-}
-
-/// Which calls fail: of so many, from these places.
-std::vector<std::uint64_t> chosen(std::uint64_t count, const std::vector<std::uint64_t>& places, Call call) {
-  const char* asked = std::getenv("FHD_FAIL_EVERY_CALL");
+/// Returns which of `count` calls fail: all, or a few that are spread evenly.
+std::vector<std::uint64_t> chosen(std::uint64_t count) {
+  const auto most = std::getenv("FHD_FAIL_EVERY_CALL") ? count : std::min<std::uint64_t>(count, 6);
   std::vector<std::uint64_t> numbers;
-  constexpr std::uint64_t few = 60;
-  if (asked && (std::string(asked) == "all" || count <= few)) {
-    for (std::uint64_t n = 1; n <= count; ++n)
-      if (is_of_this_part(n)) numbers.push_back(n);
-    return numbers;
-  }
-  if (asked) return places;
-  const std::size_t most = std::min<std::size_t>(places.size(), call == Call::allocate ? 12 : 3);
-  for (std::size_t i = 0; i < most; ++i) numbers.push_back(places[(2 * i + 1) * places.size() / (2 * most)]);
+  for (std::uint64_t i = 0; i < most; ++i) numbers.push_back(1 + (2 * i + 1) * count / (2 * most));
   return numbers;
 }
 
@@ -351,14 +323,14 @@ class FailingCalls : public testing::TestWithParam<std::tuple<Scenario, Call>> {
       ADD_FAILURE() << scenario().name << ", " << call_names[static_cast<std::size_t>(failure.call)] << " "
                     << failure.at << (failure.goes_on ? " and all after it" : "") << ": " << fault
                     << "\nstatus " << end.exit_status() << "\n"
-                    << end.err << end.stack;
+                    << end.err;
   }
   /// Takes failures one after the other; others do so beside it.
   void work(int number, const std::vector<Failure>& failures, std::atomic<std::size_t>& next,
             const Judge& judge) {
     const auto own = std::to_string(number);
     SharedState state(path("state" + own));
-    for (std::size_t i; std::chrono::steady_clock::now() < end_ && (i = next++) < failures.size();) {
+    for (std::size_t i; (i = next++) < failures.size();) {
       ++tried_;
       const auto folder = prepared("run" + own);
       const auto end = run_with_failure(words_of(scenario().arguments, inputs().path()), folder, state,
@@ -374,7 +346,6 @@ class FailingCalls : public testing::TestWithParam<std::tuple<Scenario, Call>> {
   std::mutex mutex_;
   int faults_ = 0;
   std::atomic<int> tried_ = 0, went_on_ = 0, failed_ = 0;
-  std::chrono::steady_clock::time_point end_ = last_moment();
 };
 
 TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
@@ -391,17 +362,13 @@ TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
   }
   const auto clean = prepared("clean");
   SharedState state(path("state"));
-  const auto end = run_with_failure(words_of(scenario().arguments, inputs().path()), clean, state,
-                                    {call(), 0, false, true}, environment, limit_s);
+  const auto end = run_with_failure(words_of(scenario().arguments, inputs().path()), clean, state, {call()},
+                                    environment, limit_s);
   ASSERT_EQ(end.exit_status(), 0) << end.err;
   const auto count = state.count(call());
   std::vector<Failure> failures;
-  const auto numbers = chosen(count, state.first_of_each_place(call()), call());
-  const std::size_t every = call() != Call::allocate ? 1 : numbers.size() > 1000 ? 32 : 4;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    failures.push_back({call(), numbers[i], false, false});
-    if (i % every == 0) failures.push_back({call(), numbers[i], true, false});
-  }
+  for (const auto number : chosen(count))
+    for (const bool goes_on : {false, true}) failures.push_back({call(), number, goes_on});
   const Judge judge(scenario(), before, files_in(clean), clean);
   std::atomic<std::size_t> next = 0;
   std::vector<std::thread> others;
@@ -411,24 +378,20 @@ TEST_P(FailingCalls, leave_old_results_or_new_ones_and_one_line) {
   std::printf("calls: %s %s: %llu, tried %d: %d failed, %d went on, %d wrong\n", scenario().name,
               call_names[static_cast<std::size_t>(call())], static_cast<unsigned long long>(count),
               tried_.load(), failed_.load(), went_on_.load(), faults_);
-  if (const auto left = failures.size() - static_cast<std::size_t>(tried_.load()); left > 0)
-    std::printf("calls: %zu of them were not tried: no time\n", left);
 }
 
-/// As on clusters, where addresses and threads are limited.
-TEST(LimitedAddresses, are_a_result_or_one_line_and_no_hang) {
+/// Clusters limit addresses.
+TEST(LimitedAddresses, end_in_a_result_or_a_failure_and_never_hang) {
   const ScratchFolder folder;
-  for (const char* kib : {"40000", "70000", "120000", "200000", "300000", "400000", "600000", "1000000"}) {
+  for (const char* kib : {"120000", "300000", "600000", "1000000"}) {
     const auto line = "cd " + folder.path().string() + " && ulimit -v " + kib + " && exec timeout 60 " +
                       program_path() + " recon " + inputs().path() +
                       "/scan.h5 -o out --device cpu --cache off --force > out 2> err";
     const int status = exit_status(std::system(line.c_str()));
-    const auto error = bytes_of(folder / "err");
-    EXPECT_TRUE(status == 0 || status == 1 || error.find("error while loading shared") != std::string::npos)
-        << kib << " KiB: status " << status << "\n"
-        << error;
-    for (const auto& entry : fs::directory_iterator(folder.path()))
-      EXPECT_FALSE(entry.path().filename().string().starts_with(".fhd-")) << kib << ": " << entry.path();
+    constexpr int timed_out = 124;
+    EXPECT_NE(status, timed_out) << kib;
+    EXPECT_EQ(status == 0, fs::exists(folder / "out.h5")) << kib << ": " << bytes_of(folder / "err");
+    fs::remove(folder / "out.h5");
   }
 }
 

@@ -144,7 +144,6 @@ TEST_F(InterruptedSeries, leaves_no_process_to_whoever_takes_orphans) {
   for (const char* command : {"info scan.h5", "recon scan.h5 -o out --device cpu --force", "info absent.h5",
                               "batch scan.h5 -o all --device cpu"})
     run(command);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   errno = 0;
   const pid_t left = waitpid(-1, nullptr, WNOHANG);
   EXPECT_TRUE(left == -1 && errno == ECHILD) << left;
@@ -172,7 +171,7 @@ TEST_F(InterruptedSeries, outlives_a_full_disk) {
 }
 
 TEST_F(InterruptedSeries, needs_no_memory_for_what_is_finished) {
-  // In the fhd layout, of which no list of readouts is in memory.
+  // The fhd layout has no list of readouts in memory.
   ASSERT_EQ(
       run("simulate -o many --matrix 64 --coils 1 --readouts 4 --readout-samples 16 --repetitions 400 && '" +
           program() + "' convert many.h5 scan.h5"),

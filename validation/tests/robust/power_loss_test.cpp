@@ -8,8 +8,8 @@
 
 #include "io/files/file_set.hpp"
 #include "io/result/run.hpp"
-#include "validation/tests/robust/power_loss/remains.hpp"
 #include "validation/tests/program.hpp"
+#include "validation/tests/robust/power_loss/remains.hpp"
 
 namespace fhd::tests {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Contents = std::map<std::string, std::string>;
 
-/// Of all files in a folder and in its folders, by path.
+/// Returns all files in a folder and in its folders, by path.
 Contents contents_of(const fs::path& folder) {
   Contents contents;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -26,7 +26,7 @@ Contents contents_of(const fs::path& folder) {
   return contents;
 }
 
-/// Without what is hidden, which is nobody's result.
+/// Leaves out hidden files, which are no results.
 Contents results_in(const fs::path& folder) {
   auto contents = contents_of(folder);
   std::erase_if(contents, [](const auto& entry) { return entry.first.starts_with("."); });
@@ -53,7 +53,7 @@ class PowerLoss : public ProgramTest {
   struct Counts {
     int old = 0, whole = 0, neither = 0;
   };
-  /// What remains of every moment, with `chance` of what is not certain, after a reader has looked at it.
+  /// Counts what remains at every moment, with `chance` of what is not certain, after a reader has looked at it.
   Counts remains(const PowerLog& log, const Contents& before, const Contents& after, double chance,
                  unsigned seed) const {
     std::mt19937 generator(seed);
@@ -62,7 +62,7 @@ class PowerLoss : public ProgramTest {
       const ScratchFolder disk;
       log.leave(
           end, [&] { return std::bernoulli_distribution(chance)(generator); }, disk.path());
-      io::settle(disk / "out.h5");
+      io::complete_interrupted_set(disk / "out.h5");
       const auto found = results_in(disk.path());
       if (found == before)
         ++counts.old;

@@ -15,7 +15,7 @@ class ServeHostile : public ServeTest {
     simulate("small", "--matrix 16 --coils 1 --readouts 25 " + options);
     return RecordedScan(path("small.h5"));
   }
-  /// What the server answers to these bytes, and the end of them.
+  /// Returns what the server answers to these bytes and their end.
   std::string error_of(const std::string& bytes) const {
     MrdClient client(port());
     client.send(bytes);
@@ -220,7 +220,7 @@ TEST_F(ServeHostile, what_is_kept_of_slices_is_bounded) {
     ASSERT_EQ(client.images.size(), slice + 1u) << client.error();
     if (slice == 2) early = resident_bytes();
   }
-  // Of each slice 9 MB would stay. As much again as the limit may lie ready for the next image.
+  // 9 MB would stay of each slice. As much again as the limit may wait for the next image.
   EXPECT_LE(resident_bytes(), early + 150e6);
   client.send(close_message());
   client.read();

@@ -1,4 +1,4 @@
-// What is no file at all, as every input of every command: one line, and no waiting.
+// Inputs that are no files, for every input of every command: one line, and no waiting.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include <map>
 #include <thread>
 
-#include "io/files/journal.hpp"
+#include "io/files/commit_log.hpp"
 #include "recon/error.hpp"
 #include "validation/tests/io/failing_disk.hpp"
 #include "validation/tests/io/io_scans.hpp"
@@ -113,19 +113,6 @@ TEST_F(AtomicFiles, refuse_pipes_and_devices) {
   EXPECT_TRUE(fs::is_character_file(path("device")));
 }
 
-TEST_F(AtomicFiles, are_written_to_themselves_whatever_takes_their_temporary_name) {
-  tests::write_text(path("victim"), "mine");
-  AtomicFile file(path("out"));
-  std::string temporary;
-  for (const auto& [name, text] : contents())
-    if (final_name_of_temporary(name)) temporary = name;
-  ASSERT_EQ(temporary.size(), std::string(".fhd-0123456789abcdef-out").size());
-  fs::remove(path(temporary));
-  fs::create_symlink(path("victim"), path(temporary));
-  write_bytes(file.temporary(), "new", 3, file.path());
-  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
-}
-
 TEST_F(AtomicFiles, have_names_that_nobody_foresees) {
   const AtomicFile one(path("out")), other(path("out"));
   EXPECT_EQ(contents().size(), 2U);
@@ -183,30 +170,9 @@ TEST_F(AtomicFiles, stay_in_the_folder_that_is_held) {
   EXPECT_CONTAINS(error_of([&] { write_atomically(held, "pipe", "new", 3); }), "found a pipe");
 }
 
-TEST_F(AtomicFiles, are_made_where_the_disk_cannot_tell_one_file_from_another) {
-  const tests::DiskThatFails strange({.changes_inodes = true});
-  write_once(path("out"));
-  { const OutputLock lock(path("out")); }
-  EXPECT_GT(tests::disk.inodes_changed, 8);
-  EXPECT_EQ(contents(), (std::map<std::string, std::string>{{"out", "new"}}));
-}
-
-TEST_F(AtomicFiles, that_lose_their_names_are_told_from_a_disk_that_cannot_tell) {
-  tests::write_text(path("other"), "");
-  const auto folder = Folder::of(path("out"));
-  const auto gone = folder->open("gone", O_RDWR | O_CREAT, 0600);
-  NameRace race;
-  EXPECT_TRUE(race.is_kept(*folder, gone, "gone"));
-  fs::remove(path("gone"));
-  for (int i = 0; i < 50; ++i) {
-    EXPECT_FALSE(race.is_kept(*folder, gone, "gone"));
-    EXPECT_FALSE(race.is_kept(*folder, gone, "other"));
-  }
-}
-
 TEST_F(FileSets, whose_last_flush_fails_are_whole) {
-  // Three files, a folder and what is in it; the lock; their folder; the journal; its folder; and the last one.
-  constexpr int flushes = 10;
+  // Three files, a folder and what is in it; their folder; the log; its folder; and the last one.
+  constexpr int flushes = 9;
   for (int working = 0; working <= flushes; ++working) {
     write_all("old");
     std::string line;
@@ -215,7 +181,7 @@ TEST_F(FileSets, whose_last_flush_fails_are_whole) {
       line = error_of([&] { write_all("new"); });
     }
     EXPECT_EQ(line.empty(), working == flushes) << working << " " << line;
-    settle(path("out.h5"));
+    complete_interrupted_set(path("out.h5"));
     const auto now = contents();
     EXPECT_TRUE(now == all_of("old") || now == all_of("new")) << working;
     EXPECT_TRUE(!line.empty() || now == all_of("new"));
@@ -231,7 +197,7 @@ TEST_F(FileSets, replace_all_that_was_there) {
   EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "new");
 }
 
-TEST_F(FileSets, of_which_one_cannot_be_replaced_leave_what_was_there) {
+TEST_F(FileSets, of_which_one_cannot_be_replaced_are_completed_when_it_can) {
   write_all("old");
   const int png = ::open(path("out.png").c_str(), O_RDONLY);
   int flags = 0;
@@ -244,8 +210,29 @@ TEST_F(FileSets, of_which_one_cannot_be_replaced_leave_what_was_there) {
   set(flags);
   ::close(png);
   EXPECT_CONTAINS(line, "out.png: expected a file that can be replaced, found Operation not permitted");
-  EXPECT_EQ(contents(), all_of("old"));
-  EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "old");
+  complete_interrupted_set(path("out.json"));
+  auto now = contents();
+  std::erase_if(
+      now, [](const auto& file) { return file.first.starts_with(".fhd-") && file.second == "a folder"; });
+  EXPECT_EQ(now, all_of("new"));
+  EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "new");
+}
+
+/// The DICOM series, or ISMRMRD images, may be elsewhere.
+TEST_F(FileSets, in_another_folder_are_sets_of_their_own) {
+  fs::create_directory(path("there"));
+  const OutputLock lock(path("out"));
+  std::vector<OutputLock> others;
+  others.emplace_back(path("there/series"));
+  FileSet files(lock, others);
+  add_all(files, "new");
+  write(files.add(path("there/series.h5")), "new");
+  fs::create_directory(path("elsewhere"));
+  EXPECT_CONTAINS(error_of([&] { files.add(path("elsewhere/x")); }),
+                  "expected a file in the folder of the results");
+  files.commit();
+  EXPECT_EQ(tests::bytes_of(path("out.h5")), "new");
+  EXPECT_EQ(tests::bytes_of(path("there/series.h5")), "new");
 }
 
 TEST_F(FileSets, one_of_which_somebody_removes_replace_nothing) {
@@ -262,22 +249,19 @@ TEST_F(FileSets, one_of_which_somebody_removes_replace_nothing) {
   EXPECT_EQ(tests::bytes_of(path("series/1.dcm")), "old");
 }
 
-/// The steps of a journal as a run begins them that dies.
-class Journals : public SetTest {
+/// The log of a run that dies when it has begun it.
+class CommitLogs : public SetTest {
  protected:
-  Journal three_files(const std::string& name = "out") {
-    Journal journal(Folder::of(path("out")), name);
+  CommitLog begun(const std::string& name = "out") {
+    const OutputLock lock(path(name));
+    CommitLog log(lock.folder(), name);
     for (const char* ending : {".h5", ".json", ".png"}) {
       const auto temporary = temporary_name(name + ending);
       tests::write_text(path(temporary), "new");
-      journal.add(Folder::of(path("out")), Journal::Kind::file, temporary, name + ending);
+      log.add(temporary, name + ending);
     }
-    return journal;
-  }
-  void write_three(const std::string& name = "out") {
-    const auto journal = three_files(name);
-    journal.write();
-    journal.begin();
+    log.begin(lock);
+    return log;
   }
   void write_old() const {
     for (const char* ending : {".h5", ".json", ".png"}) tests::write_text(path("out") + ending, "old");
@@ -285,202 +269,104 @@ class Journals : public SetTest {
   std::map<std::string, std::string> set_of(const std::string& text) const {
     return {{"out.h5", text}, {"out.json", text}, {"out.png", text}};
   }
+  void write_log(const std::vector<std::string>& fields) const {
+    std::string text;
+    for (const auto& field : fields) text += field + std::string(1, '\0');
+    tests::write_text(path(".fhd-journal-out"), text);
+  }
 };
 
-TEST_F(Journals, of_a_run_that_died_are_completed_before_anybody_reads) {
+TEST_F(CommitLogs, of_a_run_that_died_are_completed_before_anybody_reads) {
   for (const char* reader : {"out.h5", "out.json", "out_phase.nii.gz", "out.truth.h5", "out"}) {
     write_old();
-    write_three();
+    begun();
     EXPECT_EQ(tests::bytes_of(path("out.json")), "old");
-    settle(path(reader));
+    complete_interrupted_set(path(reader));
     EXPECT_EQ(contents(), set_of("new")) << reader;
   }
 }
 
-TEST_F(Journals, may_be_carried_out_again_from_anywhere) {
-  write_old();
-  const auto journal = three_files();
-  journal.write();
-  journal.begin();
-  journal.carry_out();
-  settle(path("out.h5"));
-  EXPECT_EQ(contents(), set_of("new"));
-  settle(path("out.h5"));
-  EXPECT_EQ(contents(), set_of("new"));
+TEST_F(CommitLogs, may_be_carried_out_from_anywhere) {
+  for (const std::size_t done : {0U, 1U, 2U, 3U}) {
+    write_old();
+    begun();
+    std::size_t count = 0;
+    for (const auto& [name, text] : contents())
+      if (const auto final_name = final_name_of_temporary(name); final_name && count++ < done)
+        fs::rename(path(name), path(*final_name));
+    complete_interrupted_set(path("out.h5"));
+    EXPECT_EQ(contents(), set_of("new")) << done;
+    complete_interrupted_set(path("out.h5"));
+    EXPECT_EQ(contents(), set_of("new")) << done;
+  }
 }
 
-TEST_F(Journals, that_cannot_be_carried_out_wait_until_they_can) {
+TEST_F(CommitLogs, that_cannot_be_carried_out_wait_until_they_can) {
   write_old();
-  write_three();
+  begun();
   fs::rename(path("out.png"), path("mine"));
   fs::create_directory(path("out.png"));  // by somebody else, meanwhile
   tests::write_text(path("out.png/x"), "mine");
-  settle(path("out.h5"));
+  complete_interrupted_set(path("out.h5"));
   EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }),
                   path("out.png") + ": expected what was there before, found something else; move it");
   EXPECT_EQ(tests::bytes_of(path("out.png/x")), "mine");
   fs::remove_all(path("out.png"));
-  fs::remove(path("mine"));
-  settle(path("out.h5"));
+  fs::rename(path("mine"), path("out.png"));
+  complete_interrupted_set(path("out.h5"));
   EXPECT_EQ(contents(), set_of("new"));
 }
 
-/// As an archive may bring it.
-class HostileJournals : public Journals {
- protected:
-  void SetUp() override {
-    Journals::SetUp();
-    fs::create_directories(path("home/papers/deep"));
-    tests::write_text(path("home/papers/deep/thesis"), "mine");
-    tests::write_text(path("home/notes"), "mine");
-    fs::create_directory(path("in"));
-    folder_ = Folder::of(path("in/x"));
-    journal_.emplace(folder_, "out");
-  }
-  void add(const std::string& place, Journal::Kind kind, const std::string& name, bool is_there) {
-    const auto temporary = temporary_name(name);
-    const auto at = path(place) + "/" + temporary;
-    if (is_there && kind == Journal::Kind::file) tests::write_text(at, "evil");
-    if (is_there && kind != Journal::Kind::file) fs::create_directory(at);
-    journal_->add(Folder::of(path(place) + "/x"), kind, temporary, name);
-  }
-  /// What a command makes of it; all of the user's is there afterwards.
-  void expect_harmless() {
-    journal_->write();
-    journal_->begin();
-    settle(path("in/out.h5"));
-    EXPECT_THROW(OutputLock(path("in/out")), Error);
-    EXPECT_EQ(tests::bytes_of(path("home/papers/deep/thesis")), "mine");
-    EXPECT_EQ(tests::bytes_of(path("home/notes")), "mine");
-  }
-  std::shared_ptr<const Folder> folder_;
-  std::optional<Journal> journal_;
-};
-
-TEST_F(HostileJournals, take_nothing_back) {
-  add("home", Journal::Kind::replacing_directory, "papers", false);
-  add("home", Journal::Kind::file, "notes", false);
-  add("in", Journal::Kind::file, "blocker", true);
-  fs::create_directory(path("in/blocker"));
-  expect_harmless();
-}
-
-TEST_F(HostileJournals, replace_no_folder_of_others) {
-  add("home", Journal::Kind::replacing_directory, "papers", true);
-  expect_harmless();
-}
-
-TEST_F(HostileJournals, replace_no_file_that_came_later) {
-  fs::rename(path("home/notes"), path("home/kept"));
-  tests::write_text(path("home/notes"), "another size");
-  add("home", Journal::Kind::file, "notes", true);
-  fs::rename(path("home/kept"), path("home/notes"));
-  expect_harmless();
-}
-
-TEST_F(Journals, whose_end_cannot_be_flushed_lose_nothing) {
-  for (const bool had_old : {true, false}) {
-    if (had_old) write_old();
-    const auto journal = three_files();
-    journal.write();
-    journal.begin();
-    journal.carry_out();
-    journal.remove_replaced();  // and here the run is killed
-    {
-      const tests::DiskThatFails failing({.flushes_that_work = 0});
-      settle(path("out.h5"));
-      EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "Input/output error");
-    }
-    EXPECT_TRUE(fs::exists(path(".fhd-journal-out"))) << had_old;
-    settle(path("out.h5"));
-    EXPECT_EQ(contents(), set_of("new")) << had_old;
-    for (const auto& [name, text] : set_of("new")) fs::remove(path(name));
-  }
-}
-
-TEST_F(Journals, are_not_taken_back_where_an_old_file_is_gone) {
+TEST_F(CommitLogs, whose_end_cannot_be_flushed_stay) {
   write_old();
-  const auto journal = three_files();
-  journal.write();
-  journal.begin();
-  journal.carry_out();
-  const auto done = contents();
-  journal.remove_replaced();
-  const auto before = contents();
-  ASSERT_LT(before.size(), done.size());
-  EXPECT_FALSE(journal.take_back());
-  EXPECT_FALSE(Journal::read(Folder::of(path("out")), "out")->take_back()) << "as it is written down";
-  EXPECT_EQ(contents(), before);
-}
-
-TEST_F(Journals, are_taken_back_to_what_was_there) {
-  for (const bool had_old : {true, false}) {
-    if (had_old) write_old();
-    const auto journal = three_files();
-    const auto before = contents();
-    journal.write();
-    journal.begin();
-    journal.carry_out();
-    EXPECT_TRUE(Journal::read(Folder::of(path("out")), "out")->take_back());
-    EXPECT_TRUE(journal.remove());
-    EXPECT_EQ(contents(), before);
-    for (const auto& [name, text] : contents()) fs::remove(path(name));
+  begun();
+  {
+    const tests::DiskThatFails failing({.flushes_that_work = 0});
+    EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "Input/output error");
   }
+  EXPECT_TRUE(fs::exists(path(".fhd-journal-out")));
+  complete_interrupted_set(path("out.h5"));
+  EXPECT_EQ(contents(), set_of("new"));
 }
 
-TEST_F(Journals, of_another_version_stay) {
-  write_old();
-  write_three();
-  const auto before = contents();
-  const std::string zero(1, '\0');
-  tests::write_text(path(".fhd-journal-out"), "fhd journal 9" + zero + "whatever" + zero);
-  EXPECT_CONTAINS(
-      error_of([&] { OutputLock(path("out")); }),
-      path(".fhd-journal-out") + ": expected a journal of this version of fhd, found one of another");
-  for (const auto& [name, text] : before) EXPECT_TRUE(fs::exists(path(name))) << name;
+// An archive may bring such logs.
+TEST_F(CommitLogs, of_others_name_no_other_folder_and_delete_nothing) {
+  fs::create_directories(path("papers/deep"));
+  tests::write_text(path("papers/deep/thesis"), "mine");
+  tests::write_text(path("victim"), "mine");
+  const auto file = temporary_name("victim"), papers = temporary_name("papers");
+  tests::write_text(path(file), "evil");
+  fs::create_directory(path(papers));
+  for (const auto& fields :
+       std::vector<std::vector<std::string>>{{"fhd journal 3", "../" + file, "victim", "4", "end"},
+                                             {"fhd journal 3", file, "../victim", "4", "end"},
+                                             {"fhd journal 3", "victim", "papers", "folder", "end"},
+                                             {"fhd journal 3", file, "victim", "4"},
+                                             {"fhd journal 9", "end"},
+                                             {}}) {
+    write_log(fields);
+    EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected the log of an interrupted run");
+  }
+  write_log({"fhd journal 3", file, "victim", "5", "end"});
+  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "victim: expected what was there before");
+  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
+  write_log({"fhd journal 3", papers, "papers", "folder", "end"});
+  complete_interrupted_set(path("out.h5"));
+  EXPECT_FALSE(fs::exists(path("papers/deep")));
+  int found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder()))
+    found += entry.path().filename() == "thesis" ? 1 : 0;
+  EXPECT_EQ(found, 1) << "under a hidden name";
 }
 
-TEST_F(Journals, that_are_not_whole_do_not_count) {
+TEST_F(CommitLogs, of_another_user_are_not_obeyed) {
   write_old();
-  write_three();
-  fs::resize_file(path(".fhd-journal-out"), fs::file_size(path(".fhd-journal-out")) - 3);
-  settle(path("out.h5"));
-  for (const auto& [name, text] : set_of("old")) EXPECT_EQ(tests::bytes_of(path(name)), text);
-  EXPECT_FALSE(fs::exists(path(".fhd-journal-out")));
-}
-
-TEST_F(Journals, of_others_are_not_obeyed) {
-  write_old();
-  write_three();
+  begun();
   if (::chown(path(".fhd-journal-out").c_str(), 12345, 12345) != 0)
     GTEST_SKIP() << "root alone gives files away";
-  settle(path("out.h5"));
+  complete_interrupted_set(path("out.h5"));
   for (const auto& [name, text] : set_of("old")) EXPECT_EQ(tests::bytes_of(path(name)), text);
   EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected none, or one of this user");
-}
-
-TEST_F(Journals, name_no_place_but_their_folder) {
-  tests::write_text(path("victim"), "mine");
-  Journal journal(Folder::of(path("out")), "out");
-  const auto temporary = temporary_name("x");
-  tests::write_text(path(temporary), "evil");
-  journal.add(Folder::of(path("out")), Journal::Kind::file, temporary, "../victim");
-  journal.write();
-  journal.begin();
-  EXPECT_CONTAINS(error_of([&] { OutputLock(path("out")); }), "expected a journal of fhd");
-  EXPECT_EQ(tests::bytes_of(path("victim")), "mine");
-}
-
-TEST_F(Journals, of_files_in_a_folder_that_is_gone_name_themselves) {
-  fs::create_directory(path("elsewhere"));
-  Journal journal(Folder::of(path("out")), "out");
-  journal.add(Folder::of(path("elsewhere/out")), Journal::Kind::file, temporary_name("out"), "out");
-  journal.write();
-  journal.begin();
-  fs::remove(path("elsewhere"));
-  const auto line = error_of([&] { OutputLock(path("out")); });
-  EXPECT_CONTAINS(line, path(".fhd-journal-out") + ": expected the folder '" + path("elsewhere"));
-  EXPECT_CONTAINS(line, "remove this file");
 }
 
 TEST_F(OutputLocks, say_who_holds_them) {
@@ -497,7 +383,6 @@ TEST_F(OutputLocks, leave_nothing_and_wait_where_they_are_told_to) {
   {
     std::optional<OutputLock> lock(path("out"));
     std::thread other([&] { const OutputLock its(path("out"), OutputLock::WhenHeld::wait); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
     lock.reset();
     other.join();
   }
@@ -526,38 +411,20 @@ TEST_F(OutputLocks, of_a_run_that_was_killed_are_free_and_its_litter_goes) {
 TEST_F(OutputLocks, do_not_remove_what_a_lock_of_others_names) {
   tests::write_text(path(".fhd-0123456789abcdef-x.h5"), "mine");
   const std::string zero(1, '\0');
-  tests::write_text(path(".fhd-lock-out"), "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero +
-                                               zero + ".fhd-0123456789abcdef-x.h5" + zero);
+  tests::write_text(path(".fhd-lock-out"), "fhd lock 2" + zero + "host" + zero + "1" + zero + "now" + zero +
+                                               ".fhd-0123456789abcdef-x.h5" + zero);
   if (::chown(path(".fhd-lock-out").c_str(), 12345, 12345) != 0)
     GTEST_SKIP() << "root alone gives files away";
   { const OutputLock lock(path("out")); }
   EXPECT_EQ(tests::bytes_of(path(".fhd-0123456789abcdef-x.h5")), "mine");
 }
 
-TEST_F(OutputLocks, that_others_may_have_written_remove_nothing) {
-  const std::string zero(1, '\0'), temporary = ".fhd-0123456789abcdef-x.h5";
-  const auto text = "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero + zero + temporary + zero;
-  for (const unsigned mode : {0664U, 0646U, 0644U}) {
-    tests::write_text(path(temporary), "mine");
-    tests::write_text(path(".fhd-lock-out"), text);
-    fs::permissions(path(".fhd-lock-out"), fs::perms(mode));
-    { const OutputLock lock(path("out")); }
-    EXPECT_EQ(fs::exists(path(temporary)), mode != 0644U) << mode;
-  }
-  const mode_t umask_before = ::umask(0);
-  {
-    const OutputLock lock(path("out"));
-    EXPECT_EQ(mode_of(".fhd-lock-out") & 0022U, 0U);
-  }
-  ::umask(umask_before);
-}
-
 TEST_F(OutputLocks, leave_what_a_run_that_is_alive_writes) {
   const AtomicFile file(path("page.html"));
   const auto temporary = contents().begin()->first;
   const std::string zero(1, '\0');
-  tests::write_text(path(".fhd-lock-out"), "fhd lock 1" + zero + "host" + zero + "1" + zero + "now" + zero +
-                                               zero + temporary + zero);
+  tests::write_text(path(".fhd-lock-out"),
+                    "fhd lock 2" + zero + "host" + zero + "1" + zero + "now" + zero + temporary + zero);
   fs::permissions(path(".fhd-lock-out"), fs::perms(0644));
   { const OutputLock lock(path("out")); }
   EXPECT_TRUE(fs::exists(path(temporary)));

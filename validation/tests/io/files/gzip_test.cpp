@@ -33,7 +33,7 @@ class GzipTest : public FolderTest {
         },
         compression);
   }
-  /// What zlib's own reader, which checks CRC and length, makes of a file; "damaged" where it refuses it.
+  /// Returns what zlib's own reader, which checks CRC and length, reads; "damaged" if it refuses the file.
   std::string read(const std::string& name) const {
     const gzFile file = gzopen(path(name).c_str(), "rb");
     std::string content, block(1 << 16, '\0');

@@ -1,4 +1,4 @@
-// What is no regular file is refused at once: a pipe waits for its writer, a device may never end.
+// Inputs that are no regular files are refused at once: a pipe waits for its writer, a device may never end.
 #include "io/files/input_file.hpp"
 
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/files/checksum.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/picture.hpp"
+#include "io/scan/checksum.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

@@ -91,7 +91,6 @@ TEST_F(GlobalHeapFile, says_what_is_wrong) {
     auto heap = heap_of(before + bytes);
     const auto value = heap.value(list, sizeof(float));
     EXPECT_NE(value.wrong == nullptr, value.bytes.empty());
-    EXPECT_TRUE(value.wrong == nullptr || heap.fault(list, sizeof(float)) != nullptr);
     return value.wrong == nullptr;
   };
   ASSERT_TRUE(found(whole, {start, 5, 2}));
@@ -128,26 +127,6 @@ TEST_F(GlobalHeapFile, free_space_is_passed_over_as_libhdf5_does) {
   append_object(objects, 2, 20, 5, 200);
   auto heap = heap_of("12345678" + collection(objects, objects.size() + 16));
   EXPECT_EQ(floats_of(heap.value({8, 5, 2}, sizeof(float))).at(0), 200);
-  EXPECT_EQ(heap.fault({8, 5, 2}, sizeof(float)), nullptr);
-}
-
-// libhdf5 reads the whole of a collection before it looks for an object in it: there it hangs, or writes beyond.
-TEST_F(GlobalHeapFile, faults_behind_an_object_are_found_for_libhdf5) {
-  const auto fault = [&](int index, std::uint64_t size) {
-    std::string objects;
-    append_object(objects, 2, 20, 5, 200);
-    append_object(objects, index, size, 2, 0);
-    auto heap = heap_of("12345678" + collection(objects, objects.size() + 16));
-    EXPECT_EQ(floats_of(heap.value({8, 5, 2}, sizeof(float))).size(), 5u);
-    return heap.fault({8, 5, 2}, sizeof(float)) != nullptr;
-  };
-  EXPECT_FALSE(fault(3, 8));
-  EXPECT_FALSE(fault(0, 24));
-  EXPECT_TRUE(fault(0, 0)) << "never ends";
-  EXPECT_TRUE(fault(0, 8)) << "less than its head";
-  EXPECT_TRUE(fault(3, 16));
-  EXPECT_TRUE(fault(3, ~std::uint64_t{0}));
-  EXPECT_TRUE(fault(2, 8)) << "the same again";
 }
 
 TEST_F(GlobalHeapFile, addresses_and_sizes_may_be_shorter) {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "io/files/atomic_file.hpp"
+#include "io/files/input_memory.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
-#include "io/files/input_memory.hpp"
-#include "io/files/atomic_file.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -187,8 +187,7 @@ TEST_F(Hdf5File, values_beyond_the_memory_of_inputs_are_refused) {
   set_input_memory(0);
 }
 
-// Their references are read, and followed here: libhdf5 1.10.8 wrote behind its memory, and looped for ever.
-TEST_F(Hdf5File, texts_of_their_own_length_are_looked_up_in_their_heap) {
+TEST_F(Hdf5File, texts_of_their_own_length_are_read) {
   write([](hid_t file) {
     const auto space = H5Screate(H5S_SCALAR), text = H5Tcopy(H5T_C_S1),
                compact = H5Pcreate(H5P_DATASET_CREATE);
@@ -214,16 +213,6 @@ TEST_F(Hdf5File, texts_of_their_own_length_are_looked_up_in_their_heap) {
                                     file.text_attribute("/", "said"), file.text_attribute("/", "none")};
   };
   EXPECT_EQ(texts(), (std::vector<std::string>{"what is said", "what is said", "what is said", ""}));
-  const auto whole = bytes_of(path("x.h5"));
-  const auto heap = whole.find("GCOL");
-  ASSERT_NE(heap, std::string::npos);
-  constexpr std::size_t size = 8, first_index = 16, first_size = 24;
-  for (const auto at : {size + 1, size + 5, first_index, first_index + 1, first_size, first_size + 7}) {
-    auto bytes = whole;
-    bytes[heap + at] = static_cast<char>(bytes[heap + at] ^ 0x10);
-    write_text(path("x.h5"), bytes);
-    EXPECT_CONTAINS(error_of(texts), "expected text that is stored, found ");
-  }
 }
 
 TEST_F(Hdf5File, texts_are_as_long_as_what_is_stored) {

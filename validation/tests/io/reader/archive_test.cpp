@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "validation/tests/io/reader/bytes_of_value.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/io/reader/bytes_of_value.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 namespace {
 
 template <class T>
@@ -156,7 +156,8 @@ TEST(Archive, of_a_large_array_the_address_passes) {
   for (std::int64_t i = 0; i < array.size(); ++i) array[i] = static_cast<double>(i);
   std::string bytes;
   Output out(
-      [&](const void* from, std::size_t count) { bytes.append(static_cast<const char*>(from), count); }, true);
+      [&](const void* from, std::size_t count) { bytes.append(static_cast<const char*>(from), count); },
+      true);
   out(array);
   out.flush();
   EXPECT_LT(bytes.size(), 64u);
@@ -181,4 +182,4 @@ TEST(Archive, of_a_large_array_the_address_passes) {
 }
 
 }  // namespace
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

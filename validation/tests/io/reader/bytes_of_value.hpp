@@ -1,10 +1,10 @@
 #pragma once
-// What io/reader/archive.hpp makes of a value, as bytes.
+// Returns what io/reader/archive.hpp makes of a value.
 #include <string>
 
 #include "io/reader/archive.hpp"
 
-namespace fhd::io::guard {
+namespace fhd::io::reader {
 
 template <class T>
 std::string bytes_of_value(const T& value) {
@@ -16,4 +16,4 @@ std::string bytes_of_value(const T& value) {
   return bytes;
 }
 
-}  // namespace fhd::io::guard
+}  // namespace fhd::io::reader

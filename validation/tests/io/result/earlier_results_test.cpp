@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/result/results.hpp"
 #include "validation/tests/io/io_scans.hpp"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "io/files/checksum.hpp"
+#include "io/scan/checksum.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {

@@ -17,7 +17,6 @@
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
 #include "io/result/series_folder.hpp"
-#include "validation/tests/io/failing_disk.hpp"
 #include "validation/tests/io/io_scans.hpp"
 
 namespace fhd::io {
@@ -204,13 +203,6 @@ TEST_F(SeriesFolders, do_not_hold_up_the_end_of_the_process_while_their_scan_is_
   EXPECT_TRUE(fs::exists(there("series.json"))) << "what is finished stays";
   hashed.set_value({{"the scan", "abc"}});
   EXPECT_EQ(resuming.get(), 1U);
-}
-
-TEST_F(SeriesFolders, are_taken_where_the_disk_cannot_tell_one_file_from_another) {
-  const tests::DiskThatFails strange({.changes_inodes = true});
-  { add(*open(), 0); }
-  EXPECT_GT(tests::disk.inodes_changed, 8);
-  EXPECT_EQ(open()->finished_count(), 1U);
 }
 
 TEST_F(SeriesFolders, with_a_damaged_description_are_begun_anew) {
