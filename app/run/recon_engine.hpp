@@ -12,8 +12,6 @@
 #include "app/options/options.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/run/volume_reader.hpp"
-#include "io/result/results.hpp"
-#include "io/result/series_folder.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device_team.hpp"
 #include "recon/pipeline/estimate.hpp"
@@ -127,100 +125,6 @@ class ReconEngine {
   std::optional<Reconstructor> reconstructor_, companion_, of_prepared_;  ///< of_prepared_: for elsewhere()
   std::shared_ptr<const DeviceTeam> team_;
   std::vector<Reconstructor> of_rank_;  ///< of the team
-};
-
-/// The images of one scan.
-class ScanResults {
- public:
-  /// `path`: as the user gave it. Throws Error when the selection is not of this scan.
-  ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
-              std::string command_line);
-  /// The same, unless a format in which they are written has no room for them: then Error, before there are lists of
-  /// volumes.
-  static ScanResults with_room(const std::string& path, const io::ScanSummary& summary,
-                               const VolumeSelection& selection, std::string command_line) {
-    require_room(summary, selection, path);
-    return {path, summary, selection, std::move(command_line)};
-  }
-  /// Of the scan; before write(). Throws Error where it is not that of the scan that was opened.
-  void set_checksum(std::string checksum) {
-    provenance_.input_checksum = std::move(checksum);
-    stamps_.require_unchanged();
-  }
-  /// Those selected, in the order of the results.
-  const std::vector<VolumeNumber>& volumes() const { return volumes_; }
-  /// The repetitions are frames of this layout, that of the next slice.
-  void add_frames(const FrameLayout& layout);
-  void set_devices(const std::vector<ChosenDevice>& devices) {
-    provenance_.environment = environment_of(devices), host_ = text_of(devices);
-  }
-  const std::string& host() const { return host_; }
-  /// Volumes are kept in a folder, from now on, instead of in memory; `on_earlier` hears of the report of each that it
-  /// holds from an earlier run, as far as a summary needs it.
-  void keep_in(std::shared_ptr<io::SeriesFolder> folder,
-               const std::function<void(const Report&)>& on_earlier);
-  /// Whether an earlier run has left the volume.
-  bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
-  /// Of volume `number`, in any order.
-  void add(std::size_t number, ReconResult made);
-  const std::string& path() const { return provenance_.input_path; }
-  /// The scan, and the files that pieces of it came from.
-  std::vector<std::string> inputs() const;
-  /// How many maps of noise are written: those of io::noise_endings that are defined.
-  std::size_t noise_map_count() const {
-    return !companions_.noise ? 0 : companions_.noise->g_factor.empty() ? 2 : 3;
-  }
-  /// The one that `fhd check` looks at for what is the same in all.
-  std::size_t standing_for_scan() const { return static_cast<std::size_t>(series_.slice_count / 2); }
-  /// Of all volumes, where they are in memory.
-  const std::vector<Report>& reports() const { return provenance_.reports; }
-  /// After the last volume: what is wrong with their positions goes to the notes of the first, and is
-  /// returned; empty where nothing is.
-  std::string note_positions();
-  /// With `strict`, throws Error where a report holds a suspicion or a warning.
-  void require_trust(bool strict) const;
-  /// Throws Error where a format in which they are written has no room for them. Before the work; `matrix_size`: of the
-  /// scan.
-  void require_room(const std::array<int, 3>& matrix_size) const {
-    io::require_room(matrix_size, series_.slice_count, series_.repetition_count, path());
-  }
-  /// The same before there are any: of the volumes selected, from this path.
-  static void require_room(const io::ScanSummary& summary, const VolumeSelection& selection,
-                           const std::string& path) {
-    io::require_room(summary.geometry.matrix_size,
-                     selected_count(selection.slices, summary.slice_count, "--slices"),
-                     selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
-  }
-  /// To be written with the others.
-  void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
-  void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
-  /// What stands for a patient that the scan does not name, where a DICOM series is written; else empty.
-  std::string note_of_patient() const;
-  /// OUT.h5, ..., for the holder of the lock of `prefix`: see io::write_results.
-  void write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
-             std::optional<int> compression_level);
-  /// What the scan file calls a volume, beside others of the results: "contrast 1"; empty where it does not.
-  std::string name_of(std::size_t number) const;
-  const io::Provenance& provenance() const { return provenance_; }
-  /// Images in memory, before and after they are written; those of the gridded series may be none.
-  const io::ImageSeries& series() const { return series_; }
-  const io::ImageSeries& gridded() const { return companions_.gridded ? *companions_.gridded : gridded_; }
-  const io::CompanionResults& companions() const { return companions_; }
-
- private:
-  void note_doubt(std::size_t number, const Report& report);
-
-  std::vector<VolumeNumber> volumes_;
-  io::ImageSeries series_, gridded_;
-  io::CompanionResults companions_;
-  io::Provenance provenance_;
-  std::shared_ptr<io::SeriesFolder> folder_;
-  std::string host_, earlier_run_;
-  std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
-  std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
-  io::InputStamps stamps_;
-  io::AcquisitionInfo acquisition_;
-  std::vector<double> echo_times_s_;
 };
 
 /// What was found, and what to do.
