@@ -51,7 +51,6 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
   const auto slices = parse_selection(options.selection.slices, run.file->summary().slice_count, "--slices");
   const CurrentDevice current(engines.devices.front().device);
   const auto engine = engines.make(engines.devices.front(), 0);
-  set_checks(run, *engine);
   std::int64_t readouts = 0;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const Scan volume = run.file->read(slices[slice], repetition);
@@ -65,8 +64,8 @@ void reconstruct_frames(ScanRun& run, const RunEngines& engines, const RunEvents
                   fmt::format("{} readouts, as in the first", readouts), std::to_string(layout.readouts),
                   "take slices by themselves: --slices");
     run.results.add_frames(layout);
-    auto made = engine->frames(volume, layout, events.progress,
-                               [&](const std::string& reason) { events.fallback(reason); });
+    const VolumeGroup group{{&volume}, nullptr, false, &layout, checks_of(run), 0};
+    auto made = (*engine)(group, events);
     if (slice == 0 && events.wants_cost && made.front().sizes)
       events.text("planned", engine->cost_text_of(*made.front().sizes, layout.readout_length,
                                                   static_cast<std::int64_t>(slices.size()), sizes_of(layout)));

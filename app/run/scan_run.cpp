@@ -77,11 +77,10 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
                                          const Execution& execution, bool wants_cost,
                                          std::shared_ptr<const DeviceTeam> team) {
   const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
-  auto engine = std::make_unique<ReconEngine>(settings.settings, execution, device,
-                                              settings.options.trajectory_cache(), has_gridded, wants_cost,
-                                              std::move(team));
-  engine->map_noise(settings.options.noise_map.request());
-  return engine;
+  const EngineOptions options{has_gridded, wants_cost, /*seeks_causes=*/true,
+                              settings.options.noise_map.request()};
+  return std::make_unique<ReconEngine>(settings.settings, execution, device,
+                                       settings.options.trajectory_cache(), options, std::move(team));
 }
 
 namespace {
@@ -119,10 +118,9 @@ RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, con
 
 // --- Volumes
 
-void set_checks(const ScanRun& run, ReconEngine& engine) {
-  const bool are_sought = run.settings->correction.kind == TrajectoryCorrection::Kind::automatic;
-  engine.check_delays({run.results.standing_for_scan(), are_sought, run.settings->is_sparing});
-  engine.warn(run.scan_warnings);
+ScanChecks checks_of(const ScanRun& run) {
+  return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
+          run.scan_warnings};
 }
 
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
@@ -150,7 +148,6 @@ class VolumesOfRun {
       const auto& device = engines_.devices[started_++ % engines_.devices.size()];
       const CurrentDevice current(device.device);
       const auto engine = engines_.make(device, omp_get_max_threads());
-      set_checks(run_, *engine);
       reconstruct_by(*engine, goes_on);
     });
   }
@@ -162,14 +159,17 @@ class VolumesOfRun {
     const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
     const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
     const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };
-    const auto on_fallback = [&](const std::string& reason) {
+    RunEvents events;
+    if (engines_.count == 1) events.progress = events_.progress;
+    events.on_fallback = [&](const std::string& reason) {
       const std::lock_guard lock(mutex_);
       events_.fallback(reason);
     };
+    const auto checks = checks_of(run_);
     while (goes_on()) {
       const auto volumes = run_.reader->next(at_once);
       if (volumes.empty()) break;
-      auto made = engine(volumes, engines_.count == 1 ? events_.progress : ProgressCallback{}, on_fallback);
+      auto made = engine(VolumeGroup::of(volumes, checks, run_.results.standing_for_scan()), events);
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < made.size(); ++i) {
         report_cost(engine, made[i]);
@@ -201,7 +201,7 @@ void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& event
   run.results.set_devices(engines.devices);
   if (run.lacks_field_map) {
     auto found = found_field_map(*run.file, run.settings->settings, engines.devices.front(),
-                                 run.settings->options.trajectory_cache());
+                                 run.settings->options.trajectory_cache(), events);
     run.file = with_field_map(std::move(run.file), std::move(found));
     run.lacks_field_map = false;
     start_reading(run);

@@ -28,8 +28,7 @@ struct RunSettings {
   Settings settings;
   TrajectoryCorrection correction;
   FieldMapChoice field_map;
-  /// Gradient delays are sought in 3D, which takes tenths of a second, only where the verdict leaves something open.
-  bool is_sparing = false;
+  bool is_sparing = false;  ///< ScanChecks::is_sparing
 };
 
 /// An open scan and what was made of it so far. It stays in its place: the reader refers to it.
@@ -75,8 +74,8 @@ std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const Chos
 void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
                  const std::string& note = {});
 
-/// Sets what an engine looks for in the scan as a whole.
-void set_checks(const ScanRun& run, ReconEngine& engine);
+/// Returns what is checked once for the scan.
+ScanChecks checks_of(const ScanRun& run);
 /// Adds an image, and `note` to the report of the first one, to the results.
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
                const std::string& note);

@@ -8,6 +8,7 @@
 #include "app/options/options.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/terminal/event_lines.hpp"
+#include "app/terminal/report_lines.hpp"
 
 namespace fhd::app {
 namespace {
