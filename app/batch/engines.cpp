@@ -2,33 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <string_view>
-
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
-/// "cuda:1" -> Device::cuda(1); the CPU for every other name.
+/// Returns Device::cuda(1) for "cuda:1", and the CPU for every other name.
 Device device_named(const std::string& name) {
-  constexpr std::string_view prefix = "cuda:";
-  int number = 0;
-  if (!name.starts_with(prefix)) return Device::cpu();
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-  return error == std::errc() && number >= 0 ? Device::cuda(number) : Device::cpu();
+  const auto numbers = gpu_numbers_of(name);
+  return numbers.size() == 1 ? Device::cuda(numbers.front()) : Device::cpu();
 }
 
 }  // namespace
 
-/// An engine at work, with what it needs of the device's memory.
+/// Holds its part of the device's memory for an engine at work.
 class Engines::Place {
  public:
-  Place(Engines& all, std::size_t number, const ScanJob& scan, bool alone) : all_(all), number_(number) {
+  Place(Engines& all, std::size_t number, const ScanRun& run, bool alone) : all_(all), number_(number) {
     const auto use = device::memory_use(all.device_);
     const std::size_t available = use.free_bytes + use.used_bytes;
-    const std::size_t bytes = alone ? available : scan.planned_bytes(all.device_, available);
-    all.share_.enter(number, bytes, available, [&](std::size_t other) { all.engines_[other].reset(); });
+    const std::size_t bytes = alone ? available : planned_device_bytes(run, all.device_, available);
+    all.share_.enter(number, bytes, available, [&](std::size_t other) { all.engines_[other] = {}; });
   }
   ~Place() { all_.share_.leave(number_); }
   Place(const Place&) = delete;
@@ -53,45 +47,49 @@ void Engines::open() const noexcept {
   }
 }
 
-/// Started by the first scan that needs it. Throws DeviceError.
-const ChosenDevice& Engines::chosen_device(const JobSettings& settings) {
+/// Starts the device for the first scan that needs it. Throws DeviceError.
+const ChosenDevice& Engines::chosen_device(const RunSettings& settings) {
   const std::lock_guard lock(choosing_);
   if (!chosen_) try {
       chosen_ = settings.options.device.choose();
+      chosen_->automatic = false;  // the batch as a whole decides what becomes of a scan when a GPU fails
     } catch (const Error& error) {
       throw DeviceError(error.what(), "", "");
     }
   return *chosen_;
 }
 
-void Engines::compute(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
+void Engines::compute(std::size_t number, ScanRun& run, const ProgressCallback& progress,
                       const std::string& because) {
   try {
-    return compute_at_once(number, scan, progress, because, false);
+    return compute_at_once(number, run, progress, because, false);
   } catch (const DeviceError&) {
     if (engines_.size() == 1 || !are_of_use()) throw;
   }
-  // Beside others a plan may fall short: once more, with the device to itself.
-  scan.load();
-  compute_at_once(number, scan, progress, because, true);
+  // While others work a plan may fall short: once more, with the device to itself.
+  start_reading(run);
+  compute_at_once(number, run, progress, because, true);
 }
 
-void Engines::compute_at_once(std::size_t number, ScanJob& scan, const ProgressCallback& progress,
+void Engines::compute_at_once(std::size_t number, ScanRun& run, const ProgressCallback& progress,
                               const std::string& because, bool alone) {
-  const ChosenDevice& chosen = chosen_device(*scan.settings);
+  const ChosenDevice& chosen = chosen_device(*run.settings);
   const CurrentDevice current(device_);
-  const Place place(*this, number, scan, alone);
+  const Place place(*this, number, run, alone);
   const auto where = device_.is_cuda() ? fmt::format("GPU {}", device_.number()) : std::string("the CPU");
   const auto note = because.empty() ? "" : fmt::format("computed on {}, because {}", where, because);
-  auto& engine = engines_[number];
-  try {
-    if (!engine || engine->settings != scan.settings) {
-      engine.reset();
-      engine = std::make_unique<JobEngine>(scan.settings, chosen);
+  auto& cached = engines_[number];
+  const auto take = [&](const ChosenDevice& device, int) {
+    if (cached.settings != run.settings) {
+      cached = {};
+      cached = {run.settings, make_engine(*run.settings, device)};
     }
-    scan.compute(*engine, progress, note);
+    return cached.engine;
+  };
+  try {
+    reconstruct(run, {{chosen}, take}, {.progress = progress}, note);
   } catch (const DeviceError&) {
-    engine.reset();  // its memory is for the others
+    cached = {};  // its memory is for the others
     throw;
   }
 }

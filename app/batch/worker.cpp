@@ -101,7 +101,7 @@ struct Job {
   std::string because;  ///< why another device gave it back; empty: it is done for the first time
   io::Manifest manifest;
   io::InputStamps inputs;  ///< of the scan, from before its checksum was made
-  std::unique_ptr<ScanJob> work;
+  std::unique_ptr<ScanRun> work;
 };
 
 /// A device that cannot do a scan, which may be done elsewhere.
@@ -263,12 +263,11 @@ class WorkerProcess {
     return std::move(examined_.extract(scan).mapped());
   }
 
-  std::shared_ptr<const JobSettings> settings_of(std::size_t scan) {
+  std::shared_ptr<const RunSettings> settings_of(std::size_t scan) {
     const std::size_t number = work_.settings_of[scan];
     const std::lock_guard lock(examining_);
     auto& settings = settings_[number];
-    if (!settings)
-      settings = std::make_shared<const JobSettings>(work_.settings[number].arguments, crew_.device);
+    if (!settings) settings = settings_of_job(work_.settings[number].arguments, crew_.device);
     return settings;
   }
 
@@ -306,11 +305,13 @@ class WorkerProcess {
             return;
           }
           if (before) now.products = before->products;  // what they are of when this run fails
-          job.work = std::make_unique<ScanJob>(scan.path, settings_of(index), work_.command_line,
-                                               now.input_checksum);
+          const auto of_scan = settings_of(index);
+          job.work = open_run(io::open_scan(scan.path, of_scan->options.read_options), scan.path, of_scan,
+                              work_.command_line);
+          job.work->results.set_checksum(now.input_checksum);
           const auto prefix = prefix_of(scan);
-          job.work->require_replaceable_in_batch(prefix, own_files(prefix, now));
-          bytes = job.work->planned_bytes();
+          require_replaceable_in_batch(*job.work, prefix, own_files(prefix, now));
+          bytes = planned_host_bytes(*job.work);
         }))
       return;
     if (unchanged) return tell_end(index, Outcome::Status::unchanged);
@@ -326,7 +327,8 @@ class WorkerProcess {
     job.threads = threads;
     const bool loaded = succeeds(job, [&] {
       const auto reading = span("read", index);
-      job.work->load();
+      start_reading(*job.work);
+      if (job.work->reader) job.work->reader->wait_for_first();
     });
     if (loaded) loaded_.push(std::move(job));
   }
@@ -386,8 +388,10 @@ class WorkerProcess {
       const BatchScan& scan = work_.scans[job.scan];
       if (!succeeds(job, [&] {
             const auto writing = span("write", job.scan);
-            job.work->write(prefix_of(scan), job.manifest);
-            job.manifest.products = io::products_of(work_.directory, job.work->result_names(scan.name));
+            write_results(*job.work, prefix_of(scan), job.manifest);
+            job.manifest.products = io::products_of(
+                work_.directory, result_files(job.work->settings->options, scan.name,
+                                              job.work->results.noise_map_count()));
           }))
         continue;
       job.manifest.status = io::Manifest::Status::finished;
@@ -407,7 +411,7 @@ class WorkerProcess {
   const int socket_;
   std::mutex telling_, examining_;
   Queue<Message> commands_;
-  std::map<std::size_t, std::shared_ptr<const JobSettings>> settings_;  // under examining_
+  std::map<std::size_t, std::shared_ptr<const RunSettings>> settings_;  // under examining_
   std::map<std::size_t, Job> examined_;                                 // under examining_
   Queue<Job> loaded_, computed_;
   std::once_flag opened_;

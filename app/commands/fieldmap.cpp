@@ -6,11 +6,14 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
+#include "app/terminal/event_lines.hpp"
+#include "app/terminal/report_lines.hpp"
 #include "app/run/corrected_scan.hpp"
 #include "app/run/echo_field_map.hpp"
 #include "app/options/number_option.hpp"
@@ -48,6 +51,20 @@ std::string checked_name(std::string output) {
   return output.ends_with(".h5") ? output : output + ".h5";
 }
 
+/// Prints how the first echo was reconstructed, what did not converge, and what is suspicious, each sentence once.
+void print_echo(std::int64_t slice, std::size_t echo, const Report& report, std::set<std::string>& printed) {
+  const auto is_new = [&](const std::string& sentence) { return printed.insert(sentence).second; };
+  for (const auto& note : report.notes)
+    if (echo == 0 && is_new(note)) say("note", note);
+  if ((slice == 0 && echo == 0) || !report.converged)
+    print_out("image     slice {}, echo {}: {}\n", slice, echo, solution_line(report));
+  for (const auto& suspicion : report.suspicions)
+    if (is_new(suspicion))
+      print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, echo, suspicion));
+  for (const auto& warning : report.warnings)
+    if (is_new(warning)) print_error(fmt::format("warning: slice {}, echo {}: {}", slice, echo, warning));
+}
+
 void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
   std::vector<double> times_ms;
   double shortest = INFINITY;
@@ -83,13 +100,18 @@ int FieldMapCommand::run() {
   files = with_trajectory_correction(std::move(files), correction);
   std::vector<io::ScanFile*> opened;
   for (const auto& file : files) opened.push_back(file.get());
-  const auto echoes = find_echoes(opened, given);
+  const RunEvents events{{}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
+  const auto echoes = find_echoes(opened, given, events);
   const ChosenDevice device = device_option.choose();
   print_out("device    {}\n", device.text);
-  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), false, false);
+  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), {});
   const CurrentDevice current(device.device);
-  const auto found = field_maps_of(echoes, smoothing, settings, engine,
-                                   correction.kind == TrajectoryCorrection::Kind::automatic, false);
+  std::set<std::string> printed;
+  const auto found = field_maps_of(
+      echoes, smoothing, settings, engine, correction.kind == TrajectoryCorrection::Kind::automatic, events,
+      [&](std::int64_t slice, std::size_t echo, const Report& report) {
+        print_echo(slice, echo, report, printed);
+      });
   std::vector<const Array<float>*> slices;
   for (const auto& map : found.maps) slices.push_back(&map);
   io::FileSet written(lock);

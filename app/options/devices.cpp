@@ -116,7 +116,7 @@ DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferr
     : chosen_(promise_.get_future().share()) {
   // For DeviceTeam, while no other thread reads the environment; what the user set stays.
   if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
-  const auto work = [this, &option, preferred] {
+  const auto work = [this, option, preferred] {
     std::vector<ChosenDevice> devices;
     try {
       devices = option.choose_all(preferred);

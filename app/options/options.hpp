@@ -125,7 +125,6 @@ class DeviceOption {
 /// Devices that are started, and their FFTs opened, beside other work.
 class DevicesInBackground {
  public:
-  /// `option` outlives this.
   DevicesInBackground(const DeviceOption& option, int preferred);
   /// As DeviceOption::choose_all. Any thread may ask.
   const std::vector<ChosenDevice>& get() const { return chosen_.get(); }

@@ -1,4 +1,4 @@
-// fhd.recon: the work of a scan of `fhd batch` (app/batch/scan_job.hpp), on arrays or a file, with its result in memory.
+// fhd.recon: a run (app/run/scan_run.hpp) on arrays or a file, with its result in memory.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -20,12 +20,12 @@
 #include <tuple>
 #include <utility>
 
-#include "app/batch/scan_job.hpp"
 #include "app/options/input_limits.hpp"
 #include "app/terminal/processors.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
+#include "app/run/scan_run.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
@@ -146,8 +146,8 @@ nb::object to_python(const Array<Element>& array) {
 class ResultHandle {
  public:
   /// `is_of_file`: not of arrays.
-  ResultHandle(std::unique_ptr<app::ScanJob> job, bool is_of_file)
-      : job_(std::move(job)), is_of_file_(is_of_file) {}
+  ResultHandle(std::unique_ptr<app::ScanRun> run, bool is_of_file)
+      : run_(std::move(run)), is_of_file_(is_of_file) {}
 
   nb::object image() const { return to_python(results().series()); }
   nb::object gridded() const { return to_python(results().gridded()); }
@@ -182,14 +182,16 @@ class ResultHandle {
   }
   void save(const std::string& prefix, bool force) {
     const std::string name = io::without_result_ending(prefix);
-    job_->require_writable(name, is_of_file_ ? results().inputs() : std::vector<std::string>{});
-    if (!force) job_->require_replaceable(name);
-    job_->write(name);
+    app::require_writable(run_->settings->options, name,
+                          is_of_file_ ? results().inputs() : std::vector<std::string>{});
+    app::require_replaceable(
+        *run_, name, io::ChecksumInBackground::of(results().provenance().input_checksum), force);
+    app::write_results(*run_, io::OutputLock(name), name);
   }
 
  private:
-  const app::ScanResults& results() const { return job_->results(); }
-  std::unique_ptr<app::ScanJob> job_;
+  const app::ScanResults& results() const { return run_->results; }
+  std::unique_ptr<app::ScanRun> run_;
   bool is_of_file_;
 };
 
@@ -201,18 +203,21 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
   const auto progress = watched.callback();
   watched.run([&] {
     const std::lock_guard lock(scan->mutex);
-    const auto settings = std::make_shared<const app::JobSettings>(std::move(arguments), device);
+    arguments.push_back("--device=" + device);
+    app::RunSettings of{app::RunOptions(arguments)};
+    of.is_sparing = true;
+    const auto settings = std::make_shared<const app::RunSettings>(std::move(of));
     auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
-    auto job = std::make_unique<app::ScanJob>(std::make_unique<io::ScanFile>(*scan->file), scan->name,
-                                              settings, call, "");
+    auto run =
+        app::open_run(std::make_unique<io::ScanFile>(*scan->file), scan->name, settings, call);
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);
-    app::JobEngine engine(settings, chosen);
-    job->load();
-    job->compute(engine, progress, "");
-    job->results().set_checksum(checksum.get());
-    job->results().require_trust(settings->options.strict);
-    result = std::make_shared<ResultHandle>(std::move(job), scan->arrays == nullptr);
+    app::start_reading(*run);
+    const auto make = [&](const app::ChosenDevice& where, int) { return app::make_engine(*settings, where); };
+    app::reconstruct(*run, {{chosen}, make}, {.progress = progress});
+    run->results.set_checksum(checksum.get());
+    run->results.require_trust(settings->options.strict);
+    result = std::make_shared<ResultHandle>(std::move(run), scan->arrays == nullptr);
   });
   return result;
 }

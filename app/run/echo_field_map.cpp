@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <set>
 #include <utility>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/terminal/event_lines.hpp"
 #include "io/scan/echoes.hpp"
 #include "recon/error.hpp"
 #include "recon/field_map/field_map.hpp"
@@ -64,35 +61,21 @@ std::vector<Scan> read_echoes(const std::vector<Echo>& echoes, std::int64_t slic
   return scans;
 }
 
-/// Images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
-std::vector<Reconstruction> images_of(std::vector<Scan> scans, ReconEngine& engine) {
+/// Returns the images of a slice of every echo, with the maps of the first: their phases differ by the field alone.
+std::vector<Reconstruction> images_of(const std::vector<Scan>& scans, ReconEngine& engine,
+                                      const ScanChecks& checks, bool is_checked, const RunEvents& events) {
   const auto series = std::make_shared<SliceSeries>(scans.front());
   const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, engine.volumes_at_once(*series)));
   std::vector<Reconstruction> made;
   for (std::size_t first = 0; first < scans.size(); first += at_once) {
-    std::vector<ReadVolume> volumes;
+    VolumeGroup group{{}, series, first == 0};
     for (std::size_t e = first; e < std::min(first + at_once, scans.size()); ++e)
-      volumes.push_back({e, std::move(scans[e]), series, e == 0});
-    for (auto& result : engine(volumes, {}, print_fallback)) made.push_back(std::move(result.reconstruction));
+      group.volumes.push_back(&scans[e]);
+    group.checks = checks;
+    if (is_checked && first == 0) group.checked = 0;
+    for (auto& result : engine(group, events)) made.push_back(std::move(result.reconstruction));
   }
   return made;
-}
-
-/// How the first echo was reconstructed, what did not converge, and what there is to doubt.
-void print_slice(const std::vector<Reconstruction>& echoes, std::int64_t slice, std::set<std::string>& said) {
-  for (const auto& note : echoes.front().report.notes)
-    if (said.insert(note).second) say("note", note);
-  for (std::size_t e = 0; e < echoes.size(); ++e) {
-    const Report& report = echoes[e].report;
-    if (((slice == 0 && e == 0) || !report.converged) && !tells_events())
-      print_out("image     slice {}, echo {}: {}\n", slice, e, solution_line(report));
-    for (const auto& suspicion : report.suspicions)
-      if (said.insert(suspicion).second)
-        print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, e, suspicion));
-    for (const auto& warning : report.warnings)
-      if (said.insert(warning).second)
-        print_error(fmt::format("warning: slice {}, echo {}: {}", slice, e, warning));
-  }
 }
 
 /// Least squares that keep the phase, of the transform and coils of `settings`.
@@ -120,7 +103,7 @@ std::vector<Echo> echoes_of_scan(io::ScanFile& file) {
   if (!io::echo_time_s(summary, io::echoes_of(summary).front()))
     throw Error("--field-map auto", "an echo time (TE) of each echo", "none in the header of " + summary.path,
                 "make the map with 'fhd fieldmap --echo-times MS,MS...'");
-  return find_echoes({&file}, {});
+  return find_echoes({&file}, {}, {});
 }
 
 }  // namespace
@@ -133,7 +116,7 @@ FieldMapChoice take_field_map_choice(io::ReadOptions& options) {
 }
 
 std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
-                              const std::optional<std::vector<double>>& given) {
+                              const std::optional<std::vector<double>>& given, const RunEvents& events) {
   std::vector<Echo> echoes;
   for (auto* const file : files)
     for (const auto repetition : io::echoes_of(file->summary())) echoes.push_back({file, repetition, 0});
@@ -153,7 +136,8 @@ std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
     echoes[e].time_s = *time;
     if (const auto stated = io::echo_time_s(summary, echoes[e].repetition);
         stated && std::abs(*stated - *time) > 1e-6)
-      say("note", fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
+      events.text("note",
+                  fmt::format("{}: the header says TE {:g} ms, {:g} ms of --echo-times is used", summary.path,
                               *stated * 1e3, *time * 1e3));
     if (summary.geometry.matrix_size != first.geometry.matrix_size ||
         summary.slice_count != first.slice_count || summary.coil_count != first.coil_count)
@@ -184,21 +168,20 @@ void require_phase(const Settings& settings) {
 }
 
 FieldMaps field_maps_of(const std::vector<Echo>& echoes, double smoothing, const Settings& settings,
-                        ReconEngine& engine, bool delays_are_sought, bool quiet) {
+                        ReconEngine& engine, bool delays_are_corrected, const RunEvents& events,
+                        const OnEcho& on_echo) {
   FieldMaps result;
-  std::set<std::string> said;
   std::vector<double> times;
   for (const auto& echo : echoes) times.push_back(echo.time_s);
   const std::int64_t slices = echoes.front().file->summary().slice_count;
   for (std::int64_t slice = 0; slice < slices; ++slice) {
-    auto scans = read_echoes(echoes, slice);
+    const auto scans = read_echoes(echoes, slice);
     if (!takes_series(settings, {}, scans.front()))
       throw Error("echoes", "sensitivity maps, or one coil",
                   fmt::format("{} coils without maps", scans.front().kspace.coil_count()),
                   "leave out --coils none");
-    engine.check_delays({slice == slices / 2 ? 0 : scans.size(), delays_are_sought});
-    const auto made = images_of(std::move(scans), engine);
-    if (!quiet) print_slice(made, slice, said);
+    const auto made = images_of(scans, engine, {delays_are_corrected}, slice == slices / 2, events);
+    for (std::size_t e = 0; on_echo && e < made.size(); ++e) on_echo(slice, e, made[e].report);
     std::vector<const Array<Complex<float>>*> values;
     for (const auto& echo : made) values.push_back(&echo.image.values);
     result.maps.push_back(field_map_of_echoes(values, times, smoothing));
@@ -231,13 +214,13 @@ std::string openness(const std::vector<Echo>& echoes) {
 }
 
 FoundFieldMap found_field_map(io::ScanFile& file, const Settings& settings, const ChosenDevice& device,
-                              std::shared_ptr<TrajectoryCache> cache) {
+                              std::shared_ptr<TrajectoryCache> cache, const RunEvents& events) {
   const auto echoes = echoes_of_scan(file);
   const Settings of_echoes = settings_of_echoes(settings);
   const CurrentDevice current(device.device);
-  ReconEngine engine(of_echoes, {}, device, std::move(cache), false, false);
-  // What there is to doubt in these images is told of those that are corrected.
-  auto found = field_maps_of(echoes, default_smoothing_voxels, of_echoes, engine, true, true);
+  ReconEngine engine(of_echoes, {}, device, std::move(cache), {});
+  // Suspicions of these images are reported of the corrected ones.
+  auto found = field_maps_of(echoes, default_smoothing_voxels, of_echoes, engine, true, events);
   const auto [lowest, highest] = range_hz(found);
   std::vector<double> times_ms;
   for (const auto& echo : echoes) times_ms.push_back(echo.time_s * 1e3);

@@ -6,52 +6,37 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "app/terminal/console.hpp"
-#include "app/run/machine_rates.hpp"
 #include "app/options/option_names.hpp"
+#include "app/run/machine_rates.hpp"
 #include "recon/array/thread_limit.hpp"
-#include "recon/array/trace.hpp"
-#include "recon/pipeline/surroundings.hpp"
-#include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
-#include "validation/doctor/diagnosis.hpp"
-#include "validation/verdict/causes.hpp"
-#include "validation/verdict/judgement.hpp"
-#include "validation/verdict/readouts.hpp"
 
 namespace fhd::app {
 
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+VolumeGroup VolumeGroup::of(const std::vector<ReadVolume>& read, const ScanChecks& checks,
+                            std::size_t standing_for_scan) {
+  VolumeGroup group{{}, read.front().series, read.front().is_first};
+  group.checks = checks;
+  for (const auto& volume : read) {
+    if (volume.number == standing_for_scan) group.checked = group.volumes.size();
+    group.volumes.push_back(&volume.scan);
+  }
+  return group;
 }
-
-/// What follows a reconstruction. That of a volume of a series, of which a report tells a share of the time, has no
-/// place among the others.
-void add_stage(Report& report, const std::string& name, double seconds) {
-  const bool has_place = std::none_of(report.stages.begin(), report.stages.end(),
-                                      [](const Stage& stage) { return stage.spans.empty(); });
-  report.stages.push_back({name, seconds});
-  if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
-  report.seconds += seconds;
-}
-
-}  // namespace
 
 ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, const ChosenDevice& device,
-                         std::shared_ptr<TrajectoryCache> cache, bool gridded_image, bool tells_sizes,
+                         std::shared_ptr<TrajectoryCache> cache, const EngineOptions& options,
                          std::shared_ptr<const DeviceTeam> team)
     : settings_(settings),
+      options_(options),
       execution_(execution),
       services_{std::move(cache), validation::make_verifier(), {}},
       gpu_name_(device.description.name),
       may_fall_back_(device.automatic && device.device.is_cuda()),
-      tells_sizes_(tells_sizes),
       team_(std::move(team)) {
-  if (gridded_image) companion_settings_ = companion_settings(settings);
+  if (options.gridded_image) companion_settings_ = companion_settings(settings);
   if (companion_settings_)
     services_.gridded_accuracy = std::get<ConventionalGridding>(companion_settings_->method).accuracy;
   execution_.device = device.device;
@@ -59,6 +44,7 @@ ReconEngine::ReconEngine(const Settings& settings, const Execution& execution, c
   make_reconstructors();
 }
 
+/// Reads rates that are known; measuring them takes longer than a small scan.
 void ReconEngine::read_rates() {
   rates_ = known_rates(execution_.device, gpu_name_);
   host_rates_ = known_rates(Device::cpu());
@@ -69,16 +55,47 @@ void ReconEngine::make_reconstructors() {
   companion_.reset();
   of_prepared_.reset();
   if (!team_) return;
-  // The same number each: what rounds otherwise by another number must not.
+  // Each rank has the same number of threads: what rounds otherwise with another number must not.
   const int all = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
   const int threads = std::max(1, all / team_->size());
   for (int rank = 0; rank < team_->size(); ++rank)
     of_rank_.emplace_back(settings_, Execution{team_->device(rank), threads, team_->group(rank)}, services_);
 }
 
-/// By all devices of a team, where they can share the scan.
-Reconstruction ReconEngine::reconstruct(const Scan& scan, const ProgressCallback& progress) {
-  if (!team_) return (*reconstructor_)(scan, progress);
+// --- Where the work is done
+
+/// Returns the result of work(), which another thread does while this one leads a GPU; on the CPU it is done by whoever
+/// waits for it.
+template <class Work>
+auto ReconEngine::on_host(Work work) const {
+  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
+  constexpr auto any = std::launch::async | std::launch::deferred;  // deferred where the system starts no thread
+  return std::async(execution_.device.is_cuda() ? any : std::launch::deferred,
+                    [threads, work = std::move(work)] {
+                      const ThreadLimit limit(threads);
+                      return work();
+                    });
+}
+
+/// Returns work(), done on the CPU where the GPU fails and the user left the choice.
+template <class Work>
+auto ReconEngine::with_fallback(const RunEvents& events, const Work& work) {
+  try {
+    return work();
+  } catch (const DeviceError& error) {
+    if (!may_fall_back_) throw;
+    may_fall_back_ = false;
+    fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
+    events.fallback(error.what());
+    execution_.device = Device::cpu();
+    read_rates();
+    make_reconstructors();
+  }
+  return work();
+}
+
+/// Reconstructs a scan by all devices of a team, where they can share it.
+Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& progress) {
   const int size = team_->size();
   if (const auto missing = missing_for_group(settings_, scan, size)) {
     auto made = (*reconstructor_)(scan, progress);
@@ -97,285 +114,109 @@ Reconstruction ReconEngine::reconstruct(const Scan& scan, const ProgressCallback
   return made;
 }
 
-/// One process makes it, without a certificate.
-void ReconEngine::make_companion(Device device) {
-  companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
-                     Services{services_.trajectory_cache});
+/// Reconstructs a volume at other positions than those of the series, with its coils, matrix and maps.
+Reconstruction ReconEngine::elsewhere(SliceSeries& series, const Scan& volume,
+                                      const ProgressCallback& progress) {
+  if (!of_prepared_) of_prepared_.emplace(settings_of_prepared(settings_), execution_, services_);
+  return (*of_prepared_)(prepared_alike(*preparation_of(series), volume, settings_.precision), progress);
 }
 
-template <class Work>
-auto ReconEngine::beside(Work work) const {
-  const int threads = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
-  constexpr auto aside = std::launch::async | std::launch::deferred;  // where the system starts no thread
-  return std::async(execution_.device.is_cuda() ? aside : std::launch::deferred,
-                    [threads, work = std::move(work)] {
-                      const ThreadLimit limit(threads);
-                      return work();
-                    });
-}
-
-template <class Work>
-auto ReconEngine::with_fallback(const std::function<void(const std::string&)>& on_fallback,
-                                const Work& work) {
-  try {
-    return work();
-  } catch (const DeviceError& error) {
-    if (!may_fall_back_) throw;
-    may_fall_back_ = false;
-    fallback_ = std::string("computed on the CPU, because the GPU failed: ") + error.what();
-    on_fallback(error.what());
-    execution_.device = Device::cpu();
-    read_rates();
-    make_reconstructors();
-  }
-  return work();
-}
-
-ReconResult ReconEngine::operator()(const Scan& scan, const ProgressCallback& progress,
-                                    const std::function<void(const std::string&)>& on_fallback) {
-  ReconResult result;
-  if (noise_map_) require_noise_maps_can(*noise_map_, settings_, scan);
-  // What only the scan decides, while the GPU works; the CPU does it after its own work.
-  auto warnings = beside([this, &scan] { return warnings_of(scan); });
-  const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
-  auto sizes = beside([this, &scan, needs_sizes] {
-    ScanSizes of_scan = needs_sizes ? sizes_of(scan) : ScanSizes{};
-    if (needs_sizes) of_scan.central_samples = central_sample_count(scan, settings_);
-    return of_scan;
-  });
-  result.reconstruction = with_fallback(on_fallback, [&] { return reconstruct(scan, progress); });
-  Report& report = result.reconstruction.report;
-  if (!fallback_.empty()) report.notes.push_back(fallback_);
-  const auto begin = std::chrono::steady_clock::now();
-  for (auto& warning : warnings.get()) report.warnings.push_back(std::move(warning));
-  report.seconds += seconds_since(begin);
-  if (report.verdict) suspect(scan, true, report);
-  auto& prepared = result.reconstruction.prepared;
-  const Scan& used = prepared ? *prepared : scan;
-  if (needs_sizes) {
-    result.sizes = on_larger_matrix(sizes.get(), used.geometry.matrix_size);
-    report.predicted_stages = predicted_stages(*result.sizes);
-  }
-  if (companion_settings_)
-    result.gridded = result.reconstruction.gridded ? std::move(*result.reconstruction.gridded)
-                                                   : companion_image(used, progress, report);
-  if (noise_map_) add_noise_maps(scan, progress, on_fallback, result);
-  prepared.reset();
-  say_in_words_of_options(report);
-  return result;
-}
-
-std::vector<ReconResult> ReconEngine::operator()(const std::vector<ReadVolume>& volumes,
-                                                 const ProgressCallback& progress,
-                                                 const std::function<void(const std::string&)>& on_fallback) {
-  std::vector<ReconResult> results;
-  if (volumes.front().series)
-    results = series_results(volumes, progress, on_fallback);
-  else
-    for (const auto& volume : volumes) results.push_back((*this)(volume.scan, progress, on_fallback));
-  for (std::size_t v = 0; v < volumes.size(); ++v)
-    if (volumes[v].number == delay_check_.volume)
-      warn_of_scan(volumes[v].scan, results[v].reconstruction.report);
-  return results;
-}
-
-std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout& layout,
-                                             const ProgressCallback& progress,
-                                             const std::function<void(const std::string&)>& on_fallback) {
-  auto warnings = beside([this, &scan] { return warnings_of(scan); });
-  const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
-  auto sizes = beside([&] { return needs_sizes ? sizes_of(scan, settings_) : ScanSizes{}; });
-  auto made =
-      with_fallback(on_fallback, [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
-  std::vector<ReconResult> results(made.size());
-  made.front().report.warnings = warnings.get();
-  if (needs_sizes) results.front().sizes = sizes.get();
-  if (needs_sizes) predict_frames(*results.front().sizes, layout, made);
-  for (std::size_t frame = 0; frame < made.size(); ++frame) {
-    Report& report = made[frame].report;
-    if (!fallback_.empty()) report.notes.push_back(fallback_);
-    if (report.verdict) suspect(scan, false, report);
-    if (made[frame].gridded) results[frame].gridded = std::move(*made[frame].gridded);
-    say_in_words_of_options(report);
-    results[frame].reconstruction = std::move(made[frame]);
-  }
-  warn_of_scan(scan, results.front().reconstruction.report);
-  return results;
+std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& group,
+                                                            const ProgressCallback& progress) {
+  const Scan& first = *group.volumes.front();
+  if (group.frames) return reconstructor_->reconstruct_frames(first, *group.frames, progress);
+  if (group.series && !group.is_elsewhere)
+    return reconstructor_->reconstruct_series(preparation_of(*group.series), group.volumes, progress);
+  std::vector<Reconstruction> made;
+  made.push_back(group.series ? elsewhere(*group.series, first, progress)
+                 : team_      ? by_team(first, progress)
+                              : (*reconstructor_)(first, progress));
+  return made;
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
   return series.preparation([&](const Scan& reference) { return reconstructor_->prepare_series(reference); });
 }
 
+/// Returns the matrix on which the first image was reconstructed.
+std::array<int, 3> ReconEngine::matrix_used(const VolumeGroup& group, const Reconstruction& made) {
+  if (group.series) return common_scan(*preparation_of(*group.series)).geometry.matrix_size;
+  return (made.prepared ? *made.prepared : *group.volumes.front()).geometry.matrix_size;
+}
+
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
   return reconstructor_->volumes_at_once(*preparation_of(series));
 }
 
-std::vector<ReconResult> ReconEngine::series_results(
-    const std::vector<ReadVolume>& volumes, const ProgressCallback& progress,
-    const std::function<void(const std::string&)>& on_fallback) {
-  SliceSeries& series = *volumes.front().series;
-  const auto preparation = preparation_of(series);
-  std::vector<const Scan*> scans;
-  for (const auto& volume : volumes) scans.push_back(&volume.scan);
-  std::vector<std::vector<std::string>> warnings(scans.size());
-  auto inspected = beside([&] {
-    for_each_in_parallel(scans.size(), [&](std::size_t v) { warnings[v] = warnings_of(*scans[v], series); });
-  });
-  auto made = with_fallback(on_fallback,
-                            [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
-  inspected.get();
-  std::vector<ReconResult> results(made.size());
-  if (volumes.front().is_first && tells_sizes_)
-    results.front().sizes =
-        on_larger_matrix(sizes_of(series.reference()), common_scan(*preparation).geometry.matrix_size);
-  for (std::size_t v = 0; v < made.size(); ++v) {
-    Report& report = made[v].report;
-    if (!fallback_.empty()) report.notes.push_back(fallback_);
-    report.warnings.insert(report.warnings.end(), warnings[v].begin(), warnings[v].end());
-    if (volumes[v].is_first) {  // what was done once
-      const Report& once = report_of(*preparation);
-      report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
-      report.seconds += once.seconds;
-    }
-    if (report.verdict) suspect(*scans[v], volumes[v].is_first, report);
-    if (made[v].gridded) results[v].gridded = std::move(*made[v].gridded);
-    say_in_words_of_options(report);
-    results[v].reconstruction = std::move(made[v]);
-  }
-  return results;
-}
-
-ReconResult ReconEngine::elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress,
-                                   const std::function<void(const std::string&)>& on_fallback) {
-  const auto preparation = preparation_of(series);
-  auto warnings = beside([this, &volume, &series] { return warnings_of(volume, series); });
-  const Scan prepared = prepared_alike(*preparation, volume, settings_.precision);
-  ReconResult result;
-  result.reconstruction = with_fallback(on_fallback, [&] {
-    if (!of_prepared_) of_prepared_.emplace(settings_of_prepared(settings_), execution_, services_);
-    return (*of_prepared_)(prepared, progress);
-  });
-  Report& report = result.reconstruction.report;
-  if (!fallback_.empty()) report.notes.push_back(fallback_);
-  for (auto& warning : warnings.get()) report.warnings.push_back(std::move(warning));
-  if (report.verdict) suspect(volume, false, report);
-  result.reconstruction.prepared.reset();
-  say_in_words_of_options(report);
-  return result;
-}
-
-std::string in_one_line(const Finding& finding) {
-  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
-}
+// --- Images
 
 namespace {
 
-std::int64_t readout_length_of(const Scan& scan) {
-  return validation::readout_length(validation::readout_starts(scan.trajectory));
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// What is probably wrong.
-std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
-  std::vector<std::string> warnings;
-  for (const auto& finding : findings)
-    if (finding.severity >= Severity::warning) warnings.push_back(in_one_line(finding));
-  return warnings;
-}
-
-bool warns_of_delays(const Report& report) {
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
-    return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
-  });
-}
-
-/// What a delay alone brings about says nothing of the object.
-void leave_out_hints_of_delays(Report& report) {
-  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
-      warns_of_delays(report))
-    std::erase_if(report.warnings,
-                  [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+/// Adds what was done once for a series to the report of its first volume.
+void add_preparation(const Report& once, Report& report) {
+  report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
+  report.seconds += once.seconds;
 }
 
 }  // namespace
 
-std::vector<std::string> ReconEngine::warnings_of(const Scan& scan) const {
-  const trace::Span span("input doctor", "check");
-  return warnings_among(diagnose(scan, readout_length_of(scan), looks_beyond_fov(settings_)));
-}
-
-/// Of a volume of a series.
-std::vector<std::string> ReconEngine::warnings_of(const Scan& scan, SliceSeries& series) const {
-  const trace::Span span("input doctor", "check");
-  auto warnings = series.warnings([](const Scan& reference) {
-    return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
-  });
-  const auto of_values =
-      warnings_among(diagnose_values(scan, readout_length_of(scan), looks_beyond_fov(settings_)));
-  warnings.insert(warnings.end(), of_values.begin(), of_values.end());
-  return warnings;
-}
-
-void ReconEngine::warn_of_scan(const Scan& scan, Report& report) const {
-  warn_of_delays(scan, report);
-  report.warnings.insert(report.warnings.end(), scan_warnings_.begin(), scan_warnings_.end());
-}
-
-void ReconEngine::warn_of_delays(const Scan& scan, Report& report) const {
-  constexpr double well_explained = 0.005;
-  const bool takes_long = delay_check_.is_sparing || scan.geometry.matrix_size[2] > 1;
-  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
-  if (delay_check_.are_sought || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
-  const trace::Span span("gradient delays", "check");
+std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const RunEvents& events) {
+  const Scan& first = *group.volumes.front();
+  const bool is_alone = !group.series && !group.frames;
+  if (is_alone && options_.noise_map) require_noise_maps_can(*options_.noise_map, settings_, first);
+  // What only the scan decides, while the GPU works; the CPU does it after its own work.
+  auto warnings = on_host([this, &group] { return warnings_of(group.volumes, group.series.get(), settings_); });
+  auto sizes = on_host([this, &group] { return sizes_of_group(group); });
+  auto made = with_fallback(events, [&] { return reconstructions_of(group, events.progress); });
   const auto begin = std::chrono::steady_clock::now();
-  const auto starts = validation::readout_starts(scan.trajectory);
-  if (may_be_delayed(scan, starts))
-    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
-        found.severity == Severity::warning)
-      report.warnings.push_back(in_one_line(found));
-  leave_out_hints_of_delays(report);
-  report.seconds += seconds_since(begin);
+  const auto found = warnings.get();
+  made.front().report.seconds += seconds_since(begin);
+  std::vector<ReconResult> results(made.size());
+  results.front().sizes = sizes.get();
+  if (results.front().sizes && !group.frames)
+    results.front().sizes = on_larger_matrix(*results.front().sizes, matrix_used(group, made.front()));
+  if (group.begins_series) add_preparation(report_of(*preparation_of(*group.series)), made.front().report);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    Report& report = made[i].report;
+    if (!fallback_.empty()) report.notes.push_back(fallback_);
+    if (i < found.size()) report.warnings.insert(report.warnings.end(), found[i].begin(), found[i].end());
+    const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
+    suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
+    if (made[i].gridded) results[i].gridded = std::move(*made[i].gridded);
+    results[i].reconstruction = std::move(made[i]);
+  }
+  if (is_alone) add_companions(first, events, results.front());
+  if (results.front().sizes && !group.series) predict_stages(*results.front().sizes, group.frames, results);
+  for (auto& result : results) {
+    result.reconstruction.prepared.reset();
+    say_in_words_of_options(result.reconstruction.report);
+  }
+  if (group.checked)
+    check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);
+  return results;
 }
 
-/// What the verdict does not explain becomes a suspicion, with the likeliest cause.
-void ReconEngine::suspect(const Scan& scan, bool seeks, Report& report) const {
-  Verdict& verdict = *report.verdict;
-  leave_out_hints_of_delays(report);
-  using Judgement = Verdict::Judgement;
-  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (verdict.cause.empty() && seeks && seeks_causes_) {
-    const auto begin = std::chrono::steady_clock::now();
-    verdict.cause =
-        validation::likeliest_cause(scan, settings_.coils, std::max(15.0, report.seconds)).value_or("");
-    add_stage(report, "search of a cause", seconds_since(begin));
-  }
-  if (verdict.judgement == Judgement::varies) {
-    if (verdict.cause.empty()) return;
-    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
-  }
-  std::string cause = verdict.cause;
-  if (cause.starts_with(validation::delay_cause)) {
-    leave_out_hints_of_delays(report);  // the cause may just have been found
-    cause += delay_check_.are_sought
-                 ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
-                 : " (--trajectory-correction auto)";
-  }
-  if (cause == validation::folding_cause) cause += " (--map-sets auto)";
-  report.suspicions.push_back(verdict.sentence + (cause.empty()
-                                                      ? "; unit, trajectory, maps, calibration or motion?"
-                                                      : "; likeliest cause: " + cause));
+/// Adds what accompanies the image of a volume by itself.
+void ReconEngine::add_companions(const Scan& scan, const RunEvents& events, ReconResult& result) {
+  const auto& prepared = result.reconstruction.prepared;
+  const Scan& used = prepared ? *prepared : scan;
+  if (companion_settings_ && !result.gridded)
+    result.gridded = companion_image(used, events.progress, result.reconstruction.report);
+  if (options_.noise_map) add_noise_maps(scan, events, result);
 }
 
-/// The image is there, and stays where its noise cannot be told: a note, no doubt (--strict).
-void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progress,
-                                 const std::function<void(const std::string&)>& on_fallback,
-                                 ReconResult& result) {
+/// Adds noise maps. The image stays where its noise cannot be known: a note says so, and --strict does not mind.
+void ReconEngine::add_noise_maps(const Scan& scan, const RunEvents& events, ReconResult& result) {
   Report& report = result.reconstruction.report;
   const bool fell_back = !fallback_.empty();
   try {
-    auto made = with_fallback(on_fallback, [&] {
-      return noise_maps(result.reconstruction, scan, settings_, execution_, *noise_map_,
-                        services_.trajectory_cache, progress);
+    auto made = with_fallback(events, [&] {
+      return noise_maps(result.reconstruction, scan, settings_, execution_, *options_.noise_map,
+                        services_.trajectory_cache, events.progress);
     });
     result.noise = std::move(made.maps);
     add_stage(report, "noise map", made.summary.seconds);
@@ -387,7 +228,14 @@ void ReconEngine::add_noise_maps(const Scan& scan, const ProgressCallback& progr
   if (!fell_back && !fallback_.empty()) report.notes.push_back("noise map: " + fallback_);
 }
 
-/// The gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a team.
+/// Makes the reconstructor of gridded images: by one process, without a certificate.
+void ReconEngine::make_companion(Device device) {
+  companion_.emplace(*companion_settings_, Execution{device, execution_.threads},
+                     Services{services_.trajectory_cache});
+}
+
+/// Returns the gridded image of the coils as they were used, where the reconstruction has made none: without maps, or by a
+/// team.
 Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& progress, Report& report) {
   Reconstruction gridded;
   if (!companion_) make_companion(execution_.device);
@@ -402,27 +250,18 @@ Image ReconEngine::companion_image(const Scan& scan, const ProgressCallback& pro
   return std::move(gridded.image);
 }
 
-std::string solution_line(const Report& report) {
-  std::string line;
-  for (const auto& stage : report.stages)
-    line += fmt::format("{}{} {:.2f} s", line.empty() ? "" : ", ", stage.name, stage.seconds);
-  if (!report.relative_residuals.empty())
-    line += fmt::format("; {} iterations, residual {:.1e}{}, |F rho - d| / |d| = {:.3f}",
-                        report.relative_residuals.size() - 1, report.relative_residuals.back(),
-                        report.converged ? "" : " (stopped by --iterations)", report.data_residual);
-  return line;
-}
+// --- Cost
 
-std::string certificate_line(const Certificate& c) {
-  std::string line = fmt::format("F^H error {:.1e}", c.adjoint_error);
-  if (c.forward_error >= 0)
-    line = fmt::format("F error {:.1e}, F^H {:.1e}, F^H F {:.1e}", c.forward_error, c.adjoint_error,
-                       c.normal_error);
-  line += fmt::format(" (asked {:.0e}) at {} voxels", c.requested, c.voxels);
-  if (c.samples > 0) line += fmt::format(" and {} samples", c.samples);
-  if (c.true_residual >= 0)
-    line += fmt::format("; true residual {:.1e}, adjointness {:.0e}", c.true_residual, c.adjointness);
-  return line;
+/// Returns the sizes where somebody needs them: of a series its first volume's.
+std::optional<ScanSizes> ReconEngine::sizes_of_group(const VolumeGroup& group) const {
+  const bool predicts = rates_ && host_rates_ && !group.series;
+  const bool is_asked = options_.wants_sizes && (!group.series || group.begins_series);
+  if (!predicts && !is_asked) return {};
+  const Scan& first = *group.volumes.front();
+  if (group.frames) return fhd::sizes_of(first, settings_);
+  auto sizes = fhd::sizes_of(group.series ? group.series->reference() : first);
+  sizes.central_samples = central_sample_count(first, settings_);
+  return sizes;
 }
 
 }  // namespace fhd::app

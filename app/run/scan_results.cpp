@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "app/run/recon_engine.hpp"
+#include "app/run/scan_results.hpp"
 #include "app/terminal/console.hpp"
 #include "io/files/blocks.hpp"
 #include "io/scan/checksum.hpp"
@@ -32,15 +33,17 @@ double even_step(const std::vector<std::int64_t>& numbers) {
 
 ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary,
                          const VolumeSelection& selection, std::string command_line)
-    : stamps_(summary.stamps), acquisition_(summary.acquisition), echo_times_s_(summary.echo_times_s) {
+    : matrix_size_(summary.geometry.matrix_size),
+      provenance_{program_version, std::move(command_line), path, {}, utc_now(), {}, {}},
+      stamps_(summary.stamps),
+      acquisition_(summary.acquisition),
+      echo_times_s_(summary.echo_times_s) {
+  // Counted before there is a list of them.
+  io::require_room(matrix_size_, selected_count(selection.slices, summary.slice_count, "--slices"),
+                   selected_count(selection.repetitions, summary.repetition_count, "--repetitions"), path);
   const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices");
   const auto repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
-  for (const auto repetition : repetitions)
-    for (const auto slice : slices) volumes_.push_back({repetition, slice});
-  series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
-  series_.slice_count = static_cast<std::int64_t>(slices.size());
-  gridded_ = series_;  // without images yet
-  provenance_ = {program_version, std::move(command_line), path, {}, utc_now(), {}, {}, repetitions, slices};
+  set_volumes(repetitions, slices);
   if (!summary.repetition_counters.empty())
     for (const auto i : repetitions)
       provenance_.repetition_counters.push_back(summary.repetition_counters[static_cast<std::size_t>(i)]);
@@ -48,10 +51,38 @@ ScanResults::ScanResults(const std::string& path, const io::ScanSummary& summary
     for (const auto i : slices)
       provenance_.slice_counters.push_back(summary.slice_counters[static_cast<std::size_t>(i)]);
   provenance_.repetition_time_s = even_step(repetitions) * summary.repetition_time_s;
+  add_pieces(summary.outside_pieces);
+}
+
+void ScanResults::set_volumes(const std::vector<std::int64_t>& repetitions,
+                              const std::vector<std::int64_t>& slices) {
+  volumes_.clear();
+  for (const auto repetition : repetitions)
+    for (const auto slice : slices) volumes_.push_back({repetition, slice});
+  series_.repetition_count = static_cast<std::int64_t>(repetitions.size());
+  series_.slice_count = static_cast<std::int64_t>(slices.size());
+  gridded_ = series_;  // without images yet
   series_.images.resize(volumes_.size());
   provenance_.reports.resize(volumes_.size());
-  for (const auto& [what, piece] : summary.outside_pieces)
+  provenance_.repetitions = repetitions;
+  provenance_.slices = slices;
+}
+
+void ScanResults::add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces) {
+  for (const auto& [what, piece] : pieces)
     provenance_.pieces.push_back({what, piece, io::checksum_of(piece)});
+}
+
+void ScanResults::take_frames(std::int64_t frames, double frame_time_s) {
+  // They do not begin with the series.
+  if (provenance_.repetitions.front() > 0) acquisition_.series_time.clear();
+  io::require_room(matrix_size_, series_.slice_count, frames, path());
+  std::vector<std::int64_t> repetitions(static_cast<std::size_t>(frames));
+  std::iota(repetitions.begin(), repetitions.end(), std::int64_t{0});
+  set_volumes(repetitions, std::vector(provenance_.slices));
+  provenance_.repetition_counters.clear();
+  provenance_.repetition_time_s = even_step(repetitions) * frame_time_s;
+  provenance_.frames.reset();
 }
 
 void ScanResults::add_frames(const FrameLayout& layout) {
@@ -79,6 +110,7 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
                           const std::function<void(const Report&)>& on_earlier) {
   folder_ = std::move(folder);
   provenance_.reports.clear();
+  earlier_count_ = folder_->finished_count();
   if (folder_->finished_count() > 0)
     earlier_run_ = fmt::format("{} of {} images: {}", folder_->finished_count(), volumes_.size(),
                                folder_->earlier_host());

@@ -1,6 +1,5 @@
 #include "app/run/series_formats.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "io/files/atomic_file.hpp"
@@ -14,20 +13,18 @@ SeriesFormats::SeriesFormats(const RunOptions& options, const std::string& prefi
     : dicom_(options.dicom ? prefix + "_dicom" : options.dicom_folder),
       ismrmrd_images_(options.ismrmrd_images ? prefix + "_images.h5" : options.ismrmrd_images_file) {}
 
-void SeriesFormats::add_to(CLI::App& app) {
-  const auto is_named = [](const std::string& name) {
-    return name.empty() ? "expected a name, found none" : "";
-  };
-  app.add_option(
-         "--dicom", dicom_,
-         "also write the magnitudes as a DICOM series: a folder, new, empty or with an earlier series of "
-         "this scan")
-      ->type_name("DIR")
-      ->check(is_named);
-  app.add_option("--ismrmrd-images", ismrmrd_images_,
-                 "also write the magnitudes as ISMRMRD images: /dataset/image_0 of this HDF5 file")
-      ->type_name("FILE")
-      ->check(is_named);
+void SeriesFormats::require_scan(const io::ScanSummary& summary) const {
+  if (dicom_.empty()) return;
+  io::require_dicom();
+  io::require_dicom_geometry(summary.geometry, summary.slice_count, summary.path);
+}
+
+void SeriesFormats::require_room(const ScanResults& results) const {
+  if (ismrmrd_images_.empty()) return;
+  std::int64_t largest = 0;
+  for (const auto& [repetition, slice] : results.volumes()) largest = std::max({largest, repetition, slice});
+  io::require_ismrmrd_images_room(results.matrix_size(), static_cast<std::int64_t>(results.volumes().size()),
+                                  largest, results.path());
 }
 
 void SeriesFormats::check(const std::string& prefix, const std::vector<std::string>& inputs) const {
@@ -41,21 +38,9 @@ void SeriesFormats::check(const std::string& prefix, const std::vector<std::stri
     throw Error("--ismrmrd-images " + ismrmrd_images_, "a file outside of the folder of --dicom", dicom_);
 }
 
-void SeriesFormats::require_can(const io::ScanSummary& summary, const io::ChecksumInBackground& checksum,
-                                bool force) const {
-  if (!dicom_.empty()) {
-    io::require_dicom_geometry(summary.geometry, summary.slice_count, summary.path);
-    io::require_replaceable_dicom(dicom_, checksum, force);
-  }
+void SeriesFormats::require_replaceable(const io::ChecksumInBackground& checksum, bool force) const {
+  if (!dicom_.empty()) io::require_replaceable_dicom(dicom_, checksum, force);
   if (!ismrmrd_images_.empty() && !force) io::require_replaceable_images(ismrmrd_images_, checksum);
-}
-
-void SeriesFormats::require_room(const std::array<int, 3>& matrix_size, const ScanResults& results) const {
-  if (ismrmrd_images_.empty()) return;
-  std::int64_t largest = 0;
-  for (const auto& [repetition, slice] : results.volumes()) largest = std::max({largest, repetition, slice});
-  io::require_ismrmrd_images_room(matrix_size, static_cast<std::int64_t>(results.volumes().size()), largest,
-                                  results.path());
 }
 
 void SeriesFormats::add_to(ScanResults& results) const {

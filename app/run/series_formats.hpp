@@ -4,33 +4,29 @@
 #include <vector>
 
 #include "app/options/run_options.hpp"
-#include "app/run/recon_engine.hpp"
+#include "app/run/scan_results.hpp"
 #include "io/scan/checksum.hpp"
 #include "io/scan/scan_file.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace fhd::app {
 
 class SeriesFormats {
  public:
-  SeriesFormats() = default;
   /// The formats that `options` ask for, of the results `prefix`.
   SeriesFormats(const RunOptions& options, const std::string& prefix);
-  /// The object must outlive the parse.
-  void add_to(CLI::App& app);
-  /// Before the work: whether it can be written beside the results `prefix`, and is none of `inputs`. Throws Error.
+  /// Throws Error where the formats cannot be written here, or cannot say where the images of this scan lie.
+  void require_scan(const io::ScanSummary& summary) const;
+  /// Throws Error where the formats have no room for the images of these results.
+  void require_room(const ScanResults& results) const;
+  /// Throws Error, before the work, where a file or folder cannot be written beside the results `prefix`, or is one of
+  /// `inputs`.
   void check(const std::string& prefix, const std::vector<std::string>& inputs) const;
-  /// Whether what is there may be replaced, and the formats can say where the images of the scan lie. Throws Error.
-  void require_can(const io::ScanSummary& summary, const io::ChecksumInBackground& checksum,
-                   bool force) const;
-  /// Whether the formats have room for the images of these results. Throws Error.
-  void require_room(const std::array<int, 3>& matrix_size, const ScanResults& results) const;
-  /// To be written with the other results.
+  /// Throws Error where something is there already that is not of the scan with this checksum; with `force`, where a
+  /// folder holds other files.
+  void require_replaceable(const io::ChecksumInBackground& checksum, bool force) const;
+  /// Has them written with the other results.
   void add_to(ScanResults& results) const;
-  /// "DIR/", "images.h5": those that are asked for.
+  /// Returns what is written: "DIR/", "images.h5".
   std::vector<std::string> names() const;
 
  private:

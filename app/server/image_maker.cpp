@@ -161,20 +161,19 @@ ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
   const TakenMemory taken(work_.memory,
                           require_memory(scan, work_.options, work_.device, work_.limits.bytes));
   if (!engine_) {
-    engine_ = std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr,
-                                            false, false);
-    engine_->leave_causes_alone();
+    EngineOptions options;
+    options.seeks_causes = false;
+    engine_ = std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
   }
-  const auto on_fallback = [this](const std::string& reason) {
+  RunEvents events{watch()};
+  events.on_fallback = [this](const std::string& reason) {
     std::call_once(work_.told_fallback, [&] { print_fallback(reason); });
   };
-  if (!shared.series) return (*engine_)(scan, watch(), on_fallback);
-  if (!shared.series->holds(scan)) return engine_->elsewhere(*shared.series, scan, watch(), on_fallback);
-  constexpr std::size_t number = 1;                     // of volume 0 gradient delays would be looked for
-  if (!shared.is_first) scan.sensitivity_maps.reset();  // those of the series
-  std::vector<ReadVolume> one;
-  one.push_back({number, std::move(scan), shared.series, shared.is_first});
-  return std::move((*engine_)(one, watch(), on_fallback).front());
+  const bool shares_positions = shared.series && shared.series->holds(scan);
+  if (shares_positions && !shared.is_first) scan.sensitivity_maps.reset();  // those of the series
+  VolumeGroup group{{&scan}, shared.series, shares_positions && shared.is_first};
+  group.is_elsewhere = shared.series && !shares_positions;
+  return std::move((*engine_)(group, events).front());
 }
 
 }  // namespace fhd::app

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "app/server/message_bytes.hpp"
+#include "app/terminal/report_lines.hpp"
 #include "version.hpp"
 
 namespace fhd::app {

@@ -1,4 +1,4 @@
-// What a scan of a batch is said to take, beside what it takes.
+// Planned and measured memory of a scan of a batch.
 #include "app/batch/scan_job.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,9 @@ class PlannedMemory : public tests::ProgramTest {
     if (!IsSkipped()) setenv("OMP_NUM_THREADS", "1", 1);
   }
   double planned(const std::vector<std::string>& options) const {
-    const auto settings = std::make_shared<const JobSettings>(options, "cpu");
-    return static_cast<double>(ScanJob(path("scan.h5"), settings, "fhd batch", "").planned_bytes());
+    const auto settings = settings_of_job(options, "cpu");
+    const auto scan = path("scan.h5");
+    return static_cast<double>(planned_host_bytes(*open_run(io::open_scan(scan), scan, settings, "")));
   }
   double taken(std::vector<std::string> options) const {
     std::vector<std::string> arguments{"recon",    path("scan.h5"), "-o",     path("out"),

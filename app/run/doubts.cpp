@@ -1,0 +1,135 @@
+#include "app/run/doubts.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "recon/array/thread_limit.hpp"
+#include "recon/array/trace.hpp"
+#include "recon/pipeline/surroundings.hpp"
+#include "recon/trajectory/gradient_delays.hpp"
+#include "validation/verdict/causes.hpp"
+#include "validation/verdict/judgement.hpp"
+#include "validation/verdict/readouts.hpp"
+
+namespace fhd::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::int64_t readout_length_of(const Scan& scan) {
+  return validation::readout_length(validation::readout_starts(scan.trajectory));
+}
+
+/// Returns what is probably wrong.
+std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
+  std::vector<std::string> warnings;
+  for (const auto& finding : findings)
+    if (finding.severity >= Severity::warning) warnings.push_back(in_one_line(finding));
+  return warnings;
+}
+
+bool warns_of_delays(const Report& report) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+    return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
+  });
+}
+
+/// Removes what a delay alone brings about, and says nothing of the object.
+void leave_out_hints_of_delays(Report& report) {
+  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
+      warns_of_delays(report))
+    std::erase_if(report.warnings,
+                  [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+}
+
+void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) {
+  constexpr double well_explained = 0.005;
+  const bool takes_long = checks.is_sparing || scan.geometry.matrix_size[2] > 1;
+  const bool is_unexplained = report.verdict && !(report.verdict->unexplained <= well_explained);
+  if (checks.delays_are_corrected || warns_of_delays(report) || (takes_long && !is_unexplained)) return;
+  const trace::Span span("gradient delays", "check");
+  const auto begin = Clock::now();
+  const auto starts = validation::readout_starts(scan.trajectory);
+  if (may_be_delayed(scan, starts))
+    if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
+        found.severity == Severity::warning)
+      report.warnings.push_back(in_one_line(found));
+  leave_out_hints_of_delays(report);
+  report.seconds += seconds_since(begin);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
+                                                  const Settings& settings) {
+  const trace::Span span("input doctor", "check");
+  const bool looked_beyond_fov = looks_beyond_fov(settings);
+  if (!series) {
+    const Scan& scan = *volumes.front();
+    return {warnings_among(diagnose(scan, readout_length_of(scan), looked_beyond_fov))};
+  }
+  const auto shared = series->warnings([](const Scan& reference) {
+    return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
+  });
+  std::vector<std::vector<std::string>> all(volumes.size(), shared);
+  for_each_in_parallel(volumes.size(), [&](std::size_t v) {
+    const auto own = warnings_among(
+        diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
+    all[v].insert(all[v].end(), own.begin(), own.end());
+  });
+  return all;
+}
+
+void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& checks, bool seeks_cause,
+             Report& report) {
+  using Judgement = Verdict::Judgement;
+  if (!report.verdict) return;
+  Verdict& verdict = *report.verdict;
+  leave_out_hints_of_delays(report);
+  if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
+  if (verdict.cause.empty() && seeks_cause) {
+    const auto begin = Clock::now();
+    verdict.cause =
+        validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds)).value_or("");
+    add_stage(report, "search of a cause", seconds_since(begin));
+  }
+  if (verdict.judgement == Judgement::varies) {
+    if (verdict.cause.empty()) return;
+    verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
+  }
+  std::string cause = verdict.cause;
+  if (cause.starts_with(validation::delay_cause)) {
+    leave_out_hints_of_delays(report);  // the cause may just have been found
+    cause += checks.delays_are_corrected
+                 ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
+                 : " (--trajectory-correction auto)";
+  }
+  if (cause == validation::folding_cause) cause += " (--map-sets auto)";
+  report.suspicions.push_back(verdict.sentence + (cause.empty()
+                                                      ? "; unit, trajectory, maps, calibration or motion?"
+                                                      : "; likeliest cause: " + cause));
+}
+
+void check_scan(const Scan& scan, const ScanChecks& checks, Report& report) {
+  warn_of_delays(scan, checks, report);
+  report.warnings.insert(report.warnings.end(), checks.warnings.begin(), checks.warnings.end());
+}
+
+void add_stage(Report& report, const std::string& name, double seconds) {
+  // The report of a volume of a series has a share of the time, and no place among the other stages.
+  const bool has_place = std::none_of(report.stages.begin(), report.stages.end(),
+                                      [](const Stage& stage) { return stage.spans.empty(); });
+  report.stages.push_back({name, seconds});
+  if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
+  report.seconds += seconds;
+}
+
+std::string in_one_line(const Finding& finding) {
+  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
+}
+
+}  // namespace fhd::app

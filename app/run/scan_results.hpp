@@ -1,0 +1,106 @@
+#pragma once
+// The images of one scan, as they are made, with the report of each.
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options/options.hpp"
+#include "app/run/recon_engine.hpp"
+#include "app/run/volume_reader.hpp"
+#include "io/result/results.hpp"
+#include "io/result/series_folder.hpp"
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::app {
+
+class ScanResults {
+ public:
+  /// `path`: as the user gave it. Throws Error where the selection is not of this scan, or a format of the results has no
+  /// room for so many volumes.
+  ScanResults(const std::string& path, const io::ScanSummary& summary, const VolumeSelection& selection,
+              std::string command_line);
+  /// Sets the checksum of the scan, before write(). Throws Error where the scan has changed since it was opened.
+  void set_checksum(std::string checksum) {
+    provenance_.input_checksum = std::move(checksum);
+    stamps_.require_unchanged();
+  }
+  /// Adds files, name and path each, whose content decides the images. Throws Error.
+  void add_pieces(const std::vector<std::pair<std::string, std::string>>& pieces);
+  /// Makes the repetitions frames, `frame_time_s` from each to the next (0: not known, or not even), before the first
+  /// image. Throws Error as the constructor.
+  void take_frames(std::int64_t frames, double frame_time_s);
+  /// Records the layout of the frames of the next slice.
+  void add_frames(const FrameLayout& layout);
+  void set_devices(const std::vector<ChosenDevice>& devices) {
+    provenance_.environment = environment_of(devices), host_ = text_of(devices);
+  }
+  const std::string& host() const { return host_; }
+  /// Stores volumes in a folder, from now on, instead of in memory. `on_earlier` is called with what a summary needs of
+  /// the report of each volume that the folder holds from an earlier run.
+  void keep_in(std::shared_ptr<io::SeriesFolder> folder,
+               const std::function<void(const Report&)>& on_earlier);
+  /// Returns whether an earlier run has left the volume.
+  bool holds(std::size_t number) const { return folder_ && folder_->holds(number); }
+  std::size_t earlier_count() const { return earlier_count_; }
+  /// Adds volume `number`; they come in any order.
+  void add(std::size_t number, ReconResult made);
+
+  const std::string& path() const { return provenance_.input_path; }
+  /// Returns the volumes selected, in the order of the results.
+  const std::vector<VolumeNumber>& volumes() const { return volumes_; }
+  const std::array<int, 3>& matrix_size() const { return matrix_size_; }
+  /// Returns the scan, and the files that pieces of it came from.
+  std::vector<std::string> inputs() const;
+  /// Returns how many maps of noise are written: the first ones of io::noise_endings.
+  std::size_t noise_map_count() const {
+    return !companions_.noise ? 0 : companions_.noise->g_factor.empty() ? 2 : 3;
+  }
+  /// Returns the volume in which what is wrong with the scan as a whole is looked for.
+  std::size_t standing_for_scan() const { return static_cast<std::size_t>(series_.slice_count / 2); }
+  /// Returns the reports of volumes in memory.
+  const std::vector<Report>& reports() const { return provenance_.reports; }
+  /// Returns what the scan file calls a volume beside others of the results: "contrast 1"; empty where it does not.
+  std::string name_of(std::size_t number) const;
+  const io::Provenance& provenance() const { return provenance_; }
+  /// Returns images in memory, before and after they are written; those of the gridded series may be none.
+  const io::ImageSeries& series() const { return series_; }
+  const io::ImageSeries& gridded() const { return companions_.gridded ? *companions_.gridded : gridded_; }
+  const io::CompanionResults& companions() const { return companions_; }
+
+  /// Adds what is wrong with the positions of all volumes to the notes of the first, and returns it; empty where
+  /// nothing is.
+  std::string note_positions();
+  /// With `strict`, throws Error where a report holds a suspicion or a warning.
+  void require_trust(bool strict) const;
+  void add_dicom(const std::string& folder) { companions_.dicom = {folder, acquisition_, echo_times_s_}; }
+  void add_ismrmrd_images(const std::string& path) { companions_.ismrmrd_images = path; }
+  /// Returns what stands for a patient that the scan does not name, where a DICOM series is written; else empty.
+  std::string note_of_patient() const;
+  /// Writes OUT.h5, ..., for the holder of the lock of `prefix`: see io::write_results.
+  void write(const io::OutputLock& lock, const std::string& prefix, bool with_phase,
+             std::optional<int> compression_level);
+
+ private:
+  void set_volumes(const std::vector<std::int64_t>& repetitions, const std::vector<std::int64_t>& slices);
+  void note_doubt(std::size_t number, const Report& report);
+
+  std::array<int, 3> matrix_size_;
+  std::vector<VolumeNumber> volumes_;
+  io::ImageSeries series_, gridded_;
+  io::CompanionResults companions_;
+  io::Provenance provenance_;
+  std::shared_ptr<io::SeriesFolder> folder_;
+  std::size_t earlier_count_ = 0;
+  std::string host_, earlier_run_;
+  std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
+  std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
+  io::InputStamps stamps_;
+  io::AcquisitionInfo acquisition_;
+  std::vector<double> echo_times_s_;
+};
+
+}  // namespace fhd::app

@@ -1,0 +1,247 @@
+#include "app/run/scan_run.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "app/run/corrected_scan.hpp"
+#include "app/run/frames_run.hpp"
+#include "app/run/series_formats.hpp"
+#include "app/run/side_by_side.hpp"
+#include "recon/array/thread_limit.hpp"
+#include "recon/error.hpp"
+#include "recon/pipeline/decisions.hpp"
+
+namespace fhd::app {
+
+RunSettings::RunSettings(RunOptions of)
+    : options(std::move(of)),
+      settings(options.settings()),
+      correction(options.trajectory_correction()),
+      field_map(take_field_map_choice(options.read_options)) {
+  options.read_options.precision = settings.precision;
+  if (options.frames.asks() && options.device.names_several())
+    throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),
+                "use --device cuda, or cuda:N");
+}
+
+std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
+                                  std::shared_ptr<const RunSettings> settings,
+                                  const std::string& command_line) {
+  const RunOptions& options = settings->options;
+  const bool frames = options.frames.asks();
+  file = with_trajectory_correction(std::move(file), settings->correction,
+                                    frames ? BeyondMatrix::columns : BeyondMatrix::samples);
+  if (settings->field_map == FieldMapChoice::off) file = with_field_map(std::move(file), {});
+  if (frames) repetition_of_frames(file->summary(), options.selection);
+  ScanResults results(path, file->summary(), options.selection, command_line);
+  results.add_pieces(options.frames.files());
+  const SeriesFormats formats(options, path);
+  formats.require_scan(file->summary());
+  if (!frames) formats.require_room(results);
+  options.noise_map.require_alone(results.volumes().size(), 1);
+  const bool lacks_field_map = settings->field_map == FieldMapChoice::from_echoes;
+  const auto takes_series = [settings](const Scan& volume) {
+    return fhd::takes_series(settings->settings, {}, volume) && !settings->options.noise_map.given();
+  };
+  return std::make_unique<ScanRun>(
+      ScanRun{std::move(settings), std::move(file), std::move(results), lacks_field_map, takes_series});
+}
+
+void start_reading(ScanRun& run) {
+  run.reader.reset();  // one at a time has the file
+  if (run.lacks_field_map) return;
+  if (least_squares(run.settings->settings))
+    if (const auto found = diagnose_echoes(*run.file)) run.scan_warnings = {in_one_line(*found)};
+  if (run.settings->options.frames.asks()) return;
+  run.reader = std::make_unique<VolumeReader>(
+      *run.file, run.results.volumes(), run.takes_series,
+      [&results = run.results](std::size_t number) { return results.holds(number); });
+}
+
+// --- Engines
+
+bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
+  const auto volumes = run.results.volumes().size();
+  if (devices.size() == 1) return false;
+  return volumes == 1 || (volumes < devices.size() &&
+                          run.file->summary().geometry.voxel_count() > voxels_of_small_volume &&
+                          !missing_for_group(run.settings->settings));
+}
+
+std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
+                                         const Execution& execution, bool wants_cost,
+                                         std::shared_ptr<const DeviceTeam> team) {
+  const bool has_gridded = execution.processes->rank() == 0 && !settings.options.no_gridded_image;
+  const EngineOptions options{has_gridded, wants_cost, /*seeks_causes=*/true,
+                              settings.options.noise_map.request()};
+  return std::make_unique<ReconEngine>(settings.settings, execution, device,
+                                       settings.options.trajectory_cache(), options, std::move(team));
+}
+
+namespace {
+
+/// Returns how many engines work concurrently (volumes_side_by_side): as many on every device, and at most as many as
+/// there are volumes.
+int engine_count(const ScanRun& run, const std::vector<ChosenDevice>& devices) {
+  const auto device_count = static_cast<std::int64_t>(devices.size()),
+             all = static_cast<std::int64_t>(run.results.volumes().size());
+  const auto engines = volumes_side_by_side(
+      devices.front().device, (all + device_count - 1) / device_count,
+      run.file->summary().geometry.voxel_count(), omp_get_max_threads() / device_count);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(engines * device_count, 1, std::max<std::int64_t>(all, 1)));
+}
+
+}  // namespace
+
+RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution,
+                      bool wants_cost) {
+  RunEngines engines{std::move(devices), {}};
+  std::shared_ptr<const DeviceTeam> team;
+  if (shares_volumes(run, engines.devices)) team = team_of(engines.devices);
+  engines.is_team = team != nullptr;
+  const bool is_alone = team || execution.processes->is_shared() || run.settings->options.frames.asks();
+  if (!is_alone) engines.count = engine_count(run, engines.devices);
+  engines.make = [settings = run.settings, execution, wants_cost, team](const ChosenDevice& device,
+                                                                        int threads) {
+    Execution own = execution;
+    own.threads = threads;
+    return make_engine(*settings, device, own, wants_cost, team);
+  };
+  return engines;
+}
+
+// --- Volumes
+
+ScanChecks checks_of(const ScanRun& run) {
+  return {run.settings->correction.kind == TrajectoryCorrection::Kind::automatic, run.settings->is_sparing,
+          run.scan_warnings};
+}
+
+void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
+               const std::string& note) {
+  auto& report = made.reconstruction.report;
+  if (number == 0 && !note.empty()) report.notes.push_back(note);
+  const Report copy = events.on_image ? report : Report{};
+  run.results.add(number, std::move(made));
+  if (events.on_image) events.on_image(number, copy, run.results);
+}
+
+namespace {
+
+class VolumesOfRun {
+ public:
+  VolumesOfRun(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note)
+      : run_(run), engines_(engines), events_(events), note_(note), total_(run.results.volumes().size()) {}
+
+  void reconstruct() {
+    const auto left = total_ - run_.results.earlier_count();
+    if (left == 0) return;
+    run_side_by_side(static_cast<int>(std::min<std::size_t>(engines_.count, left)), [&](const auto& goes_on) {
+      // As many threads for each engine as without an earlier run: the images are the same to the last bit.
+      const ThreadLimit share(std::max(1, omp_get_max_threads() / engines_.count));
+      const auto& device = engines_.devices[started_++ % engines_.devices.size()];
+      const CurrentDevice current(device.device);
+      const auto engine = engines_.make(device, omp_get_max_threads());
+      reconstruct_by(*engine, goes_on);
+    });
+  }
+
+ private:
+  template <class GoesOn>
+  void reconstruct_by(ReconEngine& engine, const GoesOn& goes_on) {
+    // Of a series that several devices share, no engine takes so many volumes that another has nothing to do.
+    const auto share = static_cast<std::size_t>(engines_.devices.size() == 1 || engines_.is_team ? 1 : engines_.count);
+    const auto most = static_cast<std::int64_t>((total_ + share - 1) / share);
+    const auto at_once = [&](SliceSeries& series) { return std::min(engine.volumes_at_once(series), most); };
+    RunEvents events;
+    if (engines_.count == 1) events.progress = events_.progress;
+    events.on_fallback = [&](const std::string& reason) {
+      const std::lock_guard lock(mutex_);
+      events_.fallback(reason);
+    };
+    const auto checks = checks_of(run_);
+    while (goes_on()) {
+      const auto volumes = run_.reader->next(at_once);
+      if (volumes.empty()) break;
+      auto made = engine(VolumeGroup::of(volumes, checks, run_.results.standing_for_scan()), events);
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        report_cost(engine, made[i]);
+        add_image(run_, volumes[i].number, std::move(made[i]), events_, note_);
+      }
+    }
+  }
+
+  void report_cost(const ReconEngine& engine, const ReconResult& made) {
+    if (cost_is_known_ || !made.sizes) return;
+    cost_is_known_ = true;
+    events_.text("planned", engine.cost_text_of(*made.sizes, run_.file->summary().readout_length,
+                                                static_cast<std::int64_t>(total_)));
+  }
+
+  ScanRun& run_;
+  const RunEngines& engines_;
+  const RunEvents& events_;
+  const std::string& note_;
+  const std::size_t total_;
+  std::mutex mutex_;  // of events and results
+  std::atomic<std::size_t> started_ = 0;
+  bool cost_is_known_ = !events_.wants_cost || engines_.is_team;
+};
+
+}  // namespace
+
+void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events, const std::string& note) {
+  run.results.set_devices(engines.devices);
+  if (run.lacks_field_map) {
+    auto found = found_field_map(*run.file, run.settings->settings, engines.devices.front(),
+                                 run.settings->options.trajectory_cache(), events);
+    run.file = with_field_map(std::move(run.file), std::move(found));
+    run.lacks_field_map = false;
+    start_reading(run);
+  }
+  if (run.settings->options.frames.asks())
+    reconstruct_frames(run, engines, events, note);
+  else
+    VolumesOfRun(run, engines, events, note).reconstruct();
+  run.reader.reset();
+  if (const auto positions = run.results.note_positions(); !positions.empty()) events.text("note", positions);
+}
+
+// --- Files
+
+std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,
+                                      std::size_t noise_maps) {
+  auto files = io::files_of_results(prefix, options.phase);
+  for (std::size_t i = 0; i < noise_maps; ++i) files.push_back(prefix + io::noise_endings[i]);
+  for (auto& name : SeriesFormats(options, prefix).names()) files.push_back(std::move(name));
+  return files;
+}
+
+void require_writable(const RunOptions& options, const std::string& prefix,
+                      const std::vector<std::string>& inputs) {
+  io::check_writable(prefix, inputs, options.phase, options.noise_map.given());
+  SeriesFormats(options, prefix).check(prefix, inputs);
+}
+
+void require_replaceable(const ScanRun& run, const std::string& prefix,
+                         const io::ChecksumInBackground& checksum, bool force) {
+  const RunOptions& options = run.settings->options;
+  if (!force)
+    io::require_replaceable(prefix, run.results.path(), checksum, options.phase, options.noise_map.given());
+  SeriesFormats(options, prefix).require_replaceable(checksum, force);
+}
+
+void write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix) {
+  const RunOptions& options = run.settings->options;
+  SeriesFormats(options, prefix).add_to(run.results);
+  run.results.write(lock, prefix, options.phase, options.compression);
+}
+
+}  // namespace fhd::app

@@ -1,0 +1,96 @@
+#pragma once
+// A run takes one scan from its file to its images: `fhd recon`, `fhd batch` and Python call these functions in turn,
+//
+//     open_run -> start_reading -> reconstruct -> write_results,
+//
+// and differ in the events that they listen to and in the engines that they give.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/options/run_options.hpp"
+#include "app/run/echo_field_map.hpp"
+#include "app/run/recon_engine.hpp"
+#include "app/run/run_events.hpp"
+#include "app/run/scan_results.hpp"
+#include "app/run/volume_reader.hpp"
+#include "io/scan/scan_file.hpp"
+
+namespace fhd::app {
+
+/// The options of a run and what follows from them: one for all scans that share them.
+struct RunSettings {
+  /// Reads the files that options name. Throws Error where options contradict each other.
+  explicit RunSettings(RunOptions of);
+  RunOptions options;
+  Settings settings;
+  TrajectoryCorrection correction;
+  FieldMapChoice field_map;
+  bool is_sparing = false;  ///< ScanChecks::is_sparing
+};
+
+/// An open scan and what was made of it so far. It stays in its place: the reader refers to it.
+struct ScanRun {
+  std::shared_ptr<const RunSettings> settings;
+  std::unique_ptr<io::ScanFile> file;  ///< its volumes are corrected, and have the field map that is asked for
+  ScanResults results;
+  bool lacks_field_map = false;  ///< reconstruct() makes it from the echoes
+  /// Returns whether volumes like this one are reconstructed together.
+  std::function<bool(const Scan&)> takes_series{};
+  std::vector<std::string> scan_warnings{};  ///< of the scan as a whole
+  std::unique_ptr<VolumeReader> reader{};    ///< uses `file`
+};
+
+/// Engines that reconstruct the volumes of a run.
+struct RunEngines {
+  std::vector<ChosenDevice> devices;
+  std::function<std::shared_ptr<ReconEngine>(const ChosenDevice&, int threads)> make;
+  int count = 1;         ///< engines that work concurrently, spread over the devices
+  bool is_team = false;  ///< the devices share every volume: one engine leads them
+};
+
+/// Checks that the results of these settings can hold the scan, and returns its run. `path` and `command_line` are for
+/// the report. Throws Error.
+std::unique_ptr<ScanRun> open_run(std::unique_ptr<io::ScanFile> file, const std::string& path,
+                                  std::shared_ptr<const RunSettings> settings,
+                                  const std::string& command_line);
+/// Starts the threads that read volumes ahead, from the first volume on. Does nothing for frames, whose slices are read
+/// one by one, and while the field map is missing.
+void start_reading(ScanRun& run);
+/// Returns whether all GPUs work on each volume, one after the other: where there are too few volumes to give each GPU
+/// its own.
+bool shares_volumes(const ScanRun& run, const std::vector<ChosenDevice>& devices);
+/// Returns as many engines as speed up this run on `devices`.
+RunEngines engines_of(const ScanRun& run, std::vector<ChosenDevice> devices, const Execution& execution,
+                      bool wants_cost);
+/// Returns an engine for these settings on one device. Of several processes, the first makes the gridded image.
+std::unique_ptr<ReconEngine> make_engine(const RunSettings& settings, const ChosenDevice& device,
+                                         const Execution& execution = {}, bool wants_cost = false,
+                                         std::shared_ptr<const DeviceTeam> team = nullptr);
+/// Reconstructs all volumes, or frames, that are missing in the results. `note`, unless empty, is added to the report of
+/// the first image. Throws Error.
+void reconstruct(ScanRun& run, const RunEngines& engines, const RunEvents& events,
+                 const std::string& note = {});
+
+/// Returns what is checked once for the scan.
+ScanChecks checks_of(const ScanRun& run);
+/// Adds an image, and `note` to the report of the first one, to the results.
+void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
+               const std::string& note);
+
+/// Returns the names of the files of a result, with `noise_maps` maps of the noise; folders end with '/'.
+std::vector<std::string> result_files(const RunOptions& options, const std::string& prefix,
+                                      std::size_t noise_maps);
+/// Throws Error where the results `prefix` cannot be written, or would overwrite one of `inputs`.
+void require_writable(const RunOptions& options, const std::string& prefix,
+                      const std::vector<std::string>& inputs);
+/// Throws Error where a file of the results `prefix` is there already and is not of this scan; with `force` only where
+/// a folder holds other files.
+void require_replaceable(const ScanRun& run, const std::string& prefix,
+                         const io::ChecksumInBackground& checksum, bool force);
+/// Writes the results for the holder of the lock of `prefix`.
+void write_results(ScanRun& run, const io::OutputLock& lock, const std::string& prefix);
+
+}  // namespace fhd::app

@@ -1,0 +1,155 @@
+#include "app/terminal/run_printer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/options/options.hpp"
+#include "app/run/scan_results.hpp"
+#include "app/terminal/event_lines.hpp"
+#include "app/terminal/report_lines.hpp"
+
+namespace fhd::app {
+namespace {
+
+/// Returns the fields of the event of an image, `number` of 1 ... all.
+nlohmann::ordered_json image_fields(const Report& report, std::size_t number, const ScanResults& results) {
+  auto stages = nlohmann::ordered_json::object();
+  for (const auto& stage : report.stages) stages[stage.name] = stage.seconds;
+  nlohmann::ordered_json fields{
+      {"number", number},
+      {"of", results.volumes().size()},
+      {"name", results.name_of(number - 1)},
+      {"seconds", report.seconds},
+      {"stages", stages},
+      {"converged", report.converged},
+      {"iterations", std::max<std::size_t>(report.relative_residuals.size(), 1) - 1},
+      {"data_residual", report.data_residual},
+      {"notes", report.notes},
+      {"suspicions", report.suspicions},
+      {"warnings", report.warnings}};
+  if (!report.relative_residuals.empty()) fields["residual"] = report.relative_residuals.back();
+  if (const auto& made = report.certificate)
+    fields.update({{"accuracy", made->error()}, {"accuracy_passed", made->passed}});
+  if (report.verdict) fields["verdict"] = report.verdict->sentence;
+  return fields;
+}
+
+void print_memory(const Report& report) {
+  const auto print = [](std::size_t bytes, const std::string& what) {
+    print_out("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
+  };
+  if (report.device_memory.empty()) return;
+  for (const auto& [what, bytes] : report.device_memory) print(bytes, what);
+  print(report.device_peak_bytes, "measured");
+}
+
+}  // namespace
+
+RunEvents RunPrinter::events() {
+  RunEvents events;
+  events.progress = progress_.callback();
+  events.on_fallback = [this](const std::string& reason) {
+    progress_.clear();
+    print_fallback(reason);
+  };
+  events.on_text = [this](const char* what, const std::string& text) {
+    progress_.clear();
+    if (!quiet_) say(what, text);
+  };
+  events.on_image = [this](std::size_t index, const Report& report, const ScanResults& results) {
+    progress_.clear();
+    print_image(index, report, results);
+    if (total_ <= 1) return;
+    progress_.set_context(context());
+    progress_.show(context());
+  };
+  events.wants_cost = !quiet_;
+  return events;
+}
+
+void RunPrinter::count_earlier(const Report& report, std::size_t total) {
+  total_ = total;
+  count(report);
+  ++earlier_;
+  begin_ = Clock::now();
+}
+
+void RunPrinter::count(const Report& report) {
+  ++done_;
+  if (!report.suspicions.empty()) ++suspicious_;
+  const auto iterations = std::max<std::size_t>(report.relative_residuals.size(), 1) - 1;
+  least_ = std::min(least_, iterations), most_ = std::max(most_, iterations);
+  stopped_ += !report.converged;
+  residual_ = std::max(residual_, report.data_residual);
+  if (!report.certificate) return;
+  error_ = std::max(error_, report.certificate->error());
+  failed_ += !report.certificate->passed;
+}
+
+/// Returns whether to print a suspicion of one more image: of a long series the first few.
+bool RunPrinter::prints_suspicion(const std::string& sentence) {
+  constexpr std::size_t most = 5;
+  if (prints_each()) return true;
+  if (suspicions_printed_ >= most || !is_new(sentence)) return false;
+  ++suspicions_printed_;
+  return true;
+}
+
+void RunPrinter::print_doubts(std::size_t number, const Report& report) {
+  if (const auto& certificate = report.certificate; certificate && !certificate->passed)
+    print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
+                            certificate_line(*certificate)));
+  for (const auto& suspicion : report.suspicions)
+    if (prints_suspicion(suspicion))
+      print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
+  for (const auto& warning : report.warnings)
+    if (is_new(warning)) print_error(fmt::format("warning: image {}: {}", number, warning));
+}
+
+void RunPrinter::print_image(std::size_t index, const Report& report, const ScanResults& results) {
+  const std::size_t number = index + 1;
+  total_ = results.volumes().size();
+  count(report);
+  print_doubts(number, report);
+  if (tells_events()) return tell_event("image", image_fields(report, number, results));
+  const bool first = is_first(), is_full = first || verbose_;
+  if (quiet_ || !(is_full || prints_each())) return;
+  if (first && verbose_) print_memory(report);
+  if (first)
+    for (const auto& note : report.notes) say("note", note);
+  const auto name = results.name_of(index);
+  const auto in_brackets = name.empty() ? "" : " (" + name + ")";
+  const auto which = total_ > 1 ? fmt::format("{} of {}{}: ", number, total_, in_brackets) : "";
+  print_out("image     {}{}\n", which, solution_line(report));
+  if (report.certificate && is_full) print_out("accuracy  {}\n", certificate_line(*report.certificate));
+  using Judgement = Verdict::Judgement;
+  if (const auto& v = report.verdict; v && v->judgement != Judgement::unexplained &&
+                                      (is_full || v->judgement != Judgement::explained))
+    print_out("verdict   {}\n", v->sentence);
+}
+
+/// Returns "image 12 of 200, 65.2 images/s, 0:03 left".
+std::string RunPrinter::context() const {
+  const double rate = static_cast<double>(done_ - earlier_) / std::max(seconds(), 1e-9);
+  return fmt::format("image {} of {}, {:.3g} images/s, {} left", std::min(done_ + 1, total_), total_, rate,
+                     clock_text(static_cast<double>(total_ - done_) / rate));
+}
+
+void RunPrinter::print_summary() {
+  progress_.clear();
+  if (quiet_ || prints_each() || done_ == 0) return;
+  const auto now = done_ - earlier_;
+  const auto from_earlier = earlier_ == 0 ? "" : fmt::format(" ({} of an earlier run)", earlier_);
+  say("images",
+      fmt::format("{}{}: {:.2f} s, {:.4g} images/s; {} ... {} iterations{}; |F rho - d| / |d| at most {:.3f}",
+                  done_, from_earlier, seconds(), static_cast<double>(now) / seconds(), least_, most_,
+                  stopped_ == 0 ? "" : fmt::format(", {} stopped by --iterations", stopped_), residual_));
+  say("accuracy",
+      fmt::format("error at most {:.1e}{}", error_,
+                  failed_ == 0 ? "" : fmt::format(", {} images less accurate than asked", failed_)));
+  if (suspicious_ > 0) say("verdict", fmt::format("{} of {} images are suspicious", suspicious_, done_));
+}
+
+}  // namespace fhd::app
