@@ -114,8 +114,7 @@ std::uint64_t ScanJob::planned_bytes(Device device, std::uint64_t available) con
   const bool may_be_together = how.images > 1 && !how.frames;
   auto made = estimate(sizes(), how);
   if (may_be_together)
-    made.device.hold_beside_peak("volumes together",
-                                 bytes_of_volumes_together(static_cast<double>(available)));
+    made.device.hold_at_peak(bytes_of_volumes_together(static_cast<double>(available)));
   return app::planned_bytes(made).device;
 }
 

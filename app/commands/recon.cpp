@@ -504,13 +504,9 @@ void ReconCommand::print_image(const Report& report, std::size_t index, const Sc
   if (tells_events()) return tell_event("image", image_fields(report, number, results));
   if (quiet || !(first || verbose || printer.says_each())) return;
   const auto name = results.name_of(index);
-  if (first && verbose && !report.device_memory.empty()) {
-    const auto print_memory = [](std::size_t bytes, const std::string& what) {
-      print_out("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
-    };
-    for (const auto& [what, bytes] : report.device_memory) print_memory(bytes, what);
-    print_memory(report.device_peak_bytes, "measured");
-  }
+  if (first && verbose && report.device_planned_bytes > 0)
+    print_out("memory    {} planned, {} taken\n", memory_text(static_cast<double>(report.device_planned_bytes)),
+              memory_text(static_cast<double>(report.device_peak_bytes)));
   if (first)
     for (const auto& note : report.notes) say("note", note);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";

@@ -13,7 +13,7 @@
 #include "app/options/option_names.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
-#include "recon/pipeline/surroundings.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/certificate.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -67,7 +67,6 @@ void ReconEngine::read_rates() {
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
   companion_.reset();
-  of_prepared_.reset();
   if (!team_) return;
   // The same number each: what rounds otherwise by another number must not.
   const int all = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
@@ -186,7 +185,7 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
   const bool needs_sizes = tells_sizes_ || (rates_ && host_rates_);
   auto sizes = beside([&] { return needs_sizes ? sizes_of(scan, settings_) : ScanSizes{}; });
   auto made =
-      with_fallback(on_fallback, [&] { return reconstructor_->reconstruct_frames(scan, layout, progress); });
+      with_fallback(on_fallback, [&] { return (*reconstructor_)(scan, layout, progress); });
   std::vector<ReconResult> results(made.size());
   made.front().report.warnings = warnings.get();
   if (needs_sizes) results.front().sizes = sizes.get();
@@ -204,11 +203,11 @@ std::vector<ReconResult> ReconEngine::frames(const Scan& scan, const FrameLayout
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
-  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare_series(reference); });
+  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare(reference); });
 }
 
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
-  return reconstructor_->volumes_at_once(*preparation_of(series));
+  return preparation_of(series)->volumes_at_once;
 }
 
 std::vector<ReconResult> ReconEngine::series_results(
@@ -223,18 +222,18 @@ std::vector<ReconResult> ReconEngine::series_results(
     for_each_in_parallel(scans.size(), [&](std::size_t v) { warnings[v] = warnings_of(*scans[v], series); });
   });
   auto made = with_fallback(on_fallback,
-                            [&] { return reconstructor_->reconstruct_series(preparation, scans, progress); });
+                            [&] { return reconstructor_->reconstruct(preparation, scans, progress); });
   inspected.get();
   std::vector<ReconResult> results(made.size());
   if (volumes.front().is_first && tells_sizes_)
     results.front().sizes =
-        on_larger_matrix(sizes_of(series.reference()), common_scan(*preparation).geometry.matrix_size);
+        on_larger_matrix(sizes_of(series.reference()), preparation->scan().geometry.matrix_size);
   for (std::size_t v = 0; v < made.size(); ++v) {
     Report& report = made[v].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);
     report.warnings.insert(report.warnings.end(), warnings[v].begin(), warnings[v].end());
     if (volumes[v].is_first) {  // what was done once
-      const Report& once = report_of(*preparation);
+      const Report& once = preparation->report;
       report.stages.insert(report.stages.begin(), once.stages.begin(), once.stages.end());
       report.seconds += once.seconds;
     }
@@ -250,17 +249,14 @@ ReconResult ReconEngine::elsewhere(SliceSeries& series, const Scan& volume, cons
                                    const std::function<void(const std::string&)>& on_fallback) {
   const auto preparation = preparation_of(series);
   auto warnings = beside([this, &volume, &series] { return warnings_of(volume, series); });
-  const Scan prepared = prepared_alike(*preparation, volume, settings_.precision);
   ReconResult result;
   result.reconstruction = with_fallback(on_fallback, [&] {
-    if (!of_prepared_) of_prepared_.emplace(settings_of_prepared(settings_), execution_, services_);
-    return (*of_prepared_)(prepared, progress);
+    return std::move(reconstructor_->reconstruct(preparation, {&volume}, progress).front());
   });
   Report& report = result.reconstruction.report;
   if (!fallback_.empty()) report.notes.push_back(fallback_);
   for (auto& warning : warnings.get()) report.warnings.push_back(std::move(warning));
   if (report.verdict) suspect(volume, false, report);
-  result.reconstruction.prepared.reset();
   say_in_words_of_options(report);
   return result;
 }

@@ -68,10 +68,10 @@ class ReconEngine {
   std::vector<ReconResult> operator()(const std::vector<ReadVolume>& volumes,
                                       const ProgressCallback& progress,
                                       const std::function<void(const std::string&)>& on_fallback);
-  /// A volume at other positions than those of the series, by its coils, matrix and maps (prepared_alike).
+  /// A volume at other positions than those of the series, by its coils, matrix and maps.
   ReconResult elsewhere(SliceSeries& series, const Scan& volume, const ProgressCallback& progress,
                         const std::function<void(const std::string&)>& on_fallback);
-  /// Frames of a continuous acquisition: Reconstructor::reconstruct_frames.
+  /// Frames of a continuous acquisition: Reconstructor.
   std::vector<ReconResult> frames(const Scan& scan, const FrameLayout& layout,
                                   const ProgressCallback& progress,
                                   const std::function<void(const std::string&)>& on_fallback);
@@ -124,7 +124,7 @@ class ReconEngine {
   std::string gpu_name_, fallback_;  ///< why the GPU was given up
   bool may_fall_back_, tells_sizes_, seeks_causes_ = true;
   std::optional<MachineRates> rates_, host_rates_;
-  std::optional<Reconstructor> reconstructor_, companion_, of_prepared_;  ///< of_prepared_: for elsewhere()
+  std::optional<Reconstructor> reconstructor_, companion_;
   std::shared_ptr<const DeviceTeam> team_;
   std::vector<Reconstructor> of_rank_;  ///< of the team
 };
