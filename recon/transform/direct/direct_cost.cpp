@@ -103,7 +103,7 @@ Work DirectCost::adjoint(std::int64_t coils) const {
   const double count = static_cast<double>(coils);
   if (way_.matrices)
     return Work(WorkUnit::matrix_product,
-                count * matrix_sums::matrix_products(image_grid(sizes_.matrix_size), sizes_.samples.all,
+                count * matrix_sums::adjoint_products(image_grid(sizes_.matrix_size), sizes_.samples.all,
                                                       *way_.matrices),
                 sizes_.precision) +
            Work(WorkUnit::region, 4);
@@ -115,7 +115,7 @@ Work DirectCost::forward(std::int64_t coils) const {
   if (way_.matrices)
     return Work(
                WorkUnit::matrix_product,
-               static_cast<double>(coils) * matrix_sums::matrix_products(image_grid(sizes_.matrix_size),
+               static_cast<double>(coils) * matrix_sums::forward_products(image_grid(sizes_.matrix_size),
                                                                           sizes_.samples.all, *way_.matrices),
                sizes_.precision) +
            Work(WorkUnit::region, 4);
@@ -129,7 +129,7 @@ Work DirectCost::point_spread() const {
   const double gx = doubled(nx_), points = gx * doubled(ny_) * doubled(nz_);
   const Work sums = point_spread_way_.matrices
                         ? Work(WorkUnit::matrix_product,
-                               matrix_sums::matrix_products(half_difference_grid(sizes_.matrix_size),
+                               matrix_sums::adjoint_products(half_difference_grid(sizes_.matrix_size),
                                                              sizes_.samples.all, *point_spread_way_.matrices),
                                sizes_.precision)
                         : adjoint_of(std::ceil(points / gx / 2), gx);
