@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "recon/encoding/sense.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "recon/transform/direct/direct.hpp"
 #include "recon/transform/gridded/gridded.hpp"
 #include "recon/transform/transform.hpp"

@@ -58,8 +58,7 @@ std::uint64_t planned_device_bytes(const ScanRun& run, Device device, std::uint6
   if (device.is_cpu()) return 0;
   auto made = estimate_of(run, device);
   if (run.results.volumes().size() > 1 && !run.settings->options.frames.asks())
-    made.device.hold_beside_peak("volumes together",
-                                 bytes_of_volumes_together(static_cast<double>(available)));
+    made.device.hold_at_peak(bytes_of_volumes_together(static_cast<double>(available)));
   return planned_bytes(made).device;
 }
 

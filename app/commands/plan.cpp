@@ -47,8 +47,7 @@ struct DevicePlan {
   bool assumed_rates = false;
   Estimate made;
   Prediction prediction;
-  MemoryLedger memory;
-  std::size_t available_bytes = 0;
+  std::size_t peak_bytes = 0, available_bytes = 0;
   std::string refusal;  ///< why it cannot be done there; empty when it can
   bool fits() const { return refusal.empty(); }
 };
@@ -80,10 +79,10 @@ DevicePlan plan_on_cpu(const ScanSizes& sizes, EstimateSettings how) {
   const MachineRates rates = machine_rates(Device::cpu());
   how.device = Device::cpu();
   predict_on(sizes, how, rates, rates, plan);
-  plan.memory = plan.made.host;
+  plan.peak_bytes = plan.made.host.peak_bytes();
   plan.available_bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  if (plan.memory.peak_bytes() > plan.available_bytes) plan.refusal = "more memory than this machine has";
+  if (plan.peak_bytes > plan.available_bytes) plan.refusal = "more memory than this machine has";
   return plan;
 }
 
@@ -98,14 +97,14 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
     plan.available_bytes = device::memory_use(gpu.device).free_bytes;
     rates = machine_rates(gpu.device, gpu.name);
   } catch (const Error& error) {
-    rates = assumed_gpu_rates(host);
+    rates = assumed_gpu_rates();
     plan.assumed_rates = true;
     plan.refusal = in_words_of_options(error.what());
   }
   try {
     EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
     alone.companion = nullptr;
-    plan.memory = fit_device_memory(sizes, alone, plan.available_bytes);
+    plan.peak_bytes = fit_device_memory(sizes, alone, plan.available_bytes);
     how.coils_at_once = alone.coils_at_once;
   } catch (const DeviceError& error) {
     if (plan.refusal.empty()) plan.refusal = in_words_of_options(error.what());
@@ -115,9 +114,8 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
 }
 
 nlohmann::ordered_json to_json(const DevicePlan& plan) {
-  auto stages = nlohmann::ordered_json::object(), memory = nlohmann::ordered_json::array();
+  auto stages = nlohmann::ordered_json::object();
   for (const Stage& stage : plan.prediction.stages) stages[stage.name] = stage.seconds;
-  for (const auto& item : plan.memory.items()) memory.push_back({{"what", item.what}, {"bytes", item.bytes}});
   const Estimate& made = plan.made;
   return {{"device", plan.name},
           {"rates", plan.assumed_rates ? "assumed" : "measured"},
@@ -130,11 +128,10 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"seconds", plan.prediction.seconds()},
           {"seconds_at_limit", plan.prediction.seconds_at_limit()},
           {"seconds_of_all", plan.prediction.seconds_of_all()},
-          {"peak_bytes", plan.memory.peak_bytes()},
+          {"peak_bytes", plan.peak_bytes},
           {"available_bytes", plan.available_bytes},
           {"fits", plan.fits()},
           {"refusal", plan.refusal},
-          {"memory", memory},
           {"assumptions", made.assumptions}};
 }
 
@@ -161,11 +158,11 @@ void print(const DevicePlan& plan, const EstimateSettings& how) {
               fmt::format("of all {} images", images * frames),
               duration_text(plan.prediction.seconds_of_all()));
   print_out("  {:<22} {:>10}   of {}: {}\n", "memory at most",
-            plan.memory.items().empty() ? "-" : memory_text(static_cast<double>(plan.memory.peak_bytes())),
+            plan.peak_bytes == 0 ? "-" : memory_text(static_cast<double>(plan.peak_bytes)),
             memory_text(static_cast<double>(plan.available_bytes)),
             plan.fits() ? "fits" : "does not fit: " + plan.refusal);
   print_out("planned   {}\n", cost_text(images * frames, plan.prediction.seconds_of_all(),
-                                        static_cast<double>(plan.memory.peak_bytes())));
+                                        static_cast<double>(plan.peak_bytes)));
   for (const auto& sentence : made.assumptions) print_out("note      {}\n", sentence);
 }
 

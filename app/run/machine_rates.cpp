@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/options/options.hpp"
-#include "io/files/json_text.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/json_text.hpp"
 #include "version.hpp"
 
 namespace fhd::app {
@@ -15,75 +15,52 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "" where there is no such folder.
-std::string cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/fhd";
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/fhd" : "";
+/// Returns the file of the rates; empty where there is no folder for it. Whatever is not a letter or digit becomes '-'.
+std::string path_of(Device device, const std::string& gpu_name) {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  std::string path;
+  if (cache != nullptr && cache[0] == '/')
+    path = std::string(cache) + "/fhd/rates-";
+  else if (home != nullptr && home[0] == '/')
+    path = std::string(home) + "/.cache/fhd/rates-";
+  else
+    return {};
+  std::string machine;
+  for (const auto& [what, value] : host_environment()) machine += value + "-";
+  if (device.is_cuda()) machine += gpu_name + "-";
+  for (char& c : machine)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
+  return path + machine.substr(0, 160) + program_version + ".json";
 }
 
-/// Whatever is not a letter or digit becomes one '-'.
-std::string as_file_name(const std::string& text) {
-  std::string name;
-  for (const char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '+')
-      name += c;
-    else if (!name.empty() && name.back() != '-')
-      name += '-';
-  return name.substr(0, 160);
-}
+}  // namespace
 
-/// False when the file is absent or anything in it is not a rate.
-bool read_rates(const std::string& path, MachineRates& rates) {
+std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name) {
   constexpr std::size_t longest = std::size_t{1} << 16;
-  const auto text = io::text_of_file(path, longest);
+  const auto text = io::text_of_file(path_of(device, gpu_name), longest);
   const Json json = text ? io::flat_json(*text) : Json();
-  if (!json.is_object()) return false;
+  MachineRates rates;
   for (const auto& [name, value] : rates.fields()) {
-    const auto found = json.find(name);
-    if (found == json.end() || !found->is_number()) return false;
-    const auto rate = found->get<double>();
-    if (!(rate >= 0 && rate < 4096)) return false;
-    *value = rate;
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    if (found == json.end() || !found->is_number()) return {};
+    *value = found->get<double>();
+    if (!(*value >= 0 && *value < 4096)) return {};
   }
-  return true;
+  return rates;
 }
 
-void write_rates(const std::string& path, MachineRates rates) {
+MachineRates machine_rates(Device device, const std::string& gpu_name) {
+  if (const auto known = known_rates(device, gpu_name)) return *known;
+  MachineRates rates = measure_rates(device);
   Json json = Json::object();
   for (const auto& [name, value] : rates.fields()) json[name] = *value;
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = json.dump(2) + "\n", path = path_of(device, gpu_name);
   try {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     io::write_atomically(path, text.data(), text.size());
   } catch (const std::exception&) {
     // The next process measures again.
   }
-}
-
-std::string path_of(Device device, const std::string& gpu_name) {
-  std::string name = "rates-";
-  for (const auto& [what, value] : host_environment()) name += value + "-";
-  if (device.is_cuda()) name += gpu_name + "-";
-  const std::string folder = cache_folder();
-  return folder.empty() ? "" : folder + "/" + as_file_name(name + program_version) + ".json";
-}
-
-}  // namespace
-
-std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name) {
-  const std::string path = path_of(device, gpu_name);
-  MachineRates rates;
-  if (path.empty() || !read_rates(path, rates)) return {};
-  return rates;
-}
-
-MachineRates machine_rates(Device device, const std::string& gpu_name) {
-  if (const auto known = known_rates(device, gpu_name)) return *known;
-  const std::string path = path_of(device, gpu_name);
-  const MachineRates rates = measure_rates(device);
-  if (!path.empty()) write_rates(path, rates);
   return rates;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The rates of this machine, measured once and kept on disk.
+// The rates of this machine, measured once and cached on disk.
 #include <optional>
 #include <string>
 
@@ -7,12 +7,11 @@
 
 namespace fhd::app {
 
-/// Rates of the CPU with the threads of this process, or of the selected GPU of that name. Taken from
-/// $XDG_CACHE_HOME/fhd (else ~/.cache/fhd), where a file of this processor, number of threads and program
-/// version is; else measured, in about a third of a second, and kept there. A file that is damaged or cannot
-/// be written does no harm.
+/// Returns the rates of the CPU with the threads of this process, or of the selected GPU of that name: from the cache
+/// ($XDG_CACHE_HOME/fhd, else ~/.cache/fhd), where a file of this processor, number of threads and program version is
+/// valid; else measures them and tries to cache them.
 MachineRates machine_rates(Device device, const std::string& gpu_name = {});
-/// The same, but never measured: empty when no earlier run has kept them.
+/// Returns the cached rates; empty where there are none.
 std::optional<MachineRates> known_rates(Device device, const std::string& gpu_name = {});
 
 }  // namespace fhd::app

@@ -53,7 +53,6 @@ void ReconEngine::read_rates() {
 void ReconEngine::make_reconstructors() {
   reconstructor_.emplace(settings_, execution_, services_);
   companion_.reset();
-  of_prepared_.reset();
   if (!team_) return;
   // Each rank has the same number of threads: what rounds otherwise with another number must not.
   const int all = execution_.threads > 0 ? execution_.threads : omp_get_max_threads();
@@ -114,38 +113,28 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   return made;
 }
 
-/// Reconstructs a volume at other positions than those of the series, with its coils, matrix and maps.
-Reconstruction ReconEngine::elsewhere(SliceSeries& series, const Scan& volume,
-                                      const ProgressCallback& progress) {
-  if (!of_prepared_) of_prepared_.emplace(settings_of_prepared(settings_), execution_, services_);
-  return (*of_prepared_)(prepared_alike(*preparation_of(series), volume, settings_.precision), progress);
-}
-
 std::vector<Reconstruction> ReconEngine::reconstructions_of(const VolumeGroup& group,
                                                             const ProgressCallback& progress) {
   const Scan& first = *group.volumes.front();
-  if (group.frames) return reconstructor_->reconstruct_frames(first, *group.frames, progress);
-  if (group.series && !group.is_elsewhere)
-    return reconstructor_->reconstruct_series(preparation_of(*group.series), group.volumes, progress);
+  if (group.frames) return (*reconstructor_)(first, *group.frames, progress);
+  if (group.series) return reconstructor_->reconstruct(preparation_of(*group.series), group.volumes, progress);
   std::vector<Reconstruction> made;
-  made.push_back(group.series ? elsewhere(*group.series, first, progress)
-                 : team_      ? by_team(first, progress)
-                              : (*reconstructor_)(first, progress));
+  made.push_back(team_ ? by_team(first, progress) : (*reconstructor_)(first, progress));
   return made;
 }
 
 std::shared_ptr<const Preparation> ReconEngine::preparation_of(SliceSeries& series) {
-  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare_series(reference); });
+  return series.preparation([&](const Scan& reference) { return reconstructor_->prepare(reference); });
 }
 
 /// Returns the matrix on which the first image was reconstructed.
 std::array<int, 3> ReconEngine::matrix_used(const VolumeGroup& group, const Reconstruction& made) {
-  if (group.series) return common_scan(*preparation_of(*group.series)).geometry.matrix_size;
+  if (group.series) return preparation_of(*group.series)->scan().geometry.matrix_size;
   return (made.prepared ? *made.prepared : *group.volumes.front()).geometry.matrix_size;
 }
 
 std::int64_t ReconEngine::volumes_at_once(SliceSeries& series) {
-  return reconstructor_->volumes_at_once(*preparation_of(series));
+  return preparation_of(series)->volumes_at_once;
 }
 
 // --- Images
@@ -179,7 +168,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   results.front().sizes = sizes.get();
   if (results.front().sizes && !group.frames)
     results.front().sizes = on_larger_matrix(*results.front().sizes, matrix_used(group, made.front()));
-  if (group.begins_series) add_preparation(report_of(*preparation_of(*group.series)), made.front().report);
+  if (group.begins_series) add_preparation(preparation_of(*group.series)->report, made.front().report);
   for (std::size_t i = 0; i < made.size(); ++i) {
     Report& report = made[i].report;
     if (!fallback_.empty()) report.notes.push_back(fallback_);

@@ -97,7 +97,7 @@ class ReconEngine {
   std::string gpu_name_, fallback_;  ///< why the GPU was given up
   bool may_fall_back_;
   std::optional<MachineRates> rates_, host_rates_;  ///< as `fhd plan` has measured them on this machine
-  std::optional<Reconstructor> reconstructor_, companion_, of_prepared_;  ///< of_prepared_: for elsewhere()
+  std::optional<Reconstructor> reconstructor_, companion_;
   std::shared_ptr<const DeviceTeam> team_;
   std::vector<Reconstructor> of_rank_;  ///< of the team
 };

@@ -44,7 +44,7 @@ std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& 
 }
 
 PlannedBytes planned_bytes(const Estimate& made) {
-  constexpr double margin = 1.15;
+  constexpr double margin = 1.25;
   const auto planned = [](const MemoryLedger& memory) {
     return static_cast<std::uint64_t>(std::min(margin * static_cast<double>(memory.peak_bytes()), 9e18));
   };
@@ -74,7 +74,7 @@ std::string cost_text(const ScanSizes& sizes, const EstimateSettings& how,
   std::optional<double> seconds;
   if (device && host) seconds = predict(sizes, how, *device, *host).seconds_of_all();
   const Estimate made = estimate(sizes, how);
-  const MemoryLedger& memory = made.device.items().empty() ? made.host : made.device;
+  const MemoryLedger& memory = made.device.peak_bytes() == 0 ? made.host : made.device;
   return cost_text(how.images * (how.frames ? how.frames->frames : 1), seconds,
                    static_cast<double>(memory.peak_bytes()));
 }

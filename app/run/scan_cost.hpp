@@ -22,7 +22,7 @@ std::optional<Settings> companion_settings(const Settings& settings);
 /// Of the images selected. Throws Error when the selection is not of this scan.
 std::int64_t image_count(const io::ScanSummary& summary, const VolumeSelection& selection);
 
-/// Of an estimate, with room: it is right within 15 %.
+/// Of an estimate, with room: it is right within 25 %.
 struct PlannedBytes {
   std::uint64_t host = 0, device = 0;
 };

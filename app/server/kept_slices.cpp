@@ -39,7 +39,7 @@ std::size_t KeptSlices::keep(int slice, std::shared_ptr<SliceSeries> series) {
   const auto made = series->preparation([](const Scan&) { return std::shared_ptr<const Preparation>(); });
   const Scan& reference = series->reference();
   std::size_t bytes = bytes_of(reference);
-  if (made) bytes += bytes_of(common_scan(*made)) + bytes_of(reference.trajectory.k);  // and as measured
+  if (made) bytes += made->changed ? bytes_of(*made->changed) : 0;
   Kept& kept = slices_[slice];
   bytes_ += bytes - kept.bytes;
   kept = {std::move(series), bytes, ++use_};

@@ -147,8 +147,8 @@ Json report_to_json(const Report& report) {
             {"largest_eigenvalue", report.largest_eigenvalue},
             {"lambda", report.lambda}};
   if (!report.predicted_stages.empty()) json["predicted_stages"] = stages_to_json(report.predicted_stages);
-  if (!report.device_memory.empty())
-    json["device_memory"] = {{"planned_bytes", report.device_memory.back().bytes},
+  if (report.device_planned_bytes > 0)
+    json["device_memory"] = {{"planned_bytes", report.device_planned_bytes},
                              {"peak_bytes", report.device_peak_bytes}};
   if (!report.terms.empty()) {
     for (const auto& [name, strength, weight] : report.terms)

@@ -118,7 +118,8 @@ bool DiskTrajectoryCache::load(const TrajectoryProduct& product, void* values, s
     static_cast<void>(!::futimens(file.get(), nullptr));  // it was used last
     ++hits_;
   } else {
-    if (present) forget(product);
+    std::error_code ignored;
+    if (present) fs::remove(path, ignored);
     ++misses_;
   }
   return whole;
@@ -142,11 +143,6 @@ void DiskTrajectoryCache::store(const TrajectoryProduct& product, const void* va
   } catch (const Error&) {
     // A cache that cannot be written only costs time.
   }
-}
-
-void DiskTrajectoryCache::forget(const TrajectoryProduct& product) {
-  std::error_code ignored;
-  fs::remove(file_of(key(product)), ignored);
 }
 
 void DiskTrajectoryCache::remove_oldest(std::uint64_t wanted_bytes) const {

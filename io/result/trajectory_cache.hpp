@@ -22,7 +22,6 @@ class DiskTrajectoryCache final : public TrajectoryCache {
 
   bool load(const TrajectoryProduct& product, void* values, std::size_t bytes) override;
   void store(const TrajectoryProduct& product, const void* values, std::size_t bytes) override;
-  void forget(const TrajectoryProduct& product) override;
 
   std::int64_t hits() const { return hits_; }
   std::int64_t misses() const { return misses_; }

@@ -114,7 +114,7 @@ inline double full_fft_operations(const std::array<double, 3>& size) {
 /// rates of a CPU are those of a grid in the caches; a GPU is measured with large ones.
 inline Work beyond_cache(double bytes, Device device) {
   constexpr double cached = 8 << 20;
-  return {WorkUnit::copied_byte, device.is_cuda() ? 0.0 : 6 * std::max(0.0, bytes - cached)};
+  return {WorkUnit::byte, device.is_cuda() ? 0.0 : 6 * std::max(0.0, bytes - cached)};
 }
 
 }  // namespace fhd

@@ -5,6 +5,9 @@
 namespace fhd {
 
 /// A linear map between arrays of Complex<T> on one device. Buffers and plans are made in constructors.
+///
+/// Threads: products use these buffers, although they are const. Two threads must not call one operator at the same time,
+/// nor two that share a transform or another operator.
 template <class T>
 class LinearOperator {
  public:

@@ -1,7 +1,6 @@
 #pragma once
-// The cost of a computation: counts of the units of work that the operators are made of. An operator states its
-// work, a machine states its rates (seconds for each unit, pipeline/machine_rates.hpp), and their product is a
-// prediction.
+// The cost of a computation, as counts of units of work. An operator states its work, a machine states its rates
+// (seconds for each unit, pipeline/machine_rates.hpp), and their product predicts a time within a factor of two.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,26 +18,13 @@ constexpr std::size_t bytes_of_complex(Precision precision) {
 }
 
 enum class WorkUnit {
-  adjoint_pair,  ///< direct adjoint sums: a voxel and a sample
-  adjoint_row,   ///< the same: what an image row costs for each sample, beside its pairs
-  forward_pair,
-  forward_row,
-  adjoint_product,  ///< direct sums on tensor cores: a computed point, a sample, and a product of parts
-  forward_product,
-  fft_2d,  ///< an operation of short FFTs over padded rows, in planes and in volumes
-  fft_3d,
-  spread_2d,  ///< gridding: a sample and a point of the kernel
-  spread_3d,
-  interpolate_2d,
-  interpolate_3d,
-  sorted_sample,     ///< gridding: placing a sample in its tile
-  projection,        ///< an element of a kept residual of conjugate gradient
-  touched_byte,      ///< memory used for the first time
-  copied_byte,       ///< read and written
+  pair,              ///< direct sums: a voxel and a sample
+  matrix_product,    ///< direct sums on tensor cores: a computed point, a sample, and a product of parts
+  fft,               ///< an operation (of 5 n log2 n) of an FFT
+  kernel_point,      ///< gridding in a volume: a sample and a point of its kernel
+  byte,              ///< read and written
   transferred_byte,  ///< to or from a GPU
-  eigenvalue,        ///< LAPACK: over the cube of the size of a matrix
-  map_voxel,         ///< eigenvector of the coils at a voxel: for each pair of coils and term
-  mixed_value,       ///< whitening, compression: a sample and a pair of coils
+  algebra,           ///< dense linear algebra on the CPU: a complex multiplication and addition
   region,            ///< starting and joining the threads, or launching a kernel
   count_             ///< of the units
 };
@@ -68,9 +54,6 @@ class Work {
       for (double& count : of_precision) count *= times;
     return work;
   }
-  /// Floating-point operations, as far as the units say.
-  double operations() const;
-
  private:
   std::array<std::array<double, units>, 2> counts_{};
 };
@@ -79,12 +62,12 @@ class Work {
 struct OperatorCost {
   Work making, forward;           ///< of the constructor; of one product
   std::size_t bytes = 0;          ///< held on its device as long as it lives
-  std::size_t making_bytes = 0;   ///< beside these while it is made
-  std::size_t scratch_bytes = 0;  ///< beside these while it is applied
-  Work adjoint;                   ///< of one adjoint product, where that is another than forward
+  std::size_t making_bytes = 0;   ///< in addition while it is made
+  std::size_t scratch_bytes = 0;  ///< in addition while it is applied
+  Work adjoint;                   ///< of one adjoint product, where it differs from forward
 };
 
-/// Sizes beyond any machine count as 2^63 bytes.
+/// Returns the bytes as a whole number; sizes beyond any machine count as 2^63.
 inline std::size_t whole_bytes(double bytes) { return static_cast<std::size_t>(std::min(bytes, 0x1p63)); }
 
 }  // namespace fhd

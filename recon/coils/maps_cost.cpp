@@ -37,8 +37,7 @@ MapsCost calibration_cost(const std::array<int, 3>& matrix_size, int radius, std
 
   // Some ten iterations for each coil; or, where it is undersampled, six Newton steps with up to 20 each.
   constexpr double kept_residuals = 6;
-  const Work iteration = toeplitz.forward + Work(WorkUnit::projection, voxels * kept_residuals) +
-                         Work(WorkUnit::copied_byte, 6 * voxels * element) + Work(WorkUnit::region, 10);
+  const Work iteration = toeplitz.forward + Work(WorkUnit::byte, (kept_residuals + 6) * voxels * element) + Work(WorkUnit::region, 10);
   MapsCost cost;
   (gridder.is_cuda() ? cost.device_work : cost.work) =
       density.work + transform.making() + transform.adjoint(coil_count) + transform.point_spread();
@@ -84,20 +83,20 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
                count = ball(region_radius - radius), regions = by_plane ? matrix_size[2] : 1;
   double later_bytes = voxels * 5;  // eigenvalues and the mask
   if (method == MapMethod::espirit) {
-    cost.work += Work(WorkUnit::eigenvalue, std::pow(n, 3) * regions);
+    cost.work += Work(WorkUnit::algebra, 1.5 * std::pow(n, 3) * regions);
     later_bytes += n * (count + 5 * n) * element;  // with LAPACK's copies
   }
   if (method == MapMethod::joint) {  // 17 terms along each axis
-    cost.work += Work(WorkUnit::copied_byte, voxels * coils * element * 17 * 2);
+    cost.work += Work(WorkUnit::byte, voxels * coils * element * 17 * 2);
     cost.scratch_bytes = std::max(cost.scratch_bytes, whole_bytes(voxels * element * 2 * omp_get_max_threads()));
     return cost;
   }
   const double terms = 2 * 2 * std::floor(radius) + 1, pairs = coils * (coils + 1) / 2;
   cost.scratch_bytes = std::max(cost.scratch_bytes, whole_bytes(later_bytes));
   if (device.is_cpu()) {
-    cost.work += Work(WorkUnit::map_voxel, voxels * pairs * (terms + 20));
+    cost.work += Work(WorkUnit::algebra, 3.3 * voxels * pairs * (terms + 20));
   } else {  // arithmetic out of shared memory, at some rate of FFTs; then the maps come to the host
-    cost.device_work += Work(WorkUnit::fft_3d, voxels * pairs * 8 * (terms + 20)) +
+    cost.device_work += Work(WorkUnit::fft, voxels * pairs * 8 * (terms + 20)) +
                         Work(WorkUnit::transferred_byte, voxels * coils * element);
     const int of_axis = static_cast<int>(terms), of_z = volume ? of_axis : 1;
     cost.device_bytes = std::max(
@@ -110,8 +109,8 @@ MapsCost maps_cost(const std::array<int, 3>& matrix_size, std::int64_t samples, 
 
 Work mixing_work(std::int64_t coils, std::int64_t samples) {
   const double values = static_cast<double>(coils) * samples;
-  return Work(WorkUnit::mixed_value, coils * values) +
-         Work(WorkUnit::touched_byte, 5 * values * element);  // copies by one thread
+  return Work(WorkUnit::algebra, coils * values) +
+         Work(WorkUnit::byte, 5 * values * element);  // copies by one thread
 }
 
 }  // namespace fhd

@@ -27,12 +27,6 @@ struct Stage {
   std::vector<StageSpan> spans{};
 };
 
-/// Bytes of a GPU that an array takes, as planned before the work.
-struct PlannedMemory {
-  std::string what;
-  std::size_t bytes = 0;
-};
-
 /// One solution of a search for lambda.
 struct LambdaPoint {
   double lambda = 0;         ///< relative to the largest eigenvalue of E^H E
@@ -156,9 +150,8 @@ struct Report {
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;
-  /// Arrays on the GPU, last what they take at most together; empty on the CPU.
-  std::vector<PlannedMemory> device_memory;
-  std::size_t device_peak_bytes = 0;  ///< what they took, measured
+  std::size_t device_planned_bytes = 0;  ///< the most that arrays on the GPU were planned to take; 0 on the CPU
+  std::size_t device_peak_bytes = 0;     ///< what they took, measured
   /// |b - A rho| / |b| of the normal equations A = E^H E + lambda W^H W, b = E^H d, as conjugate gradient
   /// updates it: per iteration, first is 1.
   std::vector<double> relative_residuals;

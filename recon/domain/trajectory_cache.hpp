@@ -1,6 +1,5 @@
 #pragma once
-// Arrays that depend on the trajectory alone (Q, density compensation), kept from one reconstruction to
-// others.
+// A cache of arrays that depend on the trajectory alone (Q, density compensation), from one reconstruction to others.
 #include <array>
 #include <cstddef>
 #include <string>
@@ -16,17 +15,14 @@ struct TrajectoryProduct {
   std::string what;  ///< quantity, precision and how it is computed: "Q, direct, single"
 };
 
-/// Implemented where files are known. Both calls come from one thread of each Reconstructor, of several at
-/// once.
+/// Implemented where files are known. Several Reconstructors may call it at the same time.
 class TrajectoryCache {
  public:
   virtual ~TrajectoryCache() = default;
-  /// Fills `bytes` bytes at `values` and returns true when the product is known, whole and of that size.
+  /// Fills `bytes` bytes at `values` and returns true when the product is known, of that size, and its checksum agrees.
   virtual bool load(const TrajectoryProduct& product, void* values, std::size_t bytes) = 0;
-  /// Keeps the product when it can; never throws because it cannot.
+  /// Stores the product when it can; never throws because it cannot.
   virtual void store(const TrajectoryProduct& product, const void* values, std::size_t bytes) = 0;
-  /// The product that `load` gave is wrong: forget it.
-  virtual void forget(const TrajectoryProduct& product) = 0;
 };
 
 }  // namespace fhd

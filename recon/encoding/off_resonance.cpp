@@ -291,7 +291,7 @@ OperatorCost off_resonance_cost(const TransformCost& transform, const TransformS
                weights = element * sizes.samples.all, samples = weights * coils,
                held = segments * (image + weights) + samples, voxels = image / element;
   OperatorCost cost;
-  cost.making = Work(WorkUnit::touched_byte, held) + segments * written_pass(turn * voxels);
+  cost.making = Work(WorkUnit::byte, held) + segments * written_pass(turn * voxels);
   cost.forward = segments * (sense.forward + written_pass(samples));
   cost.adjoint = segments * (written_pass(samples) + sense.adjoint);
   cost.bytes = whole_bytes(held);

@@ -241,7 +241,7 @@ OperatorCost sense_cost(const TransformCost& transform, const TransformSizes& si
   const double parts = static_cast<double>(coils / together),
                images = image_bytes(sizes) * static_cast<double>(together);
   OperatorCost cost;
-  cost.making = Work(WorkUnit::touched_byte, images);
+  cost.making = Work(WorkUnit::byte, images);
   cost.forward = parts * (written_pass(images) + transform.forward(together));
   cost.adjoint = parts * (transform.adjoint(together) + written_pass(images));
   cost.bytes = whole_bytes(images * static_cast<double>(images_at_once));

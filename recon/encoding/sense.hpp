@@ -32,7 +32,8 @@ void weight_samples(const Array<Complex<T>>& weights, const Array<Complex<T>>& s
 template <class T>
 Array<Complex<T>> root_sum_of_squares(const Array<Complex<T>>& coil_images);
 
-/// E of a scan: image [z][y][x] -> samples [coil][sample].
+/// E of a scan: image [z][y][x] -> samples [coil][sample]. One thread at a time calls the encodings of one transform, and
+/// the normal operators made of them (linear_operator.hpp).
 template <class T>
 class Encoding : public LinearOperator<T> {
  public:
@@ -102,7 +103,7 @@ class SenseEncoding final : public Encoding<T> {
 
 /// One pointwise loop that writes, or sums up, so many bytes.
 inline Work written_pass(double bytes) {
-  return Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 1);
+  return Work(WorkUnit::byte, bytes) + Work(WorkUnit::region, 1);
 }
 /// Returns the bytes of one image.
 double image_bytes(const TransformSizes& sizes);

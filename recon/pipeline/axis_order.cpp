@@ -48,6 +48,7 @@ void reshape(Array<T>& values, const Shape& shape) {
 }  // namespace
 
 Scan in_order(const AxisOrder& order, Scan scan) {
+  if (keeps_axes(order)) return scan;
   scan.geometry = in_order(order, scan.geometry);
   scan.trajectory = in_order(order, scan.trajectory);
   scan.cropped_matrix_size = in_order(order, scan.cropped_matrix_size);

@@ -8,7 +8,7 @@
 
 namespace fhd {
 
-/// New axis i is the old axis order[i]: those of several voxels, as they follow each other, then the others.
+/// The order of the axes: new axis i is the old axis order[i].
 using AxisOrder = std::array<int, 3>;
 AxisOrder long_axes_first(const std::array<int, 3>& matrix_size);
 bool keeps_axes(const AxisOrder& order);
@@ -18,10 +18,10 @@ template <class T>
 std::array<T, 3> in_order(const AxisOrder& order, const std::array<T, 3>& values) {
   return {values[order[0]], values[order[1]], values[order[2]]};
 }
-/// The same voxels at the same places in the patient.
+/// Reorder the axes; the voxels stay at the same places in the patient.
 Geometry in_order(const AxisOrder& order, const Geometry& geometry);
 Trajectory in_order(const AxisOrder& order, const Trajectory& trajectory);
-/// Only for orders that keep those of several voxels as they follow each other.
+/// Reorder the axes, for orders that keep those of several voxels as they follow each other.
 Scan in_order(const AxisOrder& order, Scan scan);
 Image in_order(const AxisOrder& order, Image image);
 

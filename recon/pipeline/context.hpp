@@ -1,5 +1,5 @@
 #pragma once
-// What every step of a reconstruction is given beside its values, and what is told of it while it runs.
+// What every step of a reconstruction is given in addition to its values, and the log of what it does.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -14,7 +14,7 @@
 
 namespace fhd {
 
-/// Stages with their times, notes, progress.
+/// Stages with their times, notes, settings and progress.
 class Journal {
  public:
   Journal(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
@@ -40,7 +40,7 @@ class Journal {
     stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
-  /// Once, however often it is told.
+  /// Adds a note, unless it is there already.
   void note(std::string sentence) {
     if (std::find(report.notes.begin(), report.notes.end(), sentence) == report.notes.end())
       report.notes.push_back(std::move(sentence));
@@ -48,7 +48,7 @@ class Journal {
   void setting(std::string name, std::string value) {
     report.settings.emplace_back(std::move(name), std::move(value));
   }
-  /// A product of the trajectory is used: counts as a hit where it was there before this reconstruction.
+  /// Records that a product of the trajectory is used: a hit if it was there before this reconstruction.
   void use_product(const std::string& name, bool was_there) {
     if (products_.insert(name).second && was_there) ++report.trajectory_hits;
   }
@@ -67,7 +67,7 @@ class Journal {
   std::set<std::string> products_;  ///< used so far
 };
 
-/// work(device), or, where that is a GPU with too little memory, work(CPU): for steps before those that are
+/// Returns work(device), or work(CPU) if the device is a GPU with too little memory: for steps before those that are
 /// planned to fit. The note begins with `what`, a sentence without its end: "the maps are found".
 template <class Work>
 auto on_device_or_cpu(Device device, Journal& journal, const std::string& what, const Work& work) {

@@ -1,6 +1,10 @@
+#include "recon/pipeline/conventional.hpp"
+
 #include "recon/array/linear_operator.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/device_memory.hpp"
+#include "recon/pipeline/finish.hpp"
+#include "recon/pipeline/verify.hpp"
 #include "recon/transform/cartesian.hpp"
 
 namespace fhd {
@@ -29,7 +33,7 @@ void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators
       data.samples.data()[coil * sample_count + m] *= static_cast<T>(weights.data()[m]);
 }
 
-/// sum over coils of conj(S) image.
+/// Returns sum over coils of conj(S) image.
 template <class T>
 Array<Complex<T>> with_maps(const Array<Complex<T>>& coil_images, const Array<Complex<T>>& maps) {
   Array<Complex<T>> image(Shape{maps.extent(1), maps.extent(2), maps.extent(3)}, maps.device());
@@ -88,6 +92,9 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
 template <class T>
 std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& data,
                                   TrajectoryOperators<T>& operators, const Context& context) {
+  if (!context.services.gridded_accuracy || context.processes().is_shared() ||
+      (!model.has_maps && data.scan.kspace.coil_count() > 1))
+    return {};
   TransformSettings transform = operators.settings();
   if (transform.kind != TransformKind::gridded)  // the one that predicted the samples will do
     transform = {TransformKind::gridded, predicts_by_gridding(context.settings, transform.kind)

@@ -1,22 +1,22 @@
+#include "recon/pipeline/device_memory.hpp"
+
 #include <algorithm>
 
 #include "recon/array/memory.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/estimate.hpp"
-#include "recon/pipeline/steps.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
 namespace {
 
-/// The transform of the method as decided.
+/// Sets the transform of the method.
 void set_transform(const TransformSettings& transform, Method& method) {
   if (auto* solved = std::get_if<LeastSquares>(&method)) solved->transform = transform;
   if (auto* adjoint = std::get_if<PlainAdjoint>(&method)) adjoint->transform = transform;
 }
 
-/// What a second set of maps takes beside the estimate, which knows one: its maps and their buffer, coil images before and
-/// after the product with all sets, and as many vectors of the solver and verifier again.
+/// Returns the bytes of a second set of maps, of which the estimate knows nothing: its maps and their buffer, coil
+/// images before and after the product with all sets, and as many vectors of the solver and verifier again.
 std::size_t second_set_bytes(const Scan& scan, const Settings& settings) {
   if (!scan.second_maps) return 0;
   const auto coils = static_cast<double>(scan.kspace.coil_count()),
@@ -44,31 +44,31 @@ ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& o
   return sizes;
 }
 
-MemoryLedger fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
+std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std::size_t available_bytes) {
   how.coils_at_once = 0;
   const Estimate whole = estimate(scan, how);
-  if (whole.device.peak_bytes() <= available_bytes) return whole.device;
-  MemoryLedger ledger = whole.device;
+  std::size_t bytes = whole.device.peak_bytes();
+  if (bytes <= available_bytes) return bytes;
   const bool in_parts = least_squares(how.settings) && whole.coil_decision.uses_maps();
   const auto fits = [&](std::int64_t coils) {
     how.coils_at_once = coils;
-    ledger = estimate(scan, how).device;
-    return ledger.peak_bytes() <= available_bytes;
+    bytes = estimate(scan, how).device.peak_bytes();
+    return bytes <= available_bytes;
   };
   const std::int64_t coils = in_parts ? whole.coils : 1;
   how.coils_at_once = coils_at_once(coils, fits);
   if (how.coils_at_once == 0)
-    throw DeviceError("GPU memory", mebibytes(ledger.peak_bytes()) + " for this scan and these settings",
+    throw DeviceError("GPU memory", mebibytes(bytes) + " for this scan and these settings",
                       mebibytes(available_bytes) + " available",
                       "use fewer coils, a smaller matrix, settings.precision = single, a larger GPU, or "
                       "execution.device = cpu");
-  return ledger;
+  return bytes;
 }
 
 std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
                                    const std::optional<OffResonance>& off_resonance, const Context& context) {
   if (context.device().is_cpu()) return 0;
-  // What is kept from the scan before is part of the plan.
+  // The plan includes what is cached from the scan before.
   device::reset_peak_memory(context.device());
   const auto use = device::memory_use(context.device());
   EstimateSettings how{context.settings, context.device()};
@@ -84,12 +84,9 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   }
   const std::size_t second_set = second_set_bytes(scan, context.settings),
                     all = use.free_bytes + use.used_bytes;
-  const MemoryLedger plan = fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
-                                              all - std::min(all, second_set));
-  for (const auto& item : plan.items())
-    context.journal.report.device_memory.push_back({item.what, item.bytes});
-  if (second_set > 0) context.journal.report.device_memory.push_back({"second set of maps", second_set});
-  context.journal.report.device_memory.push_back({"at most together", plan.peak_bytes() + second_set});
+  context.journal.report.device_planned_bytes =
+      second_set + fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
+                                     all - std::min(all, second_set));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
     context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +

@@ -1,10 +1,11 @@
+#include "recon/pipeline/finish.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-// Which readouts of a continuous acquisition make a frame: so many that follow each other, or those of one bin of
-// a motion signal (gating.hpp).
+// Which readouts of a continuous acquisition make a frame: some that follow each other, or those of one bin of a
+// motion signal (gating.hpp).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fhd {
 
-/// What is asked for: so many frames of equal length, or so many readouts to a frame.
+/// The request: a number of frames of equal length, or of readouts in a frame.
 struct FrameChoice {
   std::int64_t frames = 0;              ///< 0: as many as there are
   std::int64_t readouts_per_frame = 0;  ///< 0: as many as fit into `frames`
@@ -37,13 +37,13 @@ struct FrameLayout {
 
   std::int64_t unused() const { return readouts - ((frames - 1) * step + readouts_per_frame); }
   std::int64_t samples_per_frame() const { return readouts_per_frame * readout_length; }
-  /// Of the scan, `i` < readouts_per_frame.
+  /// Returns the number of readout i of a frame in the scan.
   std::int64_t readout(std::int64_t frame, std::int64_t i) const {
     return order[static_cast<std::size_t>(frame * step + i)];
   }
-  /// The samples of a frame, as the scan counts them.
+  /// Returns the samples of a frame, as the scan counts them.
   std::vector<std::int64_t> samples_of(std::int64_t frame) const;
-  /// Its number in the file.
+  /// Returns the number of the first readout of a frame in the file.
   std::int64_t first_readout(std::int64_t frame) const {
     const std::int64_t first = readout(frame, 0);
     return readout_numbers.empty() ? first : readout_numbers[static_cast<std::size_t>(first)];
@@ -56,24 +56,24 @@ struct FrameSizes {
 };
 inline FrameSizes sizes_of(const FrameLayout& layout) { return {layout.frames, layout.samples_per_frame()}; }
 
-/// Of a scan of `samples` in readouts of equal length; at least two frames, which share no readouts unless the
-/// step is smaller than a frame. Readouts behind the last frame are in none. Throws Error naming frames.count,
-/// frames.readouts or frames.step where the choice does not fit, and "frames" where the readouts are not known
-/// (`readout_length` = 0).
+/// Returns the layout of a scan of `samples` in readouts of equal length: at least two frames, which share no
+/// readouts unless the step is smaller than a frame. Readouts behind the last frame are in none. Throws Error naming
+/// frames.count, frames.readouts or frames.step where the choice does not fit, and "frames" where the readouts are
+/// not known (`readout_length` = 0).
 FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, const FrameChoice& choice);
 
 /// Throws Error unless it is one of this scan.
 void require_layout_of(const Scan& scan, const FrameLayout& layout);
 
-/// A doubt about frames that leave out much of k-space, each another part, as those of a stack that is taken plane
-/// by plane: one sentence, empty where there is none.
+/// Returns a warning about frames that each leave out much of k-space, as those of a stack that is measured plane by
+/// plane; empty where there is none.
 std::string doubt_of_frames(const Trajectory& trajectory, const FrameLayout& layout);
 
-/// The readouts that are left out between others: "13 readouts are left out between others, from number 60 on:
-/// ...", or empty. Of bins, whose readouts lie apart anyway, there is none.
+/// Returns a warning about readouts that are left out between others: "13 readouts are left out between others, from
+/// number 60 on: ...", or empty; none for bins, whose readouts lie apart anyway.
 std::string doubt_of_gaps(const FrameLayout& layout);
 
-/// The scan of one frame; its maps, noise and field map are views.
+/// Returns the scan of one frame; its maps, noise and field map are views.
 Scan frame_of(const Scan& scan, const FrameLayout& layout, std::int64_t frame);
 
 }  // namespace fhd

@@ -7,12 +7,12 @@
 
 #include "recon/array/vector_math.hpp"
 #include "recon/encoding/preconditioner.hpp"
+#include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/estimate.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/device_memory.hpp"
+#include "recon/pipeline/finish.hpp"
+#include "recon/pipeline/sparse.hpp"
 #include "recon/pipeline/subspace.hpp"
-#include "recon/solve/admm.hpp"
-#include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/subspace.hpp"
 #include "recon/solve/terms/terms.hpp"
 #include "recon/transform/toeplitz/toeplitz.hpp"
@@ -20,28 +20,77 @@
 namespace fhd {
 namespace {
 
-template <class T>
-Array<T> view_of(const Array<T>& values) {
-  return one_of(values, values.shape(), 0);
-}
+/// What all frames share.
+struct Frames {
+  const Scan& scan;  ///< with its coils as prepared
+  const FrameLayout& layout;
+  const TransformSettings& transform;
+  const Context& context;
+  std::optional<OffResonance> off_resonance{};  ///< of all samples of the scan
 
-/// What is kept of the frames while their images are sought.
+  std::int64_t count() const { return layout.frames; }
+};
+
+/// One frame: its samples, and what depends on its trajectory.
+template <class T>
+struct Frame {
+  Scan scan;
+  TrajectoryOperators<T> operators;
+  std::optional<OffResonance> off_resonance{};  ///< the segments of its samples
+
+  Frame(const Frames& frames, std::int64_t number)
+      : scan(frame_of(frames.scan, frames.layout, number)),
+        operators(scan.trajectory, scan.geometry.matrix_size, frames.transform, frames.context.execution,
+                  frames.context.services.trajectory_cache) {
+    if (!frames.off_resonance) return;
+    const auto samples = frames.layout.samples_of(number);
+    const auto part = [&](const TimeSegments& of_scan) {
+      return TimeSegments{of_scan.time_s, columns_of(of_scan.weights, samples), of_scan.error};
+    };
+    off_resonance = {part(frames.off_resonance->segments), part(frames.off_resonance->differences)};
+  }
+  /// Makes E, with a view of the maps.
+  std::shared_ptr<const SenseEncoding<T>> sense(const Array<Complex<T>>& maps) {
+    return std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(maps));
+  }
+  std::shared_ptr<const Encoding<T>> encoding(std::shared_ptr<const SenseEncoding<T>> sense) const {
+    if (!off_resonance) return sense;
+    return make_off_resonance_encoding<T>(std::move(sense), *scan.field_map, off_resonance->segments);
+  }
+  /// Makes E^H E with the maps of the model.
+  std::shared_ptr<const HermitianOperator<T>> normal(const Model<T>& model, Journal& journal) {
+    std::shared_ptr<const HermitianOperator<T>> made;
+    if (off_resonance) {
+      const auto kernel = [&](const Array<double>& weights) {
+        return operators.weighted_point_spread(&weights);
+      };
+      journal.stage("Q", [&] {
+        made = make_off_resonance_normal<T>(kernel, model.turned_maps, off_resonance->differences);
+      });
+    } else {
+      const auto& q = operators.point_spread(journal);
+      journal.stage("transfer function", [&] { made = make_toeplitz_normal(q, view_of(model.maps())); });
+    }
+    return made;
+  }
+};
+
+/// The systems of all frames.
 template <class T>
 struct FrameSystems {
-  std::optional<OffResonance> off_resonance{};  ///< of all samples of the scan
   Model<T> model;  ///< of the first: maps, terms, and the circulant that is the mean of all
-  std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;
-  Array<Complex<T>> right_hand_sides;             ///< [frame][z][y][x]
+  std::vector<std::shared_ptr<const HermitianOperator<T>>> normals;  ///< E^H E of each
+  Array<Complex<T>> right_hand_sides;                                ///< [frame][z][y][x]
   std::shared_ptr<const Subspace<T>> subspace{};  ///< of the images of all frames; null: all of them
-  std::shared_ptr<const HermitianOperator<T>>
-      joint_normal{};  ///< of all frames, or of the components of the subspace
+  /// Of all frames, or of the components of the subspace.
+  std::shared_ptr<const HermitianOperator<T>> joint_normal{};
 
   std::int64_t frames() const { return static_cast<std::int64_t>(normals.size()); }
-  /// Images that are sought.
+  /// Returns the number of images that are sought.
   std::int64_t unknowns() const { return subspace ? subspace->components() : frames(); }
 };
 
-/// [coil][sample] -> [frame and coil][sample of the frame], on the device.
+/// Sorts [coil][sample] into [frame and coil][sample of the frame], on the device.
 template <class T>
 Array<Complex<T>> samples_of_frames(const Array<Complex<T>>& all, const FrameLayout& layout,
                                     const Context& context) {
@@ -56,13 +105,23 @@ Array<Complex<T>> samples_of_frames(const Array<Complex<T>>& all, const FrameLay
   return samples;
 }
 
+/// Computes E^H d of one frame of samples as samples_of_frames gives them.
+template <class T>
+void adjoint_of_frame(Frame<T>& frame, std::int64_t number, const Frames& frames, const Array<Complex<T>>& maps,
+                      const Array<Complex<T>>& samples, Array<Complex<T>>& right_hand_sides) {
+  const Shape of_frame{samples.extent(0) / frames.count(), frames.layout.samples_per_frame()};
+  auto one = one_of(right_hand_sides, frames.scan.geometry.image_shape(), number);
+  frame.encoding(frame.sense(maps))->adjoint(one_of(samples, of_frame, number), one);
+}
+
+/// Adds a share of a circulant to the mean of all, in host memory.
 void add_to_mean(const Array<double>& circulant, double share, Array<double>& mean) {
   const Array<double> host = circulant.to(Device::cpu());
   if (mean.empty()) mean = Array<double>(host.shape());
   for (std::int64_t k = 0; k < host.size(); ++k) mean[k] += share * host[k];
 }
 
-/// The point spreads of pairs of components, sum over frames t of phi_k(t) phi_l(t) q_t, k <= l: one frame more.
+/// Adds one frame to the point spreads of pairs of components, sum over frames t of phi_k(t) phi_l(t) q_t, k <= l.
 template <class T>
 void add_to_pairs(const Array<Complex<T>>& q, const Array<double>& courses, std::int64_t frame,
                   std::vector<Array<Complex<T>>>& pairs) {
@@ -79,7 +138,7 @@ void add_to_pairs(const Array<Complex<T>>& q, const Array<double>& courses, std:
     }
 }
 
-/// Of all frames together, in the subspace where there is one.
+/// Makes E^H E of all frames together, in the subspace where there is one.
 template <class T>
 void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems<T>& systems,
                        Journal& journal) {
@@ -97,96 +156,46 @@ void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems
   systems.joint_normal = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
 }
 
-/// The segments of the samples of one frame.
-std::optional<OffResonance> part_of(const std::optional<OffResonance>& off_resonance,
-                                    const FrameLayout& layout, std::int64_t frame) {
-  if (!off_resonance) return std::nullopt;
-  const auto samples = layout.samples_of(frame);
-  const auto part = [&](const TimeSegments& of_scan) {
-    return TimeSegments{of_scan.time_s, columns_of(of_scan.weights, samples), of_scan.error};
-  };
-  return OffResonance{part(off_resonance->segments), part(off_resonance->differences)};
-}
-
-/// E of one frame.
+/// Makes the systems; `courses` [component][frame] of a subspace; empty: none.
 template <class T>
-std::shared_ptr<const Encoding<T>> encoding_of(const Scan& part,
-                                               const std::optional<OffResonance>& off_resonance,
-                                               std::shared_ptr<const SenseEncoding<T>> sense) {
-  if (!off_resonance) return sense;
-  return make_off_resonance_encoding<T>(std::move(sense), *part.field_map, off_resonance->segments);
-}
-
-/// E^H E of one frame, with the maps of the model.
-template <class T>
-std::shared_ptr<const HermitianOperator<T>> normal_of(const Model<T>& model,
-                                                      const std::optional<OffResonance>& off_resonance,
-                                                      TrajectoryOperators<T>& operators, Journal& journal) {
-  std::shared_ptr<const HermitianOperator<T>> normal;
-  if (off_resonance) {
-    const auto kernel = [&](const Array<double>& weights) {
-      return operators.weighted_point_spread(&weights);
-    };
-    journal.stage("Q", [&] {
-      normal = make_off_resonance_normal<T>(kernel, model.turned_maps, off_resonance->differences);
-    });
-  } else {
-    const auto& q = operators.point_spread(journal);
-    journal.stage("transfer function", [&] { normal = make_toeplitz_normal(q, view_of(model.maps())); });
-  }
-  return normal;
-}
-
-/// `courses` [component][frame] of a subspace; empty: none.
-template <class T>
-FrameSystems<T> make_systems(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
-                             std::optional<OffResonance> off_resonance, const Array<Complex<T>>& samples,
-                             const Array<double>& courses, const Context& context) {
+FrameSystems<T> make_systems(const Frames& frames, const Array<Complex<T>>& samples, const Array<double>& courses) {
+  const Context& context = frames.context;
   Journal& journal = context.journal;
-  const Shape image = scan.geometry.image_shape(),
-              of_frame{samples.extent(0) / layout.frames, layout.samples_per_frame()};
+  const Shape image = frames.scan.geometry.image_shape();
   FrameSystems<T> systems;
-  systems.off_resonance = std::move(off_resonance);
   systems.right_hand_sides =
-      Array<Complex<T>>(Shape{layout.frames, image[0], image[1], image[2]}, context.device());
+      Array<Complex<T>>(Shape{frames.count(), image[0], image[1], image[2]}, context.device());
   Model<T>& model = systems.model;
   Array<double> circulant;
   std::vector<Array<Complex<T>>> pairs;
   if (!courses.empty()) systems.subspace = std::make_shared<Subspace<T>>(courses, context.device());
-  const bool in_pairs =
-      systems.subspace && !systems.off_resonance && takes_pairs(courses.extent(0), layout.frames);
-  for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
-    const Scan part = frame_of(scan, layout, frame);
-    TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
-                                     context.services.trajectory_cache);
-    const auto segments = part_of(systems.off_resonance, layout, frame);
-    if (frame == 0) model = make_model<T>(part, segments, 0, 1, operators, context);
-    systems.normals.push_back(frame == 0 ? model.problem.normal
-                                         : normal_of(model, segments, operators, journal));
-    if (frame == 0 && !segments)
+  const bool in_pairs = systems.subspace && !frames.off_resonance && takes_pairs(courses.extent(0), frames.count());
+  for (std::int64_t number = 0; number < frames.count(); ++number) {
+    Frame<T> frame(frames, number);
+    auto& operators = frame.operators;
+    if (number == 0) model = make_model<T>(frame.scan, frame.off_resonance, 0, 1, operators, context);
+    systems.normals.push_back(number == 0 ? model.problem.normal : frame.normal(model, journal));
+    if (number == 0 && !frame.off_resonance)
       journal.diagnostic_images.point_spread = central_plane(operators.point_spread(journal));
     if (in_pairs)
       journal.stage("transfer function",
-                    [&] { add_to_pairs(operators.point_spread(journal), courses, frame, pairs); });
+                    [&] { add_to_pairs(operators.point_spread(journal), courses, number, pairs); });
     if (!model.circulant.empty())
       journal.stage("preconditioner", [&] {
         add_to_mean(circulant_of_point_spread(operators.point_spread(journal), image),
-                    1 / static_cast<double>(layout.frames), circulant);
+                    1 / static_cast<double>(frames.count()), circulant);
       });
     journal.stage("FhD", [&] {
-      auto right_hand_side = one_of(systems.right_hand_sides, image, frame);
-      encoding_of<T>(part, segments,
-                     std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(model.maps())))
-          ->adjoint(one_of(samples, of_frame, frame), right_hand_side);
+      adjoint_of_frame(frame, number, frames, model.maps(), samples, systems.right_hand_sides);
     });
-    if (journal.progress()) journal.progress()({"frames", frame + 1, layout.frames, -1});
+    if (journal.progress()) journal.progress()({"frames", number + 1, frames.count(), -1});
   }
   if (!circulant.empty()) model.circulant = circulant.to(context.device());
   make_joint_normal(pairs, systems, journal);
   return systems;
 }
 
-/// The problem of all frames together: of their images, or of the components of the subspace.
+/// Returns the problem of all frames together: of their images, or of the components of the subspace.
 template <class T>
 Model<T> joint_model(const FrameSystems<T>& systems, const Context& context) {
   const Shape image = systems.model.encoding->domain();
@@ -208,62 +217,28 @@ Model<T> joint_model(const FrameSystems<T>& systems, const Context& context) {
   return joint;
 }
 
-/// Noise of the scan, as the samples of its frames have it.
+/// Returns E^H of noise of the scan, as the samples of its frames have it.
 template <class T>
-NoiseEncoding<T> noise_of_frames(const Scan& scan, const FrameLayout& layout,
-                                 const TransformSettings& transform, const FrameSystems<T>& systems,
-                                 const Context& context) {
+NoiseEncoding<T> noise_of_frames(const Frames& frames, const FrameSystems<T>& systems) {
   const auto adjoint = [&](const Array<Complex<T>>& b, Array<Complex<T>>& right_hand_side) {
-    const auto noise = samples_of_frames(b.to(Device::cpu()), layout, context);
-    const Shape image = systems.model.encoding->domain(),
-                of_frame{noise.extent(0) / layout.frames, layout.samples_per_frame()};
-    Array<Complex<T>> of_frames(systems.right_hand_sides.shape(), context.device());
-    for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
-      const Scan part = frame_of(scan, layout, frame);
-      TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform,
-                                       context.execution, context.services.trajectory_cache);
-      auto one = one_of(of_frames, image, frame);
-      encoding_of<T>(part, part_of(systems.off_resonance, layout, frame),
-                     std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(systems.model.maps())))
-          ->adjoint(one_of(noise, of_frame, frame), one);
+    const auto noise = samples_of_frames(b.to(Device::cpu()), frames.layout, frames.context);
+    Array<Complex<T>> of_frames(systems.right_hand_sides.shape(), b.device());
+    for (std::int64_t number = 0; number < frames.count(); ++number) {
+      Frame<T> frame(frames, number);
+      adjoint_of_frame(frame, number, frames, systems.model.maps(), noise, of_frames);
     }
-    Array<Complex<T>> of_components;
-    if (systems.subspace) {
-      of_components =
-          Array<Complex<T>>(Shape{systems.unknowns(), image[0], image[1], image[2]}, context.device());
-      systems.subspace->project(of_frames, of_components);
-    }
-    copy_range(systems.subspace ? of_components : of_frames, 0, right_hand_side, 0, right_hand_side.size());
+    const Shape image = frames.scan.geometry.image_shape();
+    auto all = one_of(right_hand_side, Shape{systems.unknowns(), image[0], image[1], image[2]}, 0);
+    if (systems.subspace)
+      systems.subspace->project(of_frames, all);
+    else
+      copy(of_frames, all);
     return norm_l2(noise);
   };
-  return {scan.kspace.coil_count(), adjoint};
+  return {frames.scan.kspace.coil_count(), adjoint};
 }
 
-/// Quadratic terms alone, of components, which samples couple.
-template <class T>
-void solve_quadratic(Model<T>& joint, Solution<T>& found, const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
-  const Shape stack = joint.problem.normal->domain();
-  const auto b = one_of(found.right_hand_sides, stack, 0);
-  auto x = one_of(found.images, stack, 0);
-  context.journal.stage("conjugate gradient", [&] {
-    joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context);
-    auto result = conjugate_gradient(joint.problem.system(), b, x,
-                                     {.iterations = method.iterations,
-                                      .tolerance = method.tolerance,
-                                      .check_every = residual_interval(context.device()),
-                                      .kept_residuals = 0,  // each is as large as all components
-                                      .from_zero = true},
-                                     context.journal.progress(), joint.preconditioner.get());
-    find_largest_eigenvalue(joint, b);
-    SolvedVolume& volume = found.volumes.emplace_back();
-    volume.relative_residuals = std::move(result.relative_residuals);
-    volume.converged = result.converged;
-    volume.largest_eigenvalue = joint.largest_eigenvalue;
-  });
-}
-
-/// (E^H E + quadratic terms) image - E^H d of every frame, [frame][z][y][x].
+/// Returns (E^H E + quadratic terms) image - E^H d of every frame, [frame][z][y][x].
 template <class T>
 Array<Complex<T>> pull_of_data(const FrameSystems<T>& systems, const Array<Complex<T>>& images) {
   const Shape image = systems.model.encoding->domain();
@@ -277,9 +252,9 @@ Array<Complex<T>> pull_of_data(const FrameSystems<T>& systems, const Array<Compl
   return pull;
 }
 
-/// Images of the components `found`. Of the conditions of optimality, pull = 0 but for what keeps images in the
-/// subspace: that is orthogonal to it, whatever it is, and stands, as a subgradient of the constraint, beside
-/// those of the terms:
+/// Returns the images of the components `found`. The conditions of optimality, pull = 0, hold but for what keeps images in
+/// the subspace: that is orthogonal to it, whatever it is, and counts, as a subgradient of the constraint, with those of
+/// the terms:
 ///
 ///     Phi s + (Phi Phi^H - 1) pull
 template <class T>
@@ -301,7 +276,22 @@ Solution<T> expanded(Solution<T> found, const FrameSystems<T>& systems) {
   return solution;
 }
 
-/// Images, and what is told of each, with all but what its samples tell.
+/// Solves for the components, which samples couple, with quadratic terms alone.
+template <class T>
+void solve_components(Model<T>& joint, Solution<T>& found, const Context& context) {
+  context.journal.stage("conjugate gradient", [&] {
+    joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context);
+    const Shape stack = joint.problem.normal->domain();
+    const auto b = one_of(found.right_hand_sides, stack, 0);
+    auto x = one_of(found.images, stack, 0);
+    constexpr int kept_residuals = 0;  // each is as large as all components
+    found.volumes = {std::move(
+        solve_quadratic(joint, b, x, context.journal.progress(), context, kept_residuals).front().volume)};
+    found.volumes.front().largest_eigenvalue = find_largest_eigenvalue(joint, b);
+  });
+}
+
+/// Solves for all frames together; what their samples tell of each is left to check_solution.
 template <class T>
 Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measured,
                           const Array<Complex<T>>& samples, const NoiseEncoding<T>& noise,
@@ -315,7 +305,7 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
     systems.subspace->project(systems.right_hand_sides, solution.right_hand_sides);
   }
   if (joint.problem.sparse.empty())
-    solve_quadratic(joint, solution, context);
+    solve_components(joint, solution, context);
   else
     solve_sparse(joint, solution, measured, samples, noise, true, context);
   systems.model.preconditioner = joint.preconditioner;
@@ -340,37 +330,29 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
 
 template <class T>
 Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
   Model<T>& model = systems.model;
   const Shape image = model.encoding->domain();
   Solution<T> solution{Array<Complex<T>>(systems.right_hand_sides.shape(), context.device()),
                        view_of(systems.right_hand_sides)};
   context.journal.stage("conjugate gradient", [&] {
     model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, 0, context);
-    for (std::size_t frame = 0; frame < systems.normals.size(); ++frame) {
-      const auto number = static_cast<std::int64_t>(frame);
-      auto x = one_of(solution.images, image, number);
-      auto result = conjugate_gradient(RegularizedNormal<T>(systems.normals[frame], model.problem.terms),
-                                       one_of(systems.right_hand_sides, image, number), x,
-                                       {.iterations = method.iterations,
-                                        .tolerance = method.tolerance,
-                                        .check_every = residual_interval(context.device()),
-                                        .from_zero = true},
-                                       {}, model.preconditioner.get());
-      SolvedVolume& volume = solution.volumes.emplace_back();
-      volume.relative_residuals = std::move(result.relative_residuals);
-      volume.converged = result.converged;
-      if (const auto& tell = context.journal.progress())
-        tell({"frames solved", number + 1, static_cast<std::int64_t>(systems.normals.size()), -1});
+    for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
+      model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
+      auto x = one_of(solution.images, image, frame);
+      auto solved = solve_quadratic(model, one_of(systems.right_hand_sides, image, frame), x, {}, context);
+      solution.volumes.push_back(std::move(solved.front().volume));
+      if (const auto& progress = context.journal.progress())
+        progress({"frames solved", frame + 1, systems.frames(), -1});
     }
+    model.problem.normal = systems.normals.front();
     find_largest_eigenvalue(model, one_of(systems.right_hand_sides, image, 0));
   });
   for (auto& volume : solution.volumes) volume.largest_eigenvalue = model.largest_eigenvalue;
   return solution;
 }
 
-/// Adds what was done for one frame to what is told of all.
-void take_over(const Report& of_frame, Journal& journal) {
+/// Adds what was done for one frame to the report of all.
+void add_report(const Report& of_frame, Journal& journal) {
   journal.report.trajectory_hits += of_frame.trajectory_hits;
   for (const auto& stage : of_frame.stages) {
     auto& stages = journal.report.stages;
@@ -381,38 +363,35 @@ void take_over(const Report& of_frame, Journal& journal) {
   for (const auto& note : of_frame.notes) journal.note(note);
 }
 
-/// What the samples of a frame say of its image, which leaves with it. `all` are Measurements of the scan.
+/// Checks the image of a frame by its samples, and adds it, finished, to the results. `maps` are those of the model.
 template <class T>
-FrameImage finished_frame(const Scan& scan, const FrameLayout& layout, std::int64_t frame,
-                          const TransformSettings& transform, const FrameSystems<T>& systems,
-                          const Array<Complex<T>>& samples, double unit, const Solution<T>& solution,
-                          const Context& context) {
+void finish_frame(const Frames& frames, std::int64_t number, FrameSystems<T>& systems, const Array<Complex<T>>& maps,
+                  const Array<Complex<T>>& samples, double unit, const Solution<T>& solution, Images& results) {
+  const Context& context = frames.context;
   const Shape image = systems.model.encoding->domain(), stack{1, image[0], image[1], image[2]},
-              of_frame{samples.extent(0) / layout.frames, layout.samples_per_frame()};
+              of_frame{samples.extent(0) / frames.count(), frames.layout.samples_per_frame()};
   Journal journal(context.device(), {});  // whose clock is that of this frame
   const Context own{context.settings, context.execution, context.services, journal};
-  const Scan part = frame_of(scan, layout, frame);
-  TrajectoryOperators<T> operators(part.trajectory, scan.geometry.matrix_size, transform, context.execution,
-                                   context.services.trajectory_cache);
-  Model<T> model(systems.model);
-  model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
-  model.sense = std::make_shared<SenseEncoding<T>>(operators.transform(), view_of(systems.model.maps()));
-  model.encoding = encoding_of<T>(part, part_of(systems.off_resonance, layout, frame), model.sense);
-  Measurements<T> data{part, {&part.kspace}, one_of(samples, of_frame, frame), {unit}};
-  Solution<T> found{one_of(solution.images, stack, frame), one_of(solution.right_hand_sides, stack, frame)};
-  found.volumes = {solution.volumes[static_cast<std::size_t>(frame)]};
-  if (!solution.subgradient.empty()) found.subgradient = one_of(solution.subgradient, image, frame);
+  Frame<T> frame(frames, number);
+  Model<T>& model = systems.model;
+  model.problem.normal = systems.normals[static_cast<std::size_t>(number)];
+  model.sense = frame.sense(maps);
+  model.encoding = frame.encoding(model.sense);
+  const Measurements<T> data{frame.scan, {&frame.scan.kspace}, one_of(samples, of_frame, number), {unit}};
+  Solution<T> found{one_of(solution.images, stack, number), one_of(solution.right_hand_sides, stack, number)};
+  found.volumes = {solution.volumes[static_cast<std::size_t>(number)]};
+  if (!solution.subgradient.empty()) found.subgradient = one_of(solution.subgradient, image, number);
   check_solution(found, model, data, data.samples,
-                 model.has_maps ? std::nullopt : std::optional(std::int64_t{0}), true, operators, own);
-  FrameImage made;
-  if (makes_gridded_images(model, part, own))
-    made.gridded = std::move(gridded_images(model, data, operators, own).front());
-  made.image = finished_image(one_of(solution.images, image, frame).to(context.device()),
-                              data.unit(0) / model.map_unit, part, own);
-  made.told = std::move(found.volumes.front());
-  made.told.largest_eigenvalue *= model.map_unit * model.map_unit;
-  take_over(journal.report, context.journal);
-  return made;
+                 model.has_maps ? std::nullopt : std::optional(std::int64_t{0}), true, frame.operators, own);
+  for (auto& gridded : gridded_images(model, data, frame.operators, own))
+    results.gridded.push_back(std::move(gridded));
+  results.images.push_back(finished_image(one_of(solution.images, image, number).to(context.device()),
+                                          data.unit(0) / model.map_unit, frame.scan, own));
+  results.solved.push_back(std::move(found.volumes.front()));
+  results.solved.back().largest_eigenvalue *= model.map_unit * model.map_unit;
+  add_report(journal.report, context.journal);
+  if (const auto& progress = context.journal.progress())
+    progress({"frames checked", number + 1, frames.count(), -1});
 }
 
 void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& layout,
@@ -420,8 +399,9 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
                     Device device) {
   ScanSizes sizes = device_sizes_of(scan, off_resonance, SingleProcess());
   sizes.coils = coils;
-  const auto needed =
-      static_cast<double>(frames_memory(sizes, sizes_of(layout), settings, device).peak_bytes());
+  MemoryLedger memory;
+  hold_frames(sizes, sizes_of(layout), settings, device, memory);
+  const auto needed = static_cast<double>(memory.peak_bytes());
   double available = 0;
   if (device.is_cpu()) {
     available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -486,42 +466,43 @@ void validate_for_frames(const Settings& settings) {
 }
 
 template <class T>
-std::vector<FrameImage> frame_images(const Scan& scan, const FrameLayout& layout,
-                                     const TransformSettings& transform, const Context& context) {
+Images frame_images(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
+                    const Context& context) {
   Journal& journal = context.journal;
-  auto off_resonance = off_resonance_of(scan, context);
-  require_memory(scan, scan.kspace.coil_count(), layout, off_resonance, context.settings, context.device());
+  if (scan.kspace.coil_count() > 1 && !scan.sensitivity_maps)
+    throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");
+  if (layout.unused() > 0)
+    journal.note(std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
+                 ", the last ones, are in no frame");
+  const Frames frames{scan, layout, transform, context, off_resonance_of(scan, context)};
+  require_memory(scan, scan.kspace.coil_count(), layout, frames.off_resonance, context.settings, context.device());
   if (scan.sensitivity_maps)
     journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);
   const double unit = all.unit(0);
   const auto samples = samples_of_frames(all.samples, layout, context);
   const Array<double> courses = temporal_courses<T>(scan, layout, transform, context);
-  auto systems = make_systems(scan, layout, transform, std::move(off_resonance), samples, courses, context);
+  auto systems = make_systems(frames, samples, courses);
   const Shape image = systems.model.encoding->domain();
   choose_lambda(systems.model, all, all.samples, one_of(systems.right_hand_sides, image, 0), context);
   all.samples = {};
   const bool by_themselves = least_squares(context.settings)->sparse.empty() && courses.empty();
   const Solution<T> solution =
       by_themselves ? solve_one_by_one(systems, context)
-                    : solve_jointly(systems, all, samples,
-                                    noise_of_frames(scan, layout, transform, systems, context), context);
+                    : solve_jointly(systems, all, samples, noise_of_frames(frames, systems), context);
   journal.diagnostic_images.temporal_basis = courses;
   journal.setting("preconditioner", systems.model.preconditioner ? "circulant" : "none");
   systems.model.preconditioner.reset();
   for (auto& term : journal.report.terms) term.weight *= unit * systems.model.map_unit;
-  std::vector<FrameImage> made;
-  for (std::int64_t frame = 0; frame < layout.frames; ++frame) {
-    made.push_back(finished_frame(scan, layout, frame, transform, systems, samples, unit, solution, context));
-    if (journal.progress()) journal.progress()({"frames checked", frame + 1, layout.frames, -1});
-  }
+  Images results;
+  const auto sense = systems.model.sense;  // which has the maps
+  for (std::int64_t number = 0; number < layout.frames; ++number)
+    finish_frame(frames, number, systems, sense->maps(), samples, unit, solution, results);
   journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
-  return made;
+  return results;
 }
 
-template std::vector<FrameImage> frame_images<float>(const Scan&, const FrameLayout&,
-                                                     const TransformSettings&, const Context&);
-template std::vector<FrameImage> frame_images<double>(const Scan&, const FrameLayout&,
-                                                      const TransformSettings&, const Context&);
+template Images frame_images<float>(const Scan&, const FrameLayout&, const TransformSettings&, const Context&);
+template Images frame_images<double>(const Scan&, const FrameLayout&, const TransformSettings&, const Context&);
 
 }  // namespace fhd

@@ -25,7 +25,7 @@ std::int64_t readouts_of(const Scan& scan, std::int64_t readout_length) {
   return scan.trajectory.sample_count() / readout_length;
 }
 
-/// From the centre of k-space, cycles/FOV.
+/// Returns the distance of a sample from the centre of k-space, cycles/FOV.
 double distance(const Scan& scan, std::int64_t m) {
   const std::int64_t count = scan.trajectory.sample_count();
   double square = 0;
@@ -34,7 +34,7 @@ double distance(const Scan& scan, std::int64_t m) {
   return std::sqrt(square);
 }
 
-/// The samples of a readout at the centre of k-space; throws Error where it stays away from it.
+/// Returns the samples of a readout at the centre of k-space; throws Error where it stays away from it.
 std::vector<std::int64_t> central_samples(const Scan& scan, std::int64_t readout, std::int64_t length) {
   constexpr double near = 0.5 * edge_rounding, within = 1;  // cycles/FOV
   std::vector<std::int64_t> samples;
@@ -53,7 +53,7 @@ std::vector<std::int64_t> central_samples(const Scan& scan, std::int64_t readout
   return {nearest};
 }
 
-/// Real and imaginary part of the centre of k-space of every coil.
+/// Returns the real and imaginary part of the centre of k-space of every coil.
 std::vector<Course> central_courses(const Scan& scan, std::int64_t length, std::int64_t readouts) {
   const std::int64_t coils = scan.kspace.coil_count(), count = scan.kspace.sample_count();
   std::vector<Course> courses(static_cast<std::size_t>(2 * coils),
@@ -80,8 +80,8 @@ void take_off(const std::vector<Course>& basis, Course& course) {
   }
 }
 
-/// Polynomials in time and in the direction from the first to the last sample of a readout, orthonormal; those
-/// that others explain are left out.
+/// Returns polynomials in time and in the direction from the first to the last sample of a readout, orthonormal;
+/// those that others explain are left out.
 std::vector<Course> nuisances(const Scan& scan, std::int64_t length, std::int64_t readouts) {
   constexpr double explained = 1e-6;  // of a course of entries up to 1: rounding
   const Trajectory& trajectory = scan.trajectory;
@@ -132,7 +132,7 @@ Band band_of(std::int64_t readouts, double readout_time_s) {
   return band;
 }
 
-/// cos(pi i / (2 n)), i < 4 n.
+/// Returns cos(pi i / (2 n)), i < 4 n.
 Course cosines(std::int64_t n) {
   Course table(static_cast<std::size_t>(4 * n));
   for (std::int64_t i = 0; i < 4 * n; ++i)
@@ -141,7 +141,7 @@ Course cosines(std::int64_t n) {
   return table;
 }
 
-/// The coefficients of a course, [frequency of the band], orthonormal cosines.
+/// Returns the coefficients of a course, [frequency of the band], of orthonormal cosines.
 Course coefficients(const Course& course, const Band& band) {
   const auto n = static_cast<std::int64_t>(course.size());
   const Course table = cosines(n);
@@ -157,7 +157,7 @@ Course coefficients(const Course& course, const Band& band) {
   return found;
 }
 
-/// The weights of the courses in their first principal component, [course].
+/// Returns the weights of the courses in their first principal component, [course].
 Course principal_weights(const std::vector<Course>& courses, std::int64_t first, std::int64_t last) {
   const auto count = static_cast<std::int64_t>(courses.size());
   Array<Complex<double>> covariance(Shape{count, count});
@@ -168,7 +168,7 @@ Course principal_weights(const std::vector<Course>& courses, std::int64_t first,
                              courses[static_cast<std::size_t>(a)].begin() + last,
                              courses[static_cast<std::size_t>(b)].begin() + first, 0.0);
   const auto eigen = hermitian_eigen(std::move(covariance));
-  // Of a real matrix they are real, but for one common phase.
+  // Eigenvectors of a real matrix are real, but for one common phase.
   std::int64_t largest = 0;
   for (std::int64_t a = 1; a < count; ++a)
     if (norm(eigen.vectors[a]) > norm(eigen.vectors[largest])) largest = a;
@@ -186,7 +186,7 @@ Course combined(const std::vector<Course>& courses, const Course& weights) {
   return sum;
 }
 
-/// The number of the cosine about which (3/4 ... 4/3 of it) there is most power, weighted by that.
+/// Returns the number of the cosine about which (3/4 ... 4/3 of it) there is most power, weighted by that.
 std::int64_t strongest_frequency(const Course& spectrum, const Band& band) {
   double most = -1, strongest = 0;
   for (std::int64_t j = band.first; j <= band.last; ++j) {
@@ -200,7 +200,7 @@ std::int64_t strongest_frequency(const Course& spectrum, const Band& band) {
   return std::lround(strongest);
 }
 
-/// The variance of what changes from readout to readout: white noise n has E (n1 - 2 n2 + n3)^2 = 6 E n^2.
+/// Returns the variance of what changes from readout to readout: white noise n has E (n1 - 2 n2 + n3)^2 = 6 E n^2.
 double noise_variance(const Course& course) {
   double sum = 0;
   for (std::size_t r = 1; r + 1 < course.size(); ++r)
@@ -208,7 +208,7 @@ double noise_variance(const Course& course) {
   return sum / static_cast<double>(course.size() - 2);
 }
 
-/// The largest correlation of a signal with itself about a cycle later.
+/// Returns the largest correlation of a signal with itself about a cycle later.
 double repetition(const Course& signal, double cycle) {
   double best = -1;
   const auto n = static_cast<std::int64_t>(signal.size());
@@ -224,7 +224,7 @@ double repetition(const Course& signal, double cycle) {
   return best;
 }
 
-/// Mean 0, deviation 1, most values below the mean.
+/// Normalizes a signal to mean 0 and deviation 1, with most values below the mean.
 void normalize(Course& signal) {
   const double n = static_cast<double>(signal.size()),
                mean = std::accumulate(signal.begin(), signal.end(), 0.0) / n;
@@ -237,7 +237,7 @@ void normalize(Course& signal) {
   for (double& value : signal) value *= factor;
 }
 
-/// The course of the coefficients [frequency] of cosines from `first` on.
+/// Returns the course of the coefficients [frequency] of cosines from `first` on.
 Course course_of(const Course& spectrum, std::int64_t first, std::int64_t readouts) {
   Course course(static_cast<std::size_t>(readouts));
   const Course table = cosines(readouts);
@@ -356,7 +356,8 @@ GatingSignal given_signal(const Scan& scan, std::int64_t readout_length, std::st
                      given = static_cast<std::int64_t>(values.size());
   const auto& numbers = scan.readout_numbers;
   if (given != readouts) {
-    // Of those in the file, of which some are left out: as many as it has, as far as that is known.
+    // Returns the readouts of the file, of which the scan leaves some out: as many as it has, as far as that is
+    // known.
     const auto of_file = scan.physiology_stamps.empty() && !numbers.empty()
                              ? numbers.back() + 1
                              : static_cast<std::int64_t>(scan.physiology_stamps.size());

@@ -26,20 +26,20 @@ namespace fhd {
 /// too few.
 GatingSignal self_gating_signal(const Scan& scan, std::int64_t readout_length, double readout_time_s);
 
-/// The phase of the heart, 0 ... 1 from trigger to trigger: time stamp `stamp` (0, 1, 2) of the file, over the
-/// length of its heartbeat; of the last one, whose end is not known, over the median. The doubt: heartbeats that
-/// last less than half, or more than one and a half of the median. Throws Error where the scan holds no such time,
-/// or fewer than two triggers.
+/// Returns the phase of the heart, 0 ... 1 from trigger to trigger: time stamp `stamp` (0, 1, 2) of the file, over
+/// the length of its heartbeat; of the last one, whose end is not known, over the median. It is doubtful where
+/// heartbeats last less than half, or more than one and a half of the median. Throws Error where the scan holds no
+/// such time, or fewer than two triggers.
 GatingSignal cardiac_phase(const Scan& scan, std::int64_t readout_length, int stamp);
 
-/// A signal of the user's: one number for each readout of the scan, or of its file (Scan::readout_numbers). Throws
-/// Error naming `source` where there are fewer or more, or one is not finite.
+/// Returns the signal of a user: one number for each readout of the scan, or of its file (Scan::readout_numbers).
+/// Throws Error naming `source` where there are fewer or more, or one is not finite.
 GatingSignal given_signal(const Scan& scan, std::int64_t readout_length, std::string source,
                           std::vector<double> values);
 
-/// Frames of readouts with like values of the signal: `bins` of them, of equally many, from the lowest to the
-/// highest. So many of the last readouts that the others can be shared out are in none. Throws Error as
-/// lay_out_frames, and where all values are the same.
+/// Returns frames of readouts with like values of the signal: `bins` of them, of equally many, from the lowest to the
+/// highest. The last readouts that cannot be shared out evenly are in none. Throws Error as lay_out_frames, and where
+/// all values are the same.
 FrameLayout lay_out_bins(std::int64_t samples, std::int64_t readout_length, std::int64_t bins,
                          GatingSignal signal);
 

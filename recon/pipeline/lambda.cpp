@@ -4,14 +4,14 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/solve.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 
 namespace fhd {
 namespace {
 
-/// Norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the samples:
-/// from the noise readouts, else from the edge of k-space.
+/// Returns the norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the
+/// samples: from the noise readouts, else from the edge of k-space.
 template <class T>
 double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& journal) {
   const Scan& scan = data.scan;
@@ -28,8 +28,8 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& j
   return std::sqrt(variance * static_cast<double>(scan.trajectory.sample_count())) / data.unit(0);
 }
 
-/// The data residual of the solution with lambda, which is sought from `image` on and left there; a point of the
-/// curve in the report.
+/// Returns the data residual of the solution with lambda, which is found from `image` on and left there; adds a point
+/// to the curve in the report.
 template <class T>
 double residual_at(double lambda, const Model<T>& model, const Array<Complex<T>>& fhd, double data_norm,
                    Array<Complex<T>>& image, Array<Complex<T>>& product, const Context& context) {
@@ -55,9 +55,9 @@ struct Discrepancy {
   bool stays_above = false;      ///< then: the residual was above the noise for all of them, or below
 };
 
-/// lambda by the discrepancy principle: the one whose data residual, which grows with lambda, is the noise, `aim`.
-/// The search goes from `start` in factors of ten until it has the noise between two lambdas, then halves their
-/// distance on a logarithmic axis, down to a factor of 1.3. Source: Morozov, Soviet Math. Dokl. 7:414 (1966).
+/// Finds lambda by the discrepancy principle: the one whose data residual, which grows with lambda, is the noise,
+/// `aim`. The search goes from `start` in factors of ten until it has the noise between two lambdas, then halves
+/// their distance on a logarithmic axis, down to a factor of 1.3. Source: Morozov, Soviet Math. Dokl. 7:414 (1966).
 template <class ResidualAt>
 Discrepancy find_lambda(double start, double lowest, double highest, double aim, const ResidualAt& residual) {
   double below = 0, above = 0;  // lambdas with a residual below and above the noise; 0: not yet
@@ -72,12 +72,13 @@ Discrepancy find_lambda(double start, double lowest, double highest, double aim,
   return {std::sqrt(below * above), false};
 }
 
-/// Where no lambda within 1e-5 ... 1e2 of the mean eigenvalue has the residual of the noise, the default stays.
+/// Returns the lambda of the search, or the reference lambda where none within 1e-5 ... 1e2 of the mean eigenvalue
+/// has the residual of the noise.
 template <class T>
 double searched_lambda(const Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                        const Array<Complex<T>>& fhd, const Context& context) {
   Journal& journal = context.journal;
-  const double start = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
+  const double start = reference_lambda * model.mean_eigenvalue;
   const double data_norm = norm_of_all(samples, context.processes()),
                noise = noise_norm(data, samples.extent(0), journal);
   const double aim = journal.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;

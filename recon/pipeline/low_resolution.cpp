@@ -9,7 +9,7 @@
 namespace fhd {
 namespace {
 
-/// Of maps [coil][z][y][x], the values at the voxels of a smaller matrix of the same FOV.
+/// Returns the values of maps [coil][z][y][x] at the voxels of a smaller matrix of the same FOV.
 template <class Value>
 Array<Value> smaller_maps(const Array<Value>& maps, const std::array<int, 3>& matrix) {
   const auto place = [](std::int64_t j, std::int64_t n, std::int64_t all) {

@@ -1,5 +1,5 @@
 #pragma once
-// A scan of the centre of k-space, on a small matrix of the same FOV: an image of it is made soon, and tells what
+// A scan of the centre of k-space, on a small matrix of the same FOV: an image of it is quick to make, and shows what
 // varies slowly in space.
 #include <array>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace fhd {
 
-/// At most `most` voxels along each axis.
+/// Returns the matrix with at most `most` voxels along each axis.
 std::array<int, 3> low_resolution(std::array<int, 3> matrix_size, int most);
 
-/// The samples of |k| <= N/2 along every axis of more than one voxel, in their order.
+/// Returns the samples of |k| <= N/2 along every axis of more than one voxel, in their order.
 std::vector<std::int64_t> samples_within(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 
-/// These samples, with their times, on that matrix: maps and field map have their values at its voxels. Without noise
-/// and calibration.
+/// Returns these samples, with their times, on that matrix: maps and field map have their values at its voxels.
+/// Without noise and calibration.
 Scan at_low_resolution(const Scan& scan, const std::array<int, 3>& matrix_size,
                        const std::vector<std::int64_t>& samples);
 

@@ -1,6 +1,5 @@
 #pragma once
-// How fast a machine does each unit of work, measured on it with the functions that do the work: constants of
-// another machine predict nothing here.
+// How fast a machine does each unit of work: measured on it with the functions that do the work.
 #include <array>
 #include <string>
 #include <utility>
@@ -11,30 +10,23 @@
 
 namespace fhd {
 
-/// Seconds for each unit of work of one backend; of a CPU, of one thread. Units that know no precision stand in
-/// single precision.
+/// Seconds of each unit of work, by all threads of the CPU or by one GPU.
 struct MachineRates {
-  std::array<std::array<double, Work::units>, 2> seconds_of_unit{};
-  double speedup = 1;  ///< of all threads over one
+  std::array<std::array<double, Work::units>, 2> seconds_of_unit{};  ///< [precision][unit]
 
   double& of(WorkUnit unit, Precision precision = Precision::single_precision) {
     return seconds_of_unit[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
   }
-  double of(WorkUnit unit, Precision precision = Precision::single_precision) const {
-    return seconds_of_unit[static_cast<std::size_t>(precision)][static_cast<std::size_t>(unit)];
-  }
-  /// By all threads; starting them is no faster for being shared.
+  /// Returns the seconds of this work.
   double seconds(const Work& work) const;
-  /// For files: every number under its name.
+  /// Returns every number with its name, for files.
   std::vector<std::pair<std::string, double*>> fields();
 };
 
-/// Measured now, in about half a second on the CPU and two on a GPU. On the CPU one thread is measured, and how
-/// much faster the OpenMP threads of this process are together: the smallest time of several repetitions, so
-/// that what else the machine does disturbs little.
+/// Measures a device, in about a tenth of a second. Takes the smallest time of several repetitions, so that other
+/// processes disturb little.
 MachineRates measure_rates(Device device);
-/// Of one H100 (validation/results), for a machine whose GPU is not at hand; what the CPU does there comes
-/// from `cpu`.
-MachineRates assumed_gpu_rates(const MachineRates& cpu);
+/// Returns the rates of one H100 (validation/results), for a machine whose GPU is not at hand.
+MachineRates assumed_gpu_rates();
 
 }  // namespace fhd

@@ -1,3 +1,5 @@
+#include "recon/pipeline/model.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -7,7 +9,7 @@
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/encoding/shared.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/measurements.hpp"
 #include "recon/solve/lanczos.hpp"
 #include "recon/solve/stack.hpp"
 #include "recon/solve/terms/terms.hpp"
@@ -23,7 +25,7 @@ Array<Complex<T>> ones_for(const Geometry& geometry, Device device) {
   return ones.to(device);
 }
 
-/// E and E^H E with the field map of the scan, in time segments.
+/// Sets E and E^H E with the field map of the scan, in time segments.
 template <class T>
 void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int64_t coils_at_once,
                   TrajectoryOperators<T>& operators, const Context& context, Model<T>& model) {
@@ -48,7 +50,7 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
   context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
-/// E and E^H E of two sets of maps.
+/// Sets E and E^H E of two sets of maps.
 template <class T>
 void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperators<T>& operators,
                   const Context& context, Model<T>& model) {
@@ -87,7 +89,8 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   return roughness_term<T>(std::move(weights));
 }
 
-/// 1 where all maps of a set are 0, else 0, [set and z][y][x] on their device; empty where there is no such voxel.
+/// Returns 1 where all maps of a set are 0, else 0, [set and z][y][x] on their device; empty where there is no such
+/// voxel.
 template <class T>
 Array<T> unseen_voxels(const Model<T>& model) {
   Array<T> unseen(model.encoding->domain());
@@ -102,7 +105,8 @@ Array<T> unseen_voxels(const Model<T>& model) {
   return all_are_seen ? Array<T>() : unseen.to(model.encoding->device());
 }
 
-/// What sparse terms would fill by continuing the image into it stays near 0, as with lambda, where no coil sees anything.
+/// Adds the sparse terms. Where no coil sees anything, they would continue the image: there it stays near 0, as with
+/// the reference lambda.
 template <class T>
 void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model) {
   if (method.sparse.empty()) return;
@@ -116,7 +120,7 @@ void add_sparse_terms(const LeastSquares& method, Device device, Model<T>& model
   }
   if (auto unseen = unseen_voxels(model); !unseen.empty())
     model.problem.terms.push_back(
-        {identity_term<T>(std::move(unseen)), OfMeanEigenvalue{}.share * model.mean_eigenvalue});
+        {identity_term<T>(std::move(unseen)), reference_lambda * model.mean_eigenvalue});
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* subject = "noise map";
 constexpr std::int64_t most_replicas = 100000;
 
-/// Settings that do with the prepared scan what was done for the image: what was searched is found.
+/// Returns settings that do with the prepared scan what was done for the image: what was searched is found.
 Settings settings_of_image(Settings settings, const Scan& prepared, const Report& report) {
   settings.coils = CoilSettings::as_they_are();
   settings.coils.maps = prepared.sensitivity_maps ? CoilMaps::file : CoilMaps::none;
@@ -42,16 +42,16 @@ bool is_linear(const Settings& settings, const Scan& scan) {
   return combines_with_maps(scan) && !(method && !method->sparse.empty());
 }
 
-/// Images of samples of the same trajectory, coils and maps: as a series where that is possible.
+/// Makes images of samples of the same trajectory, coils and maps: as a series where that is possible.
 class Repeater {
  public:
   Repeater(const Settings& settings, const Execution& execution, const std::shared_ptr<TrajectoryCache>& cache,
            const Scan& scan)
       : scan_(scan), reconstructor_(settings, execution, Services{cache, {}, {}}) {
-    if (takes_series(settings, execution, scan)) preparation_ = reconstructor_.prepare_series(scan);
+    if (takes_series(settings, execution, scan)) preparation_ = reconstructor_.prepare(scan);
   }
-  std::int64_t at_once() const { return preparation_ ? reconstructor_.volumes_at_once(*preparation_) : 1; }
-  /// At most so many.
+  std::int64_t at_once() const { return preparation_ ? preparation_->volumes_at_once : 1; }
+  /// Returns the images of at most at_once() volumes.
   std::vector<Image> operator()(std::vector<KSpace> samples) {
     std::vector<Image> images;
     if (!preparation_) {
@@ -70,7 +70,7 @@ class Repeater {
       scans[i].kspace = std::move(samples[i]);
       each.push_back(&scans[i]);
     }
-    for (auto& made : reconstructor_.reconstruct_series(preparation_, each))
+    for (auto& made : reconstructor_.reconstruct(preparation_, each))
       images.push_back(std::move(made.image));
     return images;
   }
@@ -95,7 +95,7 @@ std::int64_t index_of(const std::array<int, 3>& voxel, const std::array<int, 3>&
   return (std::int64_t{voxel[2]} * n[1] + voxel[1]) * n[0] + voxel[0];
 }
 
-/// The samples of a point of magnitude 1 at voxel x, y, z of the scan.
+/// Returns the samples of a point of magnitude 1 at voxel x, y, z of the scan.
 KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
   const auto& n = scan.geometry.matrix_size;
   const std::int64_t samples = scan.trajectory.sample_count(), coils = scan.kspace.coil_count(),
@@ -114,7 +114,7 @@ KSpace samples_of_point(const Scan& scan, const std::array<int, 3>& voxel) {
   return {converted<Complex<float>>(general_sum(point, positions, -1, seen))};
 }
 
-/// The centre, and half of the way from there to every face.
+/// Returns the centre, and half of the way from there to every face.
 std::vector<std::array<int, 3>> places_of_points(const std::array<int, 3>& n) {
   std::array<int, 3> centre{};
   for (int axis = 0; axis < 3; ++axis) centre[axis] = n[axis] / 2;
@@ -128,7 +128,7 @@ std::vector<std::array<int, 3>> places_of_points(const std::array<int, 3>& n) {
   return places;
 }
 
-/// |line| between its voxels, by the trigonometric polynomial through them.
+/// Returns |line| between its voxels, by the trigonometric polynomial through them.
 double between(const std::vector<Complex<double>>& line, double at) {
   const auto n = static_cast<double>(line.size());
   Complex<double> sum = 0;
@@ -140,7 +140,7 @@ double between(const std::vector<Complex<double>>& line, double at) {
   return abs(sum);
 }
 
-/// Full width at half of the value at voxel `peak`, in voxels.
+/// Returns the full width at half of the value at voxel `peak`, in voxels.
 double width_of(const std::vector<Complex<double>>& line, int peak) {
   const double half = between(line, peak) / 2, furthest = static_cast<double>(line.size()) / 2;
   if (!(half > 0)) return 0;
@@ -176,10 +176,10 @@ PointWidth widths_of(const Image& image, const std::array<int, 3>& voxel) {
   return result;
 }
 
-/// Sums over replicas of how far they are from the image.
+/// Sums up how far replicas are from the image.
 class Scatter {
  public:
-  /// `is_real`: roots of sums of squares, all of whose noise is in the real part.
+  /// `is_real`: the images are roots of sums of squares, all of whose noise is in the real part.
   Scatter(const Image& image, bool is_real)
       : image_(image), is_real_(is_real), sums_(image.values.shape()), squares_(image.values.shape()) {}
   void add(const Image& replica) {
@@ -206,7 +206,7 @@ class Scatter {
   Array<double> squares_;
 };
 
-/// Voxel of the prepared scan at voxel of the image: both have their centres at floor(N / 2).
+/// Returns the voxel of the prepared scan at a voxel of the image: both have their centres at floor(N / 2).
 std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& image, const Scan& prepared) {
   std::array<int, 3> at{};
   for (int axis = 0; axis < 3; ++axis)
@@ -214,7 +214,7 @@ std::array<int, 3> in_prepared(const std::array<int, 3>& voxel, const Image& ima
   return at;
 }
 
-/// work(voxel of the image, voxel of the prepared scan), as indices.
+/// Calls work(voxel of the image, voxel of the prepared scan), as indices.
 template <class Work>
 void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) {
   const auto& n = image.geometry.matrix_size;
@@ -225,8 +225,8 @@ void for_each_voxel(const Image& image, const Scan& prepared, const Work& work) 
         work(index_of(voxel, n), index_of(in_prepared(voxel, image, prepared), prepared.geometry.matrix_size));
 }
 
-/// The deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S the
-/// maps there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
+/// Returns the deviation of as many samples spread evenly, without unfolding, at a voxel of the prepared scan: with S
+/// the maps there and C the covariance, sqrt(S^H C S / 2 samples) / S^H S.
 double even_deviation(const Scan& scan, const Array<Complex<double>>& covariance, std::int64_t voxel) {
   const std::int64_t coils = scan.kspace.coil_count(), voxels = scan.geometry.voxel_count();
   const auto map = [&](std::int64_t coil) {
@@ -247,7 +247,7 @@ double percentile(std::vector<double> values, double share) {
   return *at;
 }
 
-/// Throws Error where there is none.
+/// Returns the mean variance of the noise; throws Error where there is none.
 double noise_level(const KnownNoise& noise) {
   const auto& covariance = noise.covariance.values;
   const std::int64_t coils = covariance.extent(0);
@@ -262,8 +262,8 @@ double noise_level(const KnownNoise& noise) {
   return level;
 }
 
-/// Of the noise to draw. Without noise readouts, of the level at the edge of k-space or of what the verdict found
-/// that no image explains, whichever is less: each holds signal too.
+/// Returns the covariance of the noise to draw. Without noise readouts, its level is that at the edge of k-space or
+/// what the verdict found that no image explains, whichever is less: each holds signal too.
 Array<Complex<double>> covariance_of(const KnownNoise& noise, const Report& report) {
   const double level = noise_level(noise);
   auto covariance = covariance_to_draw(noise);
@@ -338,7 +338,8 @@ std::vector<PointWidth> point_widths(Repeater& repeat, const Image& image, const
   return widths;
 }
 
-/// "12 %", of a deviation from so many complex numbers, whose mean is known or not: 1 / (2 sqrt(n)).
+/// Returns "12 %", the uncertainty of a deviation from so many complex numbers, whose mean is known or not: 1 / (2
+/// sqrt(n)).
 std::string uncertainty(std::int64_t numbers) {
   return short_number(std::round(50 / std::sqrt(static_cast<double>(std::max<std::int64_t>(numbers, 1))))) + " %";
 }

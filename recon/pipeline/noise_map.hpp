@@ -48,9 +48,9 @@ struct NoiseMapResult {
   std::vector<std::string> notes;  ///< one sentence each
 };
 
-/// Of the image `made` of the scan `measured` with these settings. Progress is told as the stage "noise map".
-/// Throws Error where there is no noise to go by, or the exact way is asked for and `measured` is no such lattice
-/// or the method not least squares with lambda |rho|^2.
+/// Makes the maps of the image `made` of the scan `measured` with these settings. Progress has the stage "noise map".
+/// Throws Error where there is no noise to go by, or where the exact way is asked for and `measured` is no such
+/// lattice or the method not least squares with lambda |rho|^2.
 NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, const Settings& settings,
                           const Execution& execution, const NoiseMapRequest& request,
                           const std::shared_ptr<TrajectoryCache>& cache = {},

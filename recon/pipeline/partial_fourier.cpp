@@ -15,14 +15,15 @@
 namespace fhd {
 namespace {
 
-/// Fewer lines beside the centre tell no phase.
+/// Fewer lines about the centre determine no phase.
 constexpr double least_reach = 2;
 
 Error refusal(const std::string& expected, const std::string& found, const std::string& remedy) {
   return {"settings.partial_fourier = phase", expected, found, remedy};
 }
 
-/// Of positions on a lattice. Full k-space, with gaps too, ends at most one gap sooner on one side.
+/// Finds the missing side of positions on a lattice. Full k-space, with gaps too, ends at most one gap sooner on one
+/// side.
 std::optional<MissingSide> missing_along(int axis, const Trajectory& trajectory) {
   const std::int64_t samples = trajectory.sample_count();
   std::vector<double> k(static_cast<std::size_t>(samples));
@@ -37,13 +38,13 @@ std::optional<MissingSide> missing_along(int axis, const Trajectory& trajectory)
   return MissingSide{axis, shorter, longer};
 }
 
-/// cos^2 that reaches 0 one cycle/FOV beyond `reach`; 1 at k = 0.
+/// Returns a window cos^2 that reaches 0 one cycle/FOV beyond `reach`; 1 at k = 0.
 double hann(double k, double reach) {
   const double share = std::abs(k) / (reach + 1);
   return share < 1 ? std::pow(std::cos(std::numbers::pi / 2 * share), 2) : 0;
 }
 
-/// Hann of each element of a periodic axis.
+/// Returns a Hann window for each element of a periodic axis.
 std::vector<double> window(std::int64_t n, double reach) {
   std::vector<double> values(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i)
@@ -113,7 +114,7 @@ Scan symmetric_centre(const Scan& scan, const MissingSide& missing) {
 Array<Complex<double>> smooth_phase(const Image& centre, const MissingSide& missing) {
   auto phase = values_of<double>(centre);
   const std::int64_t nz = phase.extent(0), ny = phase.extent(1), nx = phase.extent(2);
-  // As wide in cycles/mm along all axes; in cycles/FOV where the scan does not say how large it is.
+  // The window is as wide in cycles/mm along all axes; in cycles/FOV where the scan does not say how large it is.
   const auto& fov_mm = centre.geometry.fov_mm;
   const auto along = [&](int axis, std::int64_t n) {
     const bool has_size = fov_mm[axis] > 0 && fov_mm[missing.axis] > 0;

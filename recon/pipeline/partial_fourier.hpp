@@ -14,35 +14,35 @@
 
 namespace fhd {
 
-/// What is missing along the one axis (0, 1, 2: x, y, z) of which one side is.
+/// The part of k-space that is missing along the one axis (0, 1, 2: x, y, z) of which one side is.
 struct MissingSide {
   int axis = 0;
   double reach = 0;    ///< |k| up to which both sides are measured, cycles/FOV
   double longest = 0;  ///< of the side that is measured
 };
 
-/// Of a scan with coils as prepared. Throws Error naming settings.partial_fourier where the scan is not Cartesian,
-/// lacks neither side or those of several axes, leaves no centre to tell the phase, has several coils without
-/// maps, or a field map.
+/// Finds the missing side of a scan with coils as prepared. Throws Error naming settings.partial_fourier where the
+/// scan is not Cartesian, lacks neither side or those of several axes, leaves no centre to tell the phase, has
+/// several coils without maps, or a field map.
 MissingSide missing_side(const Scan& scan);
 
-/// The same as far as positions tell.
+/// Finds the same, as far as positions tell.
 MissingSide missing_side(const Trajectory& trajectory, const std::array<int, 3>& matrix_size);
 
-/// Those that lie on both sides.
+/// Returns the samples that lie on both sides.
 std::vector<std::int64_t> central_samples(const Trajectory& trajectory, const MissingSide& missing);
 
-/// The samples that lie on both sides, to be reconstructed on the whole matrix.
+/// Returns the scan of the samples that lie on both sides, to be reconstructed on the whole matrix.
 Scan symmetric_centre(const Scan& scan, const MissingSide& missing);
 
-/// P, [z][y][x] on the host, of the image of the centre: its phase behind a Hann window that ends with the
+/// Returns P, [z][y][x] on the host, of the image of the centre: its phase behind a Hann window that ends with the
 /// centre, and as soon (in cycles/mm) along the other axes, which takes off noise; 1 where the image is 0.
 Array<Complex<double>> smooth_phase(const Image& centre, const MissingSide& missing);
 
-/// The scan with maps S_c P; of one coil without a map, P.
+/// Returns the scan with maps S_c P; of one coil without a map, P.
 Scan with_phase(const Scan& scan, const Array<Complex<double>>& phase);
 
-/// image *= P; `image` may be cropped about its centre.
+/// Computes image *= P; `image` may be cropped about its centre.
 void apply_phase(const Array<Complex<double>>& phase, Image& image);
 
 }  // namespace fhd

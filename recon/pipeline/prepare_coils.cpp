@@ -9,7 +9,7 @@
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/prepare.hpp"
 
 namespace fhd {
 namespace {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> live_coils(const KSpace& kspace) {
   return live;
 }
 
-/// "2", "2, 5 and 7", counted from 0 as in the file.
+/// Returns "2", or "2, 5 and 7", counted from 0 as in the file.
 std::string dead_coils(const std::vector<std::int64_t>& live, std::int64_t coils) {
   std::vector<std::int64_t> dead;
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -44,7 +44,7 @@ void mix_values(const Array<Complex<double>>& matrix, Array<Complex<T>>& values)
     values = apply_mixing(matrix, values);
 }
 
-/// Of k-space or maps: in double where they are held so.
+/// Mixes k-space or maps, in double where they are held so.
 template <class Held>
 void mix_values(const Array<Complex<double>>& matrix, Held& held) {
   if (held.in_double.empty()) {
@@ -55,7 +55,7 @@ void mix_values(const Array<Complex<double>>& matrix, Held& held) {
   }
 }
 
-/// `matrix` [virtual coil][coil] mixes k-space, noise and maps alike, after what `all` has done to them.
+/// Mixes k-space, noise and maps alike by `matrix` [virtual coil][coil], after what `all` has done to them.
 void mix(const Array<Complex<double>>& matrix, Scan& scan, Array<Complex<double>>& all) {
   all = all.empty() ? matrix : matrix_product(matrix, all);
   mix_values(matrix, scan.kspace);
@@ -64,7 +64,7 @@ void mix(const Array<Complex<double>>& matrix, Scan& scan, Array<Complex<double>
   if (scan.sensitivity_maps) mix_values(matrix, *scan.sensitivity_maps);
 }
 
-/// From here on k-space and maps are in double, whatever the file holds: mixing does not round them.
+/// Holds k-space and maps in double from here on, so that mixing does not round them.
 void hold_in_double(Scan& scan) {
   scan.kspace.in_double = values_of<double>(scan.kspace);
   if (scan.sensitivity_maps) scan.sensitivity_maps->in_double = values_of<double>(*scan.sensitivity_maps);
@@ -96,12 +96,12 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
 }
 
 void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device,
-               KeptCalibrations* kept) {
+               CalibrationCache* cache) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
   MapEstimate estimate = on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
     return estimate_maps(scan, method, settings.estimation, here, journal.progress(),
-                         kept != nullptr ? &kept->maps : nullptr);
+                         cache != nullptr ? &cache->maps : nullptr);
   });
   scan.sensitivity_maps = std::move(estimate.maps);
   scan.second_maps = std::move(estimate.second);
@@ -130,7 +130,7 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
                     : ""));
 }
 
-/// Throws Error where two sets of maps cannot be had; says where `auto` has none to find.
+/// Throws Error where two sets of maps cannot be had; notes where `auto` has none to find.
 void require_sets_can(const CoilSettings& settings, const CoilDecision& decision, const Scan& scan,
                       Journal& journal) {
   const MapSetCount sets = settings.estimation.sets;
@@ -147,7 +147,7 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
   journal.note("a second set of maps is not used: " + found);
 }
 
-/// Throws Error where the image would fold; says so where it is wanted all the same.
+/// Throws Error where the image would fold; reports it where it is wanted all the same.
 void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t live,
                    const Settings& settings, Journal& journal) {
   const FoldingFacts facts{lattice_sampling(scan.trajectory, scan.geometry.matrix_size), live,
@@ -192,7 +192,7 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 }  // namespace
 
 std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal, Device device,
-                                  Array<Complex<double>>* mixing, KeptCalibrations* kept) {
+                                  Array<Complex<double>>* mixing, CalibrationCache* cache) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
   const auto live = live_coils(scan.kspace);
@@ -223,7 +223,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
   if (decision.compresses)
     journal.stage("coil compression", [&] { compress(coils.compression, prepared, all, journal); });
   if (decision.finds_maps)
-    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device, kept); });
+    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device, cache); });
   return prepared;
 }
 

@@ -19,7 +19,7 @@ struct Alias {
   Complex<double> turn;
 };
 
-/// How often each whole position of k-space is sampled, [z][y][x], k modulo the matrix.
+/// Returns how often each whole position of k-space is sampled, [z][y][x], k modulo the matrix.
 Array<Complex<double>> counts_of(const Scan& scan) {
   const auto& n = scan.geometry.matrix_size;
   const std::int64_t samples = scan.trajectory.sample_count();
@@ -58,7 +58,7 @@ std::vector<Alias> aliases_of(const Scan& scan) {
   return aliases;
 }
 
-/// The voxel so far on, around the edges.
+/// Returns the voxel so far on, around the edges.
 std::int64_t shifted(std::int64_t voxel, const std::array<std::int64_t, 3>& shift, const std::array<int, 3>& n) {
   const std::int64_t x = (voxel % n[0] + shift[0]) % n[0], y = (voxel / n[0] % n[1] + shift[1]) % n[1],
                      z = (voxel / n[0] / n[1] + shift[2]) % n[2];
@@ -79,7 +79,7 @@ class Group {
         coils_(scan.kspace.coil_count()),
         voxels_(scan.geometry.voxel_count()) {}
 
-  /// Of the aliases of `voxel`, into `deviation`.
+  /// Computes the deviation of the aliases of `voxel`.
   void fill(std::int64_t voxel, Array<double>& deviation) {
     members_.clear(), turns_.clear();
     for (const auto& alias : aliases_) {
@@ -110,7 +110,7 @@ class Group {
       if (norm(map(coil, voxel)) > 0) return true;
     return false;
   }
-  /// sum conj(S_c(p)) S_c(q), or with the covariance between the coils.
+  /// Returns sum conj(S_c(p)) S_c(q), or with the covariance between the coils.
   Complex<double> product(std::int64_t p, std::int64_t q, bool of_noise) const {
     Complex<double> sum = 0;
     for (std::int64_t c = 0; c < coils_; ++c) {
@@ -120,7 +120,7 @@ class Group {
     }
     return sum;
   }
-  /// The diagonal of A^-1 B A^-1, by A^-1 = K^H K with K the inverse of the Cholesky factor.
+  /// Returns the diagonal of A^-1 B A^-1, by A^-1 = K^H K with K the inverse of the Cholesky factor.
   std::vector<double> variances_of(Array<Complex<double>> system, const Array<Complex<double>>& noise) const {
     const std::int64_t size = system.extent(0);
     const auto factor = inverse_cholesky_factor(std::move(system));

@@ -8,9 +8,9 @@ namespace fhd {
 /// scan corrects off-resonance, or has several coils and no maps.
 void require_lattice(const Scan& scan, bool has_maps);
 
-/// Standard deviation of the real part of least squares with lambda |rho|^2 (absolute, in the unit of the maps of
-/// the scan), [z][y][x] on its matrix; 0 where no coil sees anything. `covariance` [coil][coil]: that of its
-/// samples, E n n^H. Throws Error as require_lattice, and where its coils cannot tell the aliases apart.
+/// Returns the standard deviation of the real part of least squares with lambda |rho|^2 (absolute, in the unit of the
+/// maps of the scan), [z][y][x] on its matrix; 0 where no coil sees anything. `covariance` [coil][coil] is that of
+/// its samples, E n n^H. Throws Error as require_lattice, and where its coils cannot tell the aliases apart.
 Array<double> sense_noise(const Scan& scan, const Array<Complex<double>>& covariance, double lambda);
 
 }  // namespace fhd

@@ -1,5 +1,5 @@
 #pragma once
-// What helps or watches a reconstruction, and changes nothing in its image: a cache, a second image, and a check that shares no
+// Services for a reconstruction that change nothing in its image: a cache, a second image, and a check that shares no
 // code with it (validation/certificate).
 #include <array>
 #include <functional>
@@ -26,7 +26,7 @@ struct VerifierInput {
   double sample_scale = 1;
   const Complex<float>* maps;  ///< [coil][z][y][x]; null: ones
   double map_scale = 1;
-  /// The same before they were rounded to single precision; null where that is all there is.
+  /// Samples and maps before they were rounded to single precision; null where that is all there is.
   const Complex<double>*samples_in_double = nullptr, *maps_in_double = nullptr;
   /// A second set of maps, each with an image of its own: images are then [set and z][y][x]; null: one set.
   const Complex<float>* second_maps = nullptr;
@@ -67,7 +67,7 @@ class Verifier {
   virtual ~Verifier() = default;
   virtual Certificate verify(const VerifierInput<float>& input) const = 0;
   virtual Certificate verify(const VerifierInput<double>& input) const = 0;
-  /// Of the data rather than the operators; empty where it is not asked.
+  /// Judges the data rather than the operators; empty where it is not asked.
   virtual std::optional<Verdict> judge(const VerifierInput<float>&) const { return {}; }
   virtual std::optional<Verdict> judge(const VerifierInput<double>&) const { return {}; }
   virtual double expected_seconds(const VerifierSizes&) const { return 0; }
@@ -77,8 +77,8 @@ struct Services {
   /// Null: what depends on the trajectory lives as long as the Reconstructor.
   std::shared_ptr<TrajectoryCache> trajectory_cache{};
   std::shared_ptr<const Verifier> verifier{};  ///< null: results carry no certificate
-  /// Accuracy of the gridded image that least squares leaves beside its own (Reconstruction::gridded), made with the
-  /// samples, maps and transforms that are there; empty: none.
+  /// Accuracy of the gridded image that least squares makes as well (Reconstruction::gridded), with the samples, maps
+  /// and transforms that are there; empty: none.
   std::optional<double> gridded_accuracy{};
 };
 

@@ -1,30 +1,33 @@
+#include "recon/pipeline/solve.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/conventional.hpp"
+#include "recon/pipeline/sparse.hpp"
+#include "recon/pipeline/verify.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/lanczos.hpp"
 
 namespace fhd {
 namespace {
 
-/// The largest eigenvalue of E^H E, after the solution for E^H d = `fhd`. Few iterations say too little of it, and
+/// Returns the largest eigenvalue of E^H E, after the solution for E^H d = `fhd`. Few iterations say too little of it, and
 /// those with a preconditioner nothing.
 template <class T>
-double eigenvalue_of(Model<T>& model, const ConjugateGradientResult& result, const Array<Complex<T>>& fhd) {
+double eigenvalue_of(Model<T>& model, const QuadraticSolution& solved, const Array<Complex<T>>& fhd) {
   constexpr std::size_t enough_iterations = 3;
+  const std::size_t residuals = solved.volume.relative_residuals.size();
   if (model.largest_eigenvalue > 0) return model.largest_eigenvalue;
-  if (model.preconditioner && result.relative_residuals.size() > 1)
-    return find_largest_eigenvalue(model, fhd);
-  if (result.relative_residuals.size() <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
-  return result.largest_ritz_value - model.problem.terms.front().weight;
+  if (model.preconditioner && residuals > 1) return find_largest_eigenvalue(model, fhd);
+  if (residuals <= enough_iterations) return largest_eigenvalue(*model.problem.normal);
+  return solved.largest_ritz_value - model.problem.terms.front().weight;
 }
 
 template <class T>
 void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) {
-  const LeastSquares& method = *least_squares(context.settings);
   const Problem<T>& problem = model.problem;
   context.journal.stage("conjugate gradient", [&] {
     const double weight = problem.terms.front().weight;
@@ -38,27 +41,18 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       real = Array<Complex<T>>(solution.right_hand_sides);
       keep_real_part(real);
     }
-    auto results = conjugate_gradients(problem.system(), problem.is_real ? real : solution.right_hand_sides,
-                                       solution.images,
-                                       {.iterations = method.iterations,
-                                        .tolerance = method.tolerance,
-                                        .check_every = residual_interval(context.device()),
-                                        .from_zero = true},
-                                       context.journal.progress(), model.preconditioner.get());
-    for (std::size_t v = 0; v < results.size(); ++v) {
-      auto& result = results[v];
-      const double eigenvalue = eigenvalue_of(
-          model, result,
-          one_of(solution.right_hand_sides, model.encoding->domain(), static_cast<std::int64_t>(v)));
-      SolvedVolume& volume = solution.volumes.emplace_back();
-      volume.relative_residuals = std::move(result.relative_residuals);
-      volume.converged = result.converged;
-      volume.largest_eigenvalue = eigenvalue;
+    auto solved = solve_quadratic(model, problem.is_real ? real : solution.right_hand_sides, solution.images,
+                                  context.journal.progress(), context);
+    for (auto& one : solved) {
+      const auto number = static_cast<std::int64_t>(solution.volumes.size());
+      one.volume.largest_eigenvalue =
+          eigenvalue_of(model, one, one_of(solution.right_hand_sides, model.encoding->domain(), number));
+      solution.volumes.push_back(std::move(one.volume));
     }
   });
 }
 
-/// E images, with the transform that predictions are made with.
+/// Computes E images, with the transform that predictions are made with.
 template <class T>
 void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, Solution<T>& solution,
                      const Shape& samples, const Context& context) {
@@ -72,7 +66,7 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
   });
 }
 
-/// |F rho - d| / |d| of every volume, on this and all processes; F rho becomes the difference.
+/// Computes |F rho - d| / |d| of every volume, over all processes; F rho becomes the difference.
 template <class T>
 void compare_with_samples(const Array<Complex<T>>& samples, Solution<T>& solution, const Context& context) {
   const auto count = static_cast<std::int64_t>(solution.volumes.size());
@@ -100,7 +94,7 @@ void check_solution(Solution<T>& solution, const Model<T>& model, const Measurem
 
 namespace {
 
-/// The images of all coils together, or of the `coil` whose samples these are; of several, the first one
+/// Solves for the images of all coils together, or of the `coil` whose samples these are; of several, the first one
 /// (`is_first`) decides lambda where that is searched, and is the one that is verified.
 template <class T>
 Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
@@ -126,7 +120,7 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
   return {std::move(solution.images), std::move(solution.volumes)};
 }
 
-/// One coil at a time, the strongest first. What is told keeps the residuals of the coil that converged least.
+/// Solves for one coil at a time, the strongest first. Reports the residuals of the coil that converged least.
 template <class T>
 Solved<T> solve_each_coil(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                           const Context& context) {
@@ -176,7 +170,28 @@ double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd) {
   return model.largest_eigenvalue;
 }
 
-void SolvedVolume::tell(Report& report) const {
+template <class T>
+std::vector<QuadraticSolution> solve_quadratic(const Model<T>& model, const Array<Complex<T>>& b,
+                                               Array<Complex<T>>& x, const ProgressCallback& progress,
+                                               const Context& context, int kept_residuals) {
+  const LeastSquares& method = *least_squares(context.settings);
+  auto results = conjugate_gradients(model.problem.system(), b, x,
+                                     {.iterations = method.iterations,
+                                      .tolerance = method.tolerance,
+                                      .check_every = residual_interval(context.device()),
+                                      .kept_residuals = kept_residuals,
+                                      .from_zero = true},
+                                     progress, model.preconditioner.get());
+  std::vector<QuadraticSolution> solved(results.size());
+  for (std::size_t v = 0; v < results.size(); ++v) {
+    solved[v].volume.relative_residuals = std::move(results[v].relative_residuals);
+    solved[v].volume.converged = results[v].converged;
+    solved[v].largest_ritz_value = results[v].largest_ritz_value;
+  }
+  return solved;
+}
+
+void SolvedVolume::add_to(Report& report) const {
   report.relative_residuals = relative_residuals;
   report.objectives = objectives;
   report.converged = converged;
@@ -197,6 +212,7 @@ Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperator
 }
 
 #define FHD_INSTANTIATE(T)                                                                     \
+  template std::vector<QuadraticSolution> solve_quadratic<T>(const Model<T>&, const Array<Complex<T>>&, Array<Complex<T>>&, const ProgressCallback&, const Context&, int); \
   template double find_largest_eigenvalue<T>(Model<T>&, const Array<Complex<T>>&);             \
   template void check_solution<T>(Solution<T>&, const Model<T>&, const Measurements<T>&,       \
                                   const Array<Complex<T>>&, std::optional<std::int64_t>, bool, \

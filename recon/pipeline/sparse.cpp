@@ -1,10 +1,11 @@
+#include "recon/pipeline/sparse.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
 #include "recon/solve/admm.hpp"
 #include "recon/solve/conjugate_gradient.hpp"
 #include "recon/solve/terms/terms.hpp"
@@ -19,14 +20,14 @@ namespace {
 //
 // so that strength_j = weight_j / (m c) is all that is left: the weight for an image of magnitude 1 whose every
 // voxel is measured once. Data times a factor change c alone, every sample taken twice m alone. c: half of the
-// energy of the first image (least squares, with the default lambda) is in voxels below it, half above; empty
+// energy of the first image (least squares, with the reference lambda) is in voxels below it, half above; empty
 // space does not count, nor do a few voxels that are very bright.
 
-/// The first image, and the start of the solvers: to about a per cent.
+/// Finds the first image, the start of the solvers, to about a per cent.
 template <class T>
 void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array<Complex<T>>& image,
                       const Context& context) {
-  const double lambda = OfMeanEigenvalue{}.share * model.mean_eigenvalue;
+  const double lambda = reference_lambda * model.mean_eigenvalue;
   const RegularizedNormal<T> system(model.problem.normal, {{identity_term<T>(), lambda}});
   ConjugateGradientSettings settings{.iterations = first_image_iterations(!model.circulant.empty()),
                                      .tolerance = 1e-2,
@@ -36,7 +37,7 @@ void find_first_image(const Model<T>& model, const Array<Complex<T>>& fhd, Array
   conjugate_gradient(system, fhd, image, settings, {}, preconditioner_of(model, lambda, 0, context).get());
 }
 
-/// The magnitude below which half of the energy of an image lies.
+/// Returns the magnitude below which half of the energy of an image lies.
 template <class T>
 double magnitude_of(const Array<Complex<T>>& image) {
   const Array<Complex<T>> host = image.to(Device::cpu());
@@ -51,7 +52,7 @@ double magnitude_of(const Array<Complex<T>>& image) {
   return 0;
 }
 
-/// `strength`: that of the first term. Goes on from where `path` stands.
+/// Runs ADMM from where `path` stands; `strength` is that of the first term.
 template <class T>
 void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, const SparseSettings& limits,
               StrengthPath<T>& path, const ProgressCallback& progress, const Context& context) {
@@ -69,14 +70,14 @@ void run_admm(Model<T>& model, const Array<Complex<T>>& fhd, double strength, co
       admm<T>(model.problem, fhd, path.image, settings, preconditioner, progress, std::move(path.solution));
 }
 
-/// Duals grow with the weight of their term.
+/// Scales the duals, which grow with the weight of their term.
 template <class T>
 void scale_duals(const std::vector<SparsePenalty>& penalties, double factor, SparseSolution<T>& solution) {
   for (std::size_t j = 0; j < solution.duals.size(); ++j)
     if (!penalties[j].strength) scale(solution.duals[j], static_cast<T>(factor));
 }
 
-/// The weights of the terms, and the report of them. Where the noise decides, `path` goes to the strength found.
+/// Sets the weights of the terms, and reports them. Where the noise decides, `path` goes to the strength found.
 template <class T>
 void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                       const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,

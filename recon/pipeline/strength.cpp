@@ -15,20 +15,22 @@
 #include "recon/array/vector_math.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/sparse.hpp"
 
 namespace fhd {
 namespace {
 
 constexpr double first_strength = 0.01, least_strength = 1e-5, largest_strength = 1, step = 2.5;
-/// Of each image of the search, which starts where that of the last strength ended. The estimate is unbiased for any
-/// function of the data, of few iterations as well; with these the strengths are those of converged images to within
-/// what their errors tell apart, for a fourth to an eighth of the iterations (validation/results/2026-11-23-auto.md).
+/// Limits of each image of the search, which starts where that of the last strength ended. The estimate is unbiased
+/// for any function of the data, of few iterations as well; with these the strengths are those of converged images to
+/// within what their errors tell apart, for a fourth to an eighth of the iterations
+/// (validation/results/2026-11-23-auto.md).
 constexpr SparseSettings limits{4, sparse_tolerance};
-/// Of the noise that is added: small beside that of the data, large beside what the solver leaves.
+/// The share of the noise that is added: small compared with that of the data, large compared with what the solver
+/// leaves.
 constexpr double probe_share = 0.5;
 
-/// Noise like that of the samples of the coils that are solved for: all, or the strongest.
+/// Returns noise like that of the samples of the coils that are solved for: all, or the strongest.
 template <class T>
 Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T>& data,
                                    std::int64_t channels, const Context& context) {
@@ -45,7 +47,7 @@ Array<Complex<T>> noise_of_samples(const KnownNoise& noise, const Measurements<T
   return converted<Complex<T>>(columns_of(all, share_of(samples, context.processes()))).to(context.device());
 }
 
-/// The risk of images, from scalar products of images alone.
+/// Computes the risk of images, from scalar products of images alone.
 template <class T>
 class Risk {
  public:
@@ -79,7 +81,7 @@ class Risk {
   double data_norm() const { return data_norm_; }
   bool is_measured() const { return is_measured_; }
 
-  /// Of the image of a strength, solved from the last one.
+  /// Returns the point of a strength, whose image is solved from the last one.
   StrengthPoint at(double strength) {
     const auto [square, followed] = fit(strength);
     const double noise = noise_norm_ * noise_norm_;
@@ -91,11 +93,12 @@ class Risk {
     double square;    ///< |E rho - d|^2
     double followed;  ///< Re <b, E rho(d + e b) - E rho(d)> / e: of the noise, what the image follows
   };
-  /// Both images by as many iterations: what they leave undone is alike, and their difference tells less of it.
+  /// Solves for both images by as many iterations: what they leave undone is alike, and changes their difference
+  /// less.
   Fit fit(double strength) {
     search_.solve(fhd_, strength, limits, path_);
     search_.solve(disturbed_, strength, {path_.iterations(), 0}, disturbed_path_);
-    // As the square of the first image, which is near, and the rest: rounding of large products does not count.
+    // The square is that of the first image, which is near, and the rest: rounding of large products does not count.
     copy(path_.image, change_);
     normal_.forward(path_.image, product_);
     add_scaled(product_, T(1), offset_);
@@ -106,15 +109,15 @@ class Risk {
     return {square, real_dot(probe_, change_) / probe_share};
   }
 
-  /// d + e b in the place of d.
+  /// Sets d + e b in the place of d.
   void disturb() {
     copy(fhd_, disturbed_);
     add_scaled(disturbed_, T(probe_share), probe_);
   }
 
-  /// The edge of k-space holds signal too. An image leaves of the data the noise that it does not follow, and more
-  /// where the model does not explain them: where that says less, it is nearer. Source: Wahba, J. R. Stat. Soc. B
-  /// 45:133 (1983).
+  /// Lowers the noise where an image shows that it is less: the edge of k-space holds signal too. An image leaves of
+  /// the data the noise that it does not follow, and more where the model does not explain them: where that is less,
+  /// it is nearer. Source: Wahba, J. R. Stat. Soc. B 45:133 (1983).
   void lessen_noise() {
     const auto [square, followed] = fit(first_strength);
     const double share = std::sqrt(square / (noise_norm_ * noise_norm_ - followed));
@@ -143,8 +146,8 @@ class Curve {
  public:
   explicit Curve(std::function<double(double)> risk_at) : risk_at_(std::move(risk_at)) {}
 
-  /// Steps downhill from the first strength until the risk rises again on both sides; then where the parabola
-  /// through the lowest and its neighbours is lowest. The lowest of all.
+  /// Returns the strength of the lowest risk: steps downhill from the first strength until the risk rises again on
+  /// both sides; then tries where the parabola through the lowest and its neighbours is lowest.
   double minimum() {
     take(first_strength);
     take(first_strength * step);
@@ -161,7 +164,7 @@ class Curve {
  private:
   using Points = std::map<double, double>;
 
-  /// False beyond the limits.
+  /// Adds a strength; returns false beyond the limits.
   bool take(double strength) {
     if (strength < least_strength || strength > largest_strength) return false;
     points_.emplace(strength, 0).first->second = risk_at_(strength);
@@ -172,7 +175,8 @@ class Curve {
                             [](const auto& a, const auto& b) { return a.second < b.second; });
   }
   bool is_at_end(Points::iterator at) { return at == points_.begin() || std::next(at) == points_.end(); }
-  /// Between the neighbours of the lowest point, and not nearer to it than a tenth of the way.
+  /// Returns the lowest place of the parabola, between the neighbours of the lowest point and not nearer to it than a
+  /// tenth of the way.
   double of_parabola() {
     const auto middle = lowest(), left = std::prev(middle), right = std::next(middle);
     const double x = std::log(middle->first), a = std::log(left->first) - x, b = std::log(right->first) - x,

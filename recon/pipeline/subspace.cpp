@@ -7,12 +7,12 @@
 #include "recon/array/linear_algebra.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/low_resolution.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/frames.hpp"
 
 namespace fhd {
 namespace {
 
-/// [course][frame], as given or transposed.
+/// Returns [course][frame], as given or transposed.
 Array<double> by_course(const Array<double>& given, std::int64_t frames) {
   const std::int64_t rows = given.extent(0), columns = given.extent(1);
   if (columns == frames && rows <= frames) return given;
@@ -29,7 +29,7 @@ double dot(std::int64_t count, const double* a, const double* b) {
   return std::inner_product(a, a + count, b, 0.0);
 }
 
-/// Gram-Schmidt, twice, which is exact to rounding.
+/// Makes courses orthonormal by Gram-Schmidt, twice, which is exact to rounding.
 void orthonormalize(Array<double>& courses) {
   constexpr double dependent = 1e-6;  // of the length: rounding, and numbers of six digits
   const std::int64_t frames = courses.extent(1);
@@ -50,7 +50,7 @@ void orthonormalize(Array<double>& courses) {
   }
 }
 
-/// The largest |<a, b> - (a == b)| of two courses.
+/// Returns the largest |<a, b> - (a == b)| of two courses.
 double distance_from_orthonormal(const Array<double>& courses) {
   const std::int64_t frames = courses.extent(1);
   double largest = 0;
@@ -76,7 +76,7 @@ struct SmallScan {
   FrameLayout layout;
 };
 
-/// Places in a readout at which all readouts are within the matrix.
+/// Returns the places in a readout at which all readouts are within the matrix.
 std::vector<std::int64_t> places_within(const Trajectory& trajectory, const FrameLayout& layout,
                                         const std::array<int, 3>& matrix) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(layout.readout_length)), places;
@@ -101,16 +101,16 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
   return small;
 }
 
-/// The eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
-Array<double> leading_courses(const std::vector<FrameImage>& frames, std::int64_t components,
+/// Returns the eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
+Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t components,
                               Journal& journal) {
   const auto count = static_cast<std::int64_t>(frames.size());
   Array<Complex<double>> gram(Shape{count, count});
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t s = 0; s < count; ++s)
     for (std::int64_t t = 0; t <= s; ++t) {
-      const auto &a = frames[static_cast<std::size_t>(s)].image.values,
-                 &b = frames[static_cast<std::size_t>(t)].image.values;
+      const auto &a = frames[static_cast<std::size_t>(s)].values,
+                 &b = frames[static_cast<std::size_t>(t)].values;
       double sum = 0;
       for (std::int64_t p = 0; p < a.size(); ++p)
         sum += double{a.data()[p].re} * b.data()[p].re + double{a.data()[p].im} * b.data()[p].im;
@@ -120,7 +120,7 @@ Array<double> leading_courses(const std::vector<FrameImage>& frames, std::int64_
   Array<double> courses(Shape{components, count});
   for (std::int64_t k = 0; k < components; ++k) {
     const auto* vector = eigen.vectors.data() + k * count;
-    // Of a real matrix they are real, but for one phase of each.
+    // Eigenvectors of a real matrix are real, but for one phase of each.
     const auto* largest = std::max_element(vector, vector + count,
                                            [](const auto& a, const auto& b) { return norm(a) < norm(b); });
     const Complex<double> turn = (1 / abs(*largest)) * conj(*largest);
@@ -180,7 +180,7 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
     const auto [small, small_layout] = small_scan(scan, layout);
     const auto frames =
         frame_images<T>(small, small_layout, transform, {settings, context.execution, none, own});
-    courses = leading_courses(frames, components, context.journal);
+    courses = leading_courses(frames.images, components, context.journal);
   });
   return courses;
 }

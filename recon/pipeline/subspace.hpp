@@ -16,23 +16,24 @@
 
 namespace fhd {
 
-/// Components of the subspace of so many frames; 0: there is none. Throws Error where they do not fit.
+/// Returns the components of the subspace of so many frames; 0: there is none. Throws Error where they do not fit.
 std::int64_t component_count(const LeastSquares& method, std::int64_t frames);
 
-/// Whether pairs of components take fewer products than frames.
+/// Returns whether pairs of components take fewer products than frames.
 constexpr bool takes_pairs(std::int64_t components, std::int64_t frames) {
   return components * components < frames;
 }
 
-/// The frames of low resolution that leading courses are found in: at most 32 voxels along each axis, 24 in 3D.
+/// Return the matrix and the method of the frames of low resolution that leading courses are found in: at most 32
+/// voxels along each axis, 24 in 3D.
 std::array<int, 3> matrix_of_small_frames(const std::array<int, 3>& matrix_size);
 LeastSquares method_of_small_frames();
 
-/// phi, [component][frame], as LeastSquares::basis says; empty without. Leading courses are the principal
-/// components (of real and imaginary parts alike) of frames of low resolution, from the samples of every readout
-/// that lie within them, and llr:0.01. Given ones are made
-/// orthonormal (Gram-Schmidt). What they hold goes to a note. Throws Error naming settings.basis: more components
-/// than frames, courses of another length or that are sums of others, readouts that miss the centre of k-space.
+/// Returns phi, [component][frame], as LeastSquares::basis says; empty without. Leading courses are the principal
+/// components (of real and imaginary parts alike) of frames of low resolution, from the samples of every readout that
+/// lie within them, and llr:0.01. Given ones are made orthonormal (Gram-Schmidt). What they hold goes to a note.
+/// Throws Error naming settings.basis: more components than frames, courses of another length or that are sums of
+/// others, readouts that miss the centre of k-space.
 template <class T>
 Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
                                const TransformSettings& transform, const Context& context);

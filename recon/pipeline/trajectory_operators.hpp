@@ -1,7 +1,7 @@
 #pragma once
-// What depends on the trajectory alone, for one matrix and one choice of transform: transforms, the
-// point-spread kernel Q, density compensation. Made when they are needed first, and used by every scan that
-// `are_of` says they fit.
+// What depends on the trajectory alone, for one matrix and one choice of transform: transforms, the point-spread
+// kernel Q, density compensation. Each is made when it is first needed, and used by every scan that `are_of` says it
+// fits.
 #include <memory>
 
 #include "recon/domain/scan.hpp"
@@ -10,47 +10,46 @@
 
 namespace fhd {
 
-/// Of the transform of these settings, whose kind is not automatic.
+/// Returns the cost of the transform of these settings, whose kind is not automatic.
 std::unique_ptr<TransformCost> cost_of(const TransformSettings& transform, const TransformSizes& sizes);
 
 template <class T>
 class TrajectoryOperators {
  public:
-  /// Of the share of the samples that belongs to this process. `transform.kind` is not automatic. `cache` may
-  /// be null.
+  /// Takes the share of the samples that belongs to this process. `transform.kind` is not automatic. `cache` may be
+  /// null.
   TrajectoryOperators(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
                       const TransformSettings& transform, const Execution& execution,
                       std::shared_ptr<TrajectoryCache> cache);
 
-  /// Whether they are those of a scan: the same positions, matrix and choice of transform.
+  /// Returns whether they are those of a scan: the same positions, matrix and choice of transform.
   bool are_of(const Trajectory& trajectory, const std::array<int, 3>& matrix_size,
               const TransformSettings& transform) const;
 
   const TransformSettings& settings() const { return settings_; }
   const Trajectory& trajectory() const { return trajectory_; }
   const std::array<int, 3>& matrix_size() const { return matrix_size_; }
-  /// Relative l2 error that the transform promises.
+  /// Returns the relative l2 error that the transform promises.
   double promised_accuracy() const;
 
   const std::shared_ptr<const FourierTransform<T>>& transform() { return transform_of(settings_); }
-  /// Another transform of the trajectory, of which one is held at a time.
+  /// Returns another transform of the trajectory, of which one is held at a time.
   const std::shared_ptr<const FourierTransform<T>>& transform_of(const TransformSettings& settings);
   void release_other_transform() { other_.reset(); }
-  /// Their grids and sums are made anew when they are needed again.
+  /// Releases the transforms, whose grids and sums are made anew when they are needed again.
   void release_transforms() { transform_.reset(), other_.reset(); }
 
-  /// q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.
+  /// Returns q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.
   const Array<Complex<T>>& point_spread(Journal& journal);
-  /// The same for weighted samples; not kept.
+  /// Returns the same for weighted samples; not cached.
   Array<Complex<T>> weighted_point_spread(const Array<double>* weights) const;
-  /// [sample], host memory.
+  /// Returns the density compensation [sample], in host memory.
   const Array<double>& density(Journal& journal);
 
  private:
-  template <class Element, class Make, class IsRight>
+  template <class Element, class Make>
   Array<Element> from_cache_or_made(const std::string& what, const Shape& shape, Device device,
-                                    Journal& journal, const Make& make, const IsRight& is_right);
-  bool is_point_spread(const Array<Complex<T>>& q) const;
+                                    Journal& journal, const Make& make);
 
   Trajectory trajectory_;
   std::array<int, 3> matrix_size_;

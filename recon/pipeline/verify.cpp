@@ -1,15 +1,16 @@
+#include "recon/pipeline/verify.hpp"
+
 #include <algorithm>
 #include <mutex>
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/vector_math.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
 
 namespace fhd {
 namespace {
 
-/// What is the same for every method, of one volume; of one coil without its map.
+/// Returns what is the same for every method, of one volume; of one coil without its map.
 template <class T>
 VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::optional<std::int64_t> coil,
                           double promised_accuracy) {
@@ -29,7 +30,7 @@ VerifierInput<T> input_of(const Measurements<T>& data, std::size_t volume, std::
   return input;
 }
 
-/// E of other images, for a verdict: one at a time, whoever asks.
+/// Returns a function for E of other images, for a verdict: one at a time, whoever calls it.
 template <class T>
 auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Context& context,
              std::mutex& mutex) {
@@ -43,7 +44,7 @@ auto encoder(const Model<T>& model, TrajectoryOperators<T>& operators, const Con
   };
 }
 
-/// What the solver found and what its operators make of it, in host memory: stacks of volumes.
+/// What the solver found and its operators make of it, in host memory: stacks of volumes.
 template <class T>
 struct Found {
   Array<Complex<T>> images, predicted, adjoint, normal, regularized;
@@ -62,12 +63,12 @@ struct Found {
       add_scaled(of_image, T(1), solution.subgradient);
     }
     regularized = product.to(Device::cpu());
-    // Of real images the condition is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
+    // For real images the condition is Re(E^H d - (E^H E + lambda W^H W) rho) = 0: the rest is no residual.
     if (problem.is_real)
       for (std::int64_t p = 0; p < regularized.size(); ++p) regularized[p].im = adjoint[p].im;
   }
 
-  /// Views.
+  /// Gives views of one volume to the input.
   void give(const Shape& image, const Shape& samples, std::int64_t volume, VerifierInput<T>& input) const {
     input.image = one_of(images, image, volume);
     input.predicted = one_of(predicted, samples, volume);

@@ -31,6 +31,9 @@ struct TransformSizes {
   Device device;
 };
 
+/// Placing a sample in its tile or group takes about as long as copying so many bytes.
+inline constexpr double bytes_of_sorting = 400;
+
 /// The cost of a transform, its bytes and its accuracy, stated by the transform itself and known from sizes alone, so that a
 /// plan asks the same rule as the transform that is made later. Bytes are those of the arrays on its device.
 class TransformCost {
@@ -53,6 +56,10 @@ class TransformCost {
 };
 
 /// T is float or double. Arrays live on the device of the transform; anything else throws Error.
+///
+/// Threads: forward and adjoint use scratch of the transform, although they are const. Two threads must not call one
+/// transform at the same time, unless it locks itself (the direct one of the CPU does); they may call two transforms, and
+/// cost() at any time.
 template <class T>
 class FourierTransform {
  public:

@@ -39,10 +39,10 @@ LowField field_of(const std::vector<Scan>& echoes, const std::vector<double>& ti
   Execution execution;
   execution.threads = 1;
   Reconstructor reconstructor(settings, execution);
-  const auto preparation = reconstructor.prepare_series(echoes.front());
+  const auto preparation = reconstructor.prepare(echoes.front());
   std::vector<Reconstruction> made;
   for (const auto& echo : echoes)
-    made.push_back(std::move(reconstructor.reconstruct_series(preparation, {&echo}).front()));
+    made.push_back(std::move(reconstructor.reconstruct(preparation, {&echo}).front()));
   std::vector<const Array<Complex<float>>*> images;
   for (const auto& one : made) images.push_back(&one.image.values);
   return {field_map_of_echoes(images, times_s), std::move(made.front().image.values)};

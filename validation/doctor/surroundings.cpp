@@ -1,6 +1,6 @@
 // What lies around a scan: the object beyond the field of view, the memory that a reconstruction needs, the prior image
 // meant for it.
-#include "recon/pipeline/surroundings.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 
 #include <fmt/format.h>
 

@@ -91,70 +91,60 @@ DirectCost::DirectCost(const TransformSizes& sizes, DirectChoice choice)
 
 // --- Work ---
 
-/// Rows are computed in whole vector registers of positions x >= 0; a GPU computes the voxels that there are.
+/// Rows are computed in whole vector registers of positions x >= 0; on the CPU a row costs a sample as much as so many
+/// pairs. A GPU computes the voxels that there are.
 Work DirectCost::adjoint_of(double rows, double row_length) const {
-  Work work(WorkUnit::adjoint_row, rows * xy_, sizes_.precision);
-  work.at(WorkUnit::adjoint_pair, sizes_.precision) = rows * x_ * padded(row_length);
-  return work + Work(WorkUnit::region, 4);
+  const double pairs_of_a_row = sizes_.device.is_cpu() ? 10 : 0;
+  return Work(WorkUnit::pair, rows * (x_ * padded(row_length) + pairs_of_a_row * xy_), sizes_.precision) +
+         Work(WorkUnit::region, 4);
 }
 
 Work DirectCost::adjoint(std::int64_t coils) const {
   const double count = static_cast<double>(coils);
   if (way_.matrices)
-    return Work(WorkUnit::adjoint_product,
+    return Work(WorkUnit::matrix_product,
                 count * matrix_sums::adjoint_products(image_grid(sizes_.matrix_size), sizes_.samples.all,
                                                       *way_.matrices),
                 sizes_.precision) +
            Work(WorkUnit::region, 4);
   return adjoint_of(ny_ * nz_ * count, nx_) +
-         Work(WorkUnit::copied_byte, nx_ * ny_ * nz_ * count * element_);  // sums from zero to the image
+         Work(WorkUnit::byte, nx_ * ny_ * nz_ * count * element_);  // sums from zero to the image
 }
 
 Work DirectCost::forward(std::int64_t coils) const {
   if (way_.matrices)
     return Work(
-               WorkUnit::forward_product,
+               WorkUnit::matrix_product,
                static_cast<double>(coils) * matrix_sums::forward_products(image_grid(sizes_.matrix_size),
                                                                           sizes_.samples.all, *way_.matrices),
                sizes_.precision) +
            Work(WorkUnit::region, 4);
   const double rows = ny_ * nz_ * static_cast<double>(coils);
-  Work work(WorkUnit::forward_row, all_ * rows, sizes_.precision);
-  work.at(WorkUnit::forward_pair, sizes_.precision) = all_ * rows * padded(nx_);
-  return work + Work(WorkUnit::region, 3) + Work(WorkUnit::copied_byte, nx_ * rows * element_);
+  const double pairs_of_a_row = sizes_.device.is_cpu() ? 10 : 0;
+  return Work(WorkUnit::pair, all_ * rows * (padded(nx_) + pairs_of_a_row), sizes_.precision) +
+         Work(WorkUnit::region, 3) + Work(WorkUnit::byte, nx_ * rows * element_);
 }
 
 Work DirectCost::point_spread() const {
   const double gx = doubled(nx_), points = gx * doubled(ny_) * doubled(nz_);
   const Work sums = point_spread_way_.matrices
-                        ? Work(WorkUnit::adjoint_product,
+                        ? Work(WorkUnit::matrix_product,
                                matrix_sums::adjoint_products(half_difference_grid(sizes_.matrix_size),
                                                              sizes_.samples.all, *point_spread_way_.matrices),
                                sizes_.precision)
                         : adjoint_of(std::ceil(points / gx / 2), gx);
-  return sums + making() + Work(WorkUnit::touched_byte, 2 * points * element_) +
-         Work(WorkUnit::copied_byte, points * element_);
+  return sums + making() + Work(WorkUnit::byte, 3 * points * element_);
 }
 
 Work DirectCost::making() const {
-  const auto held = Work(WorkUnit::touched_byte, static_cast<double>(bytes()));
+  const Work held(WorkUnit::byte, static_cast<double>(bytes()));
   return held + (sizes_.device.is_cuda() ? Work(WorkUnit::transferred_byte, 24 * all_)
-                                         : Work(WorkUnit::sorted_sample, all_));
+                                         : Work(WorkUnit::byte, bytes_of_sorting * all_));
 }
 
 double DirectCost::padded(double row_length) const {
   if (sizes_.device.is_cuda()) return row_length;
   return 2 * lanes_ * std::ceil(std::ceil(row_length / 2) / lanes_);
-}
-
-double DirectCost::pairs_of(double rows, double row_length) const {
-  constexpr double pairs_of_a_row = 16;  // what the factor of a row costs
-  return rows * (x_ < all_ ? row_length * x_ + pairs_of_a_row * xy_ : row_length * all_);
-}
-double DirectCost::forward_pairs() const { return all_ * nx_ * ny_ * nz_; }
-double DirectCost::adjoint_pairs() const { return pairs_of(ny_ * nz_, nx_); }
-double DirectCost::point_spread_pairs() const {
-  return pairs_of(doubled(ny_) * doubled(nz_), doubled(nx_)) / 2;
 }
 
 // --- Bytes ---

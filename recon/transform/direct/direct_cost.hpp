@@ -52,16 +52,9 @@ class DirectCost final : public TransformCost {
   Work point_spread() const override;
   std::size_t point_spread_scratch_bytes() const override;
 
-  /// Pairs of a voxel and a sample for one image, of its adjoint and of half of the difference grid those of
-  /// the work that is left where samples share positions.
-  double forward_pairs() const;
-  double adjoint_pairs() const;
-  double point_spread_pairs() const;
-
  private:
   double padded(double row_length) const;
   Work adjoint_of(double rows, double row_length) const;
-  double pairs_of(double rows, double row_length) const;
   double groups_bytes() const;
   double sums_bytes(double nx, double ny, double nz, double rows, double coils, bool forward) const;
 

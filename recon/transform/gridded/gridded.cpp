@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "recon/transform/direct/direct.hpp"
@@ -95,31 +94,6 @@ Array<double> density_compensation(const Trajectory& trajectory, std::array<int,
   Array<double> result(Shape{samples});
   for (std::int64_t m = 0; m < samples; ++m) result[m] = scale * weights[m].re;
   return result;
-}
-
-DensityDeviation density_deviation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                   const Array<double>& weights, Device device) {
-  require_trajectory(trajectory);
-  const std::int64_t samples = trajectory.sample_count();
-  require_shape(weights, {samples}, "weights");
-  const auto cost = cost_of_density(trajectory, matrix_size, device);
-  const double scale = scale_of_density(cost);
-  Array<Complex<float>> scaled(Shape{samples}), blurred(Shape{samples}, device);
-  for (std::int64_t m = 0; m < samples; ++m) scaled[m] = static_cast<float>(weights[m] / scale);
-  const auto is_weight = [](Complex<float> w) { return w.re > 0 && std::isfinite(w.re); };
-  constexpr double infinite = std::numeric_limits<double>::infinity();
-  if (!std::all_of(scaled.begin(), scaled.end(), is_weight)) return {infinite, infinite};
-  if (device.is_cuda()) scaled = scaled.to(device);
-  blur_of(trajectory, cost, device)(scaled, blurred);
-  if (device.is_cuda()) blurred = blurred.to(Device::cpu());
-  double largest = 0, squares = 0, sum = 0;
-  for (std::int64_t m = 0; m < samples; ++m) {
-    const double difference = double{blurred[m].re} - 1;
-    largest = std::max(largest, std::abs(difference));
-    squares += weights[m] * difference * difference;
-    sum += weights[m];
-  }
-  return {largest, std::sqrt(squares / sum)};
 }
 
 template <class T>

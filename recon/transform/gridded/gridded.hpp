@@ -19,15 +19,6 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& tr
 Array<double> density_compensation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                    Device device = Device::cpu(), int iterations = 15);
 
-/// How far weights are from C w = 1: of all samples the largest |C w - 1|, and the root of the mean of its squares,
-/// weighted by w. Both are infinite where a weight is not finite or not above 0.
-struct DensityDeviation {
-  double largest, rms;
-};
-/// Returns the deviation of weights, [sample], in the scale of density_compensation. Costs one iteration of it.
-DensityDeviation density_deviation(const Trajectory& trajectory, std::array<int, 3> matrix_size,
-                                   const Array<double>& weights, Device device = Device::cpu());
-
 /// q of direct.hpp by a gridded adjoint transform onto the difference grid, to the requested accuracy.
 template <class T>
 Array<Complex<T>> point_spread_gridded(const Trajectory& trajectory, std::array<int, 3> matrix_size,

@@ -154,7 +154,7 @@ GriddedCost GriddedCost::of_density(TransformSizes sizes) {
 // --- Work ---
 
 Work GriddedCost::making() const {
-  return {WorkUnit::sorted_sample, static_cast<double>(sizes_.samples.all)};
+  return {WorkUnit::byte, bytes_of_sorting * static_cast<double>(sizes_.samples.all)};
 }
 double GriddedCost::kernel_points(std::int64_t coils) const {
   const auto samples = static_cast<double>(sizes_.samples.all);
@@ -174,13 +174,9 @@ double GriddedCost::kernel_points(std::int64_t coils) const {
   return static_cast<double>(blocks * of_vector) * samples *
          (rows * static_cast<double>(vectors) + weights_of_a_sample);
 }
-Work GriddedCost::spreading(std::int64_t coils) const {
-  return {sizes_.matrix_size[2] > 1 ? WorkUnit::spread_3d : WorkUnit::spread_2d, kernel_points(coils),
-          sizes_.precision};
-}
-Work GriddedCost::interpolating(std::int64_t coils) const {
-  return {sizes_.matrix_size[2] > 1 ? WorkUnit::interpolate_3d : WorkUnit::interpolate_2d,
-          kernel_points(coils), sizes_.precision};
+Work GriddedCost::sweep(std::int64_t coils) const {
+  const double of_volume = sizes_.matrix_size[2] > 1 || sizes_.device.is_cuda() ? 1 : 0.4;  // tiles stay in the cache
+  return {WorkUnit::kernel_point, of_volume * kernel_points(coils), sizes_.precision};
 }
 /// Zeros are skipped: about 3/4 (2D) or 7/12 (3D) of all rows; and filling the grid.
 Work GriddedCost::grid_fft() const {
@@ -189,9 +185,8 @@ Work GriddedCost::grid_fft() const {
   const double bytes = static_cast<double>(gridding_.grid_points()) * static_cast<double>(element());
   const double operations =
       full_fft_operations({static_cast<double>(g[0]), static_cast<double>(g[1]), static_cast<double>(g[2])});
-  return Work(volume ? WorkUnit::fft_3d : WorkUnit::fft_2d, operations * (volume ? 7.0 / 12 : 0.75),
-              sizes_.precision) +
-         beyond_cache(bytes, sizes_.device) + Work(WorkUnit::copied_byte, bytes) + Work(WorkUnit::region, 4);
+  return Work(WorkUnit::fft, operations * (volume ? 7.0 / 12 : 0.75), sizes_.precision) +
+         beyond_cache(bytes, sizes_.device) + Work(WorkUnit::byte, bytes) + Work(WorkUnit::region, 4);
 }
 /// With the empty places of the last block.
 double GriddedCost::grids(std::int64_t coils) const {
@@ -200,9 +195,9 @@ double GriddedCost::grids(std::int64_t coils) const {
   return static_cast<double>((coils + block - 1) / block * block);
 }
 Work GriddedCost::forward(std::int64_t coils) const {
-  return interpolating(coils) + grids(coils) * grid_fft();
+  return sweep(coils) + grids(coils) * grid_fft();
 }
-Work GriddedCost::adjoint(std::int64_t coils) const { return spreading(coils) + grids(coils) * grid_fft(); }
+Work GriddedCost::adjoint(std::int64_t coils) const { return sweep(coils) + grids(coils) * grid_fft(); }
 
 /// On the difference grid, which has 2N points per axis.
 GriddedCost GriddedCost::of_difference_grid() const {
@@ -216,8 +211,7 @@ Work GriddedCost::point_spread() const {
                grid = static_cast<double>(doubled.gridding_.grid_points()),
                bytes = static_cast<double>(element());
   // The copy into the periodic order is one thread's.
-  return doubled.making() + doubled.adjoint(1) + Work(WorkUnit::touched_byte, (grid + 2 * image) * bytes) +
-         Work(WorkUnit::copied_byte, 4 * image * bytes);
+  return doubled.making() + doubled.adjoint(1) + Work(WorkUnit::byte, (grid + 6 * image) * bytes);
 }
 
 // --- Bytes ---
@@ -312,10 +306,10 @@ DensityCost density_cost(const TransformSizes& sizes, int iterations) {
   const GriddedCost cost = GriddedCost::of_density(sizes);
   const double samples = static_cast<double>(sizes.samples.all),
                points = static_cast<double>(cost.gridding().grid_points());
-  const Work iteration = cost.spreading(1) + cost.interpolating(1) +
-                         Work(WorkUnit::copied_byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
+  const Work iteration = 2 * cost.sweep(1) +
+                         Work(WorkUnit::byte, (points + samples) * 8) + Work(WorkUnit::region, 16);
   return {
-      cost.making() + Work(WorkUnit::touched_byte, points * 8) + static_cast<double>(iterations) * iteration,
+      cost.making() + Work(WorkUnit::byte, points * 8) + static_cast<double>(iterations) * iteration,
       cost.sorted_bytes() + cost.sweep_bytes(1) + whole_bytes((points + 2 * samples) * 8)};
 }
 

@@ -120,10 +120,9 @@ class GriddedCost final : public TransformCost {
   std::int64_t row_elements(std::int64_t coils) const;
   /// On the CPU: complex numbers of a thread's FFTs, columns and as much scratch, whole cache lines.
   std::int64_t fft_elements() const;
-  /// Without FFT: samples and points of the kernel; on the CPU as many as whole vectors hold, with what the weights of a
-  /// sample cost once for a block of coils.
-  Work spreading(std::int64_t coils) const;
-  Work interpolating(std::int64_t coils) const;
+  /// Spreading or interpolating without the FFT: samples and points of the kernel; on the CPU as many as whole vectors
+  /// hold, with what the weights of a sample cost once for a block of coils.
+  Work sweep(std::int64_t coils) const;
   std::size_t sorted_bytes() const;                   ///< samples and their tables
   std::size_t sweep_bytes(std::int64_t coils) const;  ///< of spreading, beside the grids
 

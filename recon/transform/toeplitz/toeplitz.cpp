@@ -117,9 +117,8 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
   }
   const double element = static_cast<double>(bytes_of_complex(precision)), points = g[0] * g[1] * g[2],
                maps = n[0] * n[1] * n[2] * static_cast<double>(coils) * element;
-  const auto unit = n[2] > 1 ? WorkUnit::fft_3d : WorkUnit::fft_2d;
   OperatorCost cost;
-  cost.forward = static_cast<double>(coils) * (Work(unit, pruned_operations(n, g), precision) +
+  cost.forward = static_cast<double>(coils) * (Work(WorkUnit::fft, pruned_operations(n, g), precision) +
                                                beyond_cache(points * element, device)) +
                  Work(WorkUnit::region, device.is_cuda() ? 2 : 6 * static_cast<double>(coils));
   cost.bytes = whole_bytes(maps);
@@ -131,9 +130,8 @@ OperatorCost toeplitz_cost(std::array<int, 3> matrix_size, std::int64_t coils, P
                     precision},
                    coils, coils_at_once, images_at_once, element, device, cost);
   constexpr double plans = 500;  // cuFFT's take some 5 ms
-  cost.making = Work(unit, full_fft_operations(g), precision) +
-                Work(WorkUnit::copied_byte, 2 * points * element) +
-                Work(WorkUnit::touched_byte, static_cast<double>(cost.bytes + cost.making_bytes)) +
+  cost.making = Work(WorkUnit::fft, full_fft_operations(g), precision) +
+                Work(WorkUnit::byte, 2 * points * element + static_cast<double>(cost.bytes + cost.making_bytes)) +
                 Work(WorkUnit::region, device.is_cuda() ? plans : 6);
   return cost;
 }

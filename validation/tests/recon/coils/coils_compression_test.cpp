@@ -7,7 +7,7 @@
 #include "recon/coils/compression.hpp"
 #include "recon/coils/noise.hpp"
 #include "recon/pipeline/reconstruct.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/prepare.hpp"
 #include "validation/tests/io/io_scans.hpp"
 #include "validation/tests/problems.hpp"
 

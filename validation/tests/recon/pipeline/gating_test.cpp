@@ -198,7 +198,7 @@ TEST(Bins, of_breath_are_sharper_than_all_readouts_together) {
   settings.surroundings = Surroundings::off;
   const auto layout = lay_out_bins(made.scan.trajectory.sample_count(), made.readout_length, 4,
                                    self_gating_signal(made.scan, made.readout_length, 0));
-  const auto bins = Reconstructor(settings, execution).reconstruct_frames(made.scan, layout);
+  const auto bins = Reconstructor(settings, execution)(made.scan, layout);
   settings.method = LeastSquares{};
   const auto all = reconstruct(made.scan, settings, execution);
   double of_bins = 0, together = 0;

@@ -31,7 +31,7 @@ class GpuFrames : public tests::GpuTest {
     const auto on = [&](Device device) {
       Execution execution;
       execution.device = device;
-      return Reconstructor(settings, execution).reconstruct_frames(scan, layout);
+      return Reconstructor(settings, execution)(scan, layout);
     };
     const auto on_cpu = on(Device::cpu()), on_gpu = on(Device::cuda());
     ASSERT_EQ(on_cpu.size(), on_gpu.size());

@@ -1,6 +1,6 @@
 // Volumes that a GPU takes together: each is what it is by itself, there and on the CPU.
 #include "recon/pipeline/reconstruct.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/device_memory.hpp"
 #include "validation/certificate.hpp"
 #include "validation/tests/gpu.hpp"
 #include "validation/tests/recon/pipeline/series_scans.hpp"
@@ -41,10 +41,10 @@ TEST_F(GpuSeries, volumes_together_are_those_by_themselves) {
     settings.precision = precision;
     const Services services{{}, validation::make_verifier(), 1e-4};
     Reconstructor reconstructor(settings, {Device::cuda()}, services);
-    const auto preparation = reconstructor.prepare_series(volumes[0]);
-    ASSERT_GE(reconstructor.volumes_at_once(*preparation), count);
-    const auto made = reconstructor.reconstruct_series(preparation, all);
-    const auto again = reconstructor.reconstruct_series(preparation, all);
+    const auto preparation = reconstructor.prepare(volumes[0]);
+    ASSERT_GE(preparation->volumes_at_once, count);
+    const auto made = reconstructor.reconstruct(preparation, all);
+    const auto again = reconstructor.reconstruct(preparation, all);
     ASSERT_EQ(made.size(), volumes.size());
     // Sums of coils in passes of four and of one add in another order: rounding, after 30 iterations.
     const double tolerance = precision == Precision::single_precision ? 1e-4 : 1e-6;
@@ -71,17 +71,17 @@ TEST_F(GpuSeries, memory_of_volumes_together_is_within_what_was_planned_for_them
   std::vector<const Scan*> all;
   for (const auto& volume : volumes) all.push_back(&volume);
   Reconstructor reconstructor(Settings{}, {Device::cuda()}, {{}, validation::make_verifier(), 1e-4});
-  const auto preparation = reconstructor.prepare_series(volumes[0]);
-  all.resize(std::min(all.size(), static_cast<std::size_t>(reconstructor.volumes_at_once(*preparation))));
+  const auto preparation = reconstructor.prepare(volumes[0]);
+  all.resize(std::min(all.size(), static_cast<std::size_t>(preparation->volumes_at_once)));
   ASSERT_GT(all.size(), 3u);
-  reconstructor.reconstruct_series(preparation, all);  // the model, for as many, is made
+  reconstructor.reconstruct(preparation, all);  // the model, for as many, is made
   const auto peak_of = [&](const std::vector<const Scan*>& some) {
     device::reset_peak_memory(Device::cuda());
-    reconstructor.reconstruct_series(preparation, some);
+    reconstructor.reconstruct(preparation, some);
     return static_cast<double>(device::memory_use(Device::cuda()).peak_bytes);
   };
   const double further = peak_of(all) - peak_of({all.front()}),
-               of_volume = device_bytes_of_volume(common_scan(*preparation), Settings{}, Device::cuda());
+               of_volume = device_bytes_of_volume(preparation->scan(), Settings{}, Device::cuda());
   const auto others = static_cast<double>(all.size() - 1);
   EXPECT_LE(further, others * of_volume);
   EXPECT_GE(further, others * of_volume / 3) << "the plan is far too large";

@@ -296,8 +296,7 @@ TEST(PartialFourier, refuses_settings_that_contradict_it) {
   EXPECT_EQ(line_of(scan, {searched}),
             "settings.partial_fourier: expected a number for settings.lambda, found auto; leave one of them out");
   EXPECT_THROW(require_noise_maps_can({.replicas = 10}, {by_phase()}), Error);
-  EXPECT_THROW(Reconstructor({by_phase()})
-                   .reconstruct_frames(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
+  EXPECT_THROW(Reconstructor({by_phase()})(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
                Error);
   EXPECT_FALSE(takes_series({by_phase()}, {}, scan));
   EXPECT_TRUE(takes_series({LeastSquares{}}, {}, scan));

@@ -35,10 +35,10 @@ TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
     const auto volumes = volumes_of(coils, true, 3);
     Services services{{}, validation::make_verifier(), 1e-4};
     Reconstructor reconstructor(Settings{}, {}, services);
-    const auto preparation = reconstructor.prepare_series(volumes[0]);
+    const auto preparation = reconstructor.prepare(volumes[0]);
     for (const auto& volume : volumes) {
       const auto alone = reconstruct(volume, Settings{}, {}, services);
-      const auto made = reconstructor.reconstruct_series(preparation, {&volume});
+      const auto made = reconstructor.reconstruct(preparation, {&volume});
       ASSERT_EQ(made.size(), 1u);
       EXPECT_TRUE(
           std::equal(alone.image.values.begin(), alone.image.values.end(), made[0].image.values.begin()));
@@ -59,15 +59,15 @@ TEST(Series, volumes_with_maps_are_those_of_scans_by_themselves) {
 TEST(Series, coils_are_mixed_as_those_of_the_reference_and_maps_are_its) {
   const auto volumes = volumes_of(14, false, 2);
   Reconstructor reconstructor(Settings{});
-  const auto preparation = reconstructor.prepare_series(volumes[0]);
-  EXPECT_EQ(common_scan(*preparation).kspace.coil_count(), 12);
-  const auto made = reconstructor.reconstruct_series(preparation, {&volumes[0]});
+  const auto preparation = reconstructor.prepare(volumes[0]);
+  EXPECT_EQ(preparation->scan().kspace.coil_count(), 12);
+  const auto made = reconstructor.reconstruct(preparation, {&volumes[0]});
   // The reference itself: what it is by itself.
   const auto alone = reconstruct(volumes[0]);
   EXPECT_LE(error_of(made[0].image, alone.image),
             1e-6);  // matrices are multiplied before, not after, the samples
   // Another volume has the maps of the reference: near its own but for the noise in both.
-  const auto other = reconstructor.reconstruct_series(preparation, {&volumes[1]});
+  const auto other = reconstructor.reconstruct(preparation, {&volumes[1]});
   EXPECT_LE(error_of(other[0].image, reconstruct(volumes[1]).image), 0.1);
   const auto& settings = other[0].report.settings;
   EXPECT_EQ(std::count_if(settings.begin(), settings.end(),
@@ -95,18 +95,23 @@ TEST(Series, gridded_images_are_those_of_the_conventional_method) {
   EXPECT_FALSE(reconstruct(without_maps, settings, {}, services).gridded);
 }
 
-TEST(Series, refuses_other_positions_and_too_many_volumes) {
+TEST(Series, takes_a_volume_at_other_positions_by_itself_and_refuses_another_matrix_and_too_many) {
   const auto volumes = volumes_of(2, true, 2);
   Reconstructor reconstructor(Settings{});
-  const auto preparation = reconstructor.prepare_series(volumes[0]);
-  EXPECT_EQ(reconstructor.volumes_at_once(*preparation), 1);
-  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, pointers(volumes)); }),
+  const auto preparation = reconstructor.prepare(volumes[0]);
+  EXPECT_EQ(preparation->volumes_at_once, 1);
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct(preparation, pointers(volumes)); }),
                   "at most 1");
   Scan moved = volumes[1];
   moved.trajectory.k[3] += 1e-9;
-  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct_series(preparation, {&moved}); }),
-                  "trajectory");
-  EXPECT_TRUE(reconstructor.reconstruct_series(preparation, {}).empty());
+  const auto made = reconstructor.reconstruct(preparation, {&moved});
+  const auto alone = reconstruct(moved);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_TRUE(std::equal(alone.image.values.begin(), alone.image.values.end(), made[0].image.values.begin()));
+  EXPECT_FALSE(made[0].prepared);
+  moved.geometry.matrix_size[0] += 2;
+  EXPECT_CONTAINS(io::error_of([&] { reconstructor.reconstruct(preparation, {&moved}); }), "the matrix and the coils");
+  EXPECT_TRUE(reconstructor.reconstruct(preparation, {}).empty());
 }
 
 TEST(Series, is_refused_where_volumes_do_not_share_what_is_solved) {

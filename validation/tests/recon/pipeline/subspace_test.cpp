@@ -91,7 +91,7 @@ std::vector<Reconstruction> frames_of(const data::Simulation& made, std::int64_t
   settings.surroundings = Surroundings::off;
   const auto layout =
       lay_out_frames(made.scan.trajectory.sample_count(), made.readout_length, {.frames = frames});
-  return Reconstructor(settings, execution, services).reconstruct_frames(made.scan, layout);
+  return Reconstructor(settings, execution, services)(made.scan, layout);
 }
 
 template <class ImageOf>

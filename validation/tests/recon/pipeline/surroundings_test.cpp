@@ -1,5 +1,5 @@
 // Objects beyond the field of view: seen where the samples tell them apart, and reconstructed on a larger matrix.
-#include "recon/pipeline/surroundings.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "recon/pipeline/surroundings.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,20 +13,20 @@
 #include "recon/coils/noise.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
-#include "recon/pipeline/steps.hpp"
+#include "recon/pipeline/prepare.hpp"
 
 namespace fhd {
 namespace {
 
-/// Of the energy along an axis, over its mean inside the FOV. A sharp edge, blurred by the window over k-space, falls
-/// to this within `blur_of_edge` / radius (measured on heads of nine sizes: to 0.01 FOV). What reaches just this is
-/// part of the object where it is next to `certain` times as much: at the end of the field, samples that are missing
-/// in the corners of k-space leave as much as 2 %.
+/// Shares of the energy along an axis, over its mean inside the FOV. A sharp edge, blurred by the window over
+/// k-space, falls to `least_energy` within `blur_of_edge` / radius (measured on heads of nine sizes: to 0.01 FOV).
+/// What reaches just this is part of the object where it is next to `certain` times as much: at the end of the field,
+/// samples that are missing in the corners of k-space leave as much as 2 %.
 constexpr double least_energy = 0.01, certain = 3, blur_of_edge = 0.66;
-/// Of the noise: sums over the voxels of a plane scatter by some tenths of it.
+/// A signal counts above so many times the noise: sums over the voxels of a plane scatter by some tenths of it.
 constexpr double above_noise = 2;
 
-/// Of the image of low resolution, in cycles per field that is told apart.
+/// Returns the radius of the image of low resolution, in cycles per field that is told apart.
 int largest_radius(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 16 : 24; }
 std::int64_t most_coils(const std::array<int, 3>& matrix_size) { return matrix_size[2] > 1 ? 2 : 4; }
 
@@ -37,7 +37,7 @@ std::array<int, 3> field_matrix(const std::array<int, 3>& matrix_size, const Fie
   return result;
 }
 
-/// Positions in cycles per `factors` times the FOV.
+/// Returns positions in cycles per `factors` times the FOV.
 Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
   Trajectory result{trajectory.k};
   const std::int64_t samples = trajectory.sample_count();
@@ -47,7 +47,7 @@ Trajectory in_field(const Trajectory& trajectory, const FieldFactors& factors) {
   return result;
 }
 
-/// Standard deviation of the noise of a sample, the root of the mean over coils.
+/// Returns the standard deviation of the noise of a sample, the root of the mean over coils.
 double noise_of(const Scan& scan) {
   const auto covariance =
       scan.noise ? noise_covariance(*scan.noise)
@@ -58,7 +58,7 @@ double noise_of(const Scan& scan) {
   return std::sqrt(variance / static_cast<double>(coils));
 }
 
-/// Values of one coil that is nothing but noise of the standard deviation `sigma`.
+/// Returns values of one coil that is nothing but noise of the standard deviation `sigma`.
 Array<Complex<float>> pure_noise(std::int64_t samples, double sigma) {
   std::mt19937 generator(1912);
   std::normal_distribution<double> normal(0, sigma / std::sqrt(2.0));
@@ -92,7 +92,7 @@ LowResolution low_resolution(const Trajectory& in_field, const Array<Complex<flo
   return result;
 }
 
-/// Places from the centre to where energies on one side, over their threshold, fall to 1, of those that rise to
+/// Returns the places from the centre to where energies on one side, over their threshold, fall to 1, if they rise to
 /// `certain` further out: between two places they fall like an exponential.
 double reach_of(const std::vector<double>& above, int side) {
   const int n = static_cast<int>(above.size()), centre = n / 2, end = side < 0 ? 0 : n - 1;
@@ -108,7 +108,7 @@ struct Seen {
   std::array<AxisView, 3> views;
   double energy_share = 0;
 };
-/// `noise`: energy that is not the object's, of the same voxels.
+/// Computes the views of an image. `noise`: energy that is not the object's, of the same voxels.
 Seen seen_in(const LowResolution& image, const Array<double>& noise, const FieldFactors& factors) {
   const auto& n = image.matrix_size;
   std::array<std::vector<double>, 3> along, noise_along;  // sums over the other axes
@@ -149,7 +149,7 @@ Seen seen_in(const LowResolution& image, const Array<double>& noise, const Field
   return seen;
 }
 
-/// Whether places follow each other in steps of about 1, but for a tenth of the way from -reach to reach.
+/// Returns whether places follow each other in steps of about 1, but for a tenth of the way from -reach to reach.
 bool are_dense(std::vector<double> places, double reach) {
   constexpr double longest_step = 1.3, most_missing = 0.1;
   places.insert(places.end(), {-reach, reach});
@@ -160,8 +160,8 @@ bool are_dense(std::vector<double> places, double reach) {
   return missing <= most_missing * 2 * reach;
 }
 
-/// Whether the samples near five lines of k-space along `axis` are dense: lines through the plane of `axis` and
-/// `other` at 0, 1/3 and 2/3 of the radius to either side.
+/// Returns whether the samples near five lines of k-space along `axis` are dense: lines through the plane of `axis`
+/// and `other` at 0, 1/3 and 2/3 of the radius to either side.
 bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, const Trajectory& trajectory,
                      const std::array<int, 3>& matrix_size) {
   constexpr double nearby = 0.75;
@@ -187,8 +187,8 @@ bool are_lines_dense(int axis, int other, const std::array<int, 3>& radius, cons
   return true;
 }
 
-/// Whether the samples about the centre determine an image of the field: in a ball, and along lines through it, since
-/// one turn of a spiral may lie near two integer positions, and yet two steps from the next.
+/// Returns whether the samples about the centre determine an image of the field: in a ball, and along lines through
+/// it, since one turn of a spiral may lie near two integer positions, and yet two steps from the next.
 bool is_dense(const Trajectory& trajectory, const FieldFactors& factors,
               const std::array<int, 3>& matrix_size) {
   const auto field = field_matrix(matrix_size, factors);
@@ -203,7 +203,7 @@ bool is_dense(const Trajectory& trajectory, const FieldFactors& factors,
   return true;
 }
 
-/// Of many samples every second, third ... run of samples that follow each other in small steps.
+/// Returns every second, third ... run of samples that follow each other in small steps, where there are many.
 std::vector<std::int64_t> some_runs(const Trajectory& centre) {
   constexpr std::int64_t enough = 60'000;
   constexpr double jump = 4;  // cycles/FOV, to the next readout
@@ -220,7 +220,7 @@ std::vector<std::int64_t> some_runs(const Trajectory& centre) {
   return kept;
 }
 
-/// The samples about the centre that an image of the field is made of, of few coils.
+/// Returns the samples about the centre that an image of the field is made of, of few coils.
 CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
   const auto field = field_matrix(scan.geometry.matrix_size, factors);
   auto width = calibration_matrix(field, largest_radius(field));
@@ -237,7 +237,7 @@ CentralSamples centre_of(const Scan& scan, const FieldFactors& factors) {
   return centre;
 }
 
-/// Whether the positions along an axis differ by whole numbers: lines or planes of a Cartesian axis.
+/// Returns whether the positions along an axis differ by whole numbers: lines or planes of a Cartesian axis.
 bool has_whole_steps(const Trajectory& trajectory, int axis) {
   const std::int64_t samples = trajectory.sample_count();
   const double* k = trajectory.k.data() + axis * samples;
@@ -245,7 +245,7 @@ bool has_whole_steps(const Trajectory& trajectory, int axis) {
                      [&](double at) { return std::abs(at - k[0] - std::rint(at - k[0])) <= 1e-3; });
 }
 
-/// The next even number of small prime factors, or the one before where that is more than `most`.
+/// Returns the next even number of small prime factors, or the one before where that is more than `most`.
 int even_size(double wanted, int most) {
   const auto is_good = [](int n) { return n % 2 == 0 && good_fft_size(n) == n; };
   int size = std::max(2, static_cast<int>(std::ceil(wanted - 1e-9)));
@@ -359,7 +359,7 @@ Scan on_larger_matrix(const Scan& scan, const std::array<int, 3>& matrix_size) {
 
 namespace {
 
-/// "x and y" of the axes on which the matrices differ.
+/// Returns "x and y", the axes on which the matrices differ.
 std::string differing_axes(const std::array<int, 3>& a, const std::array<int, 3>& b) {
   std::vector<std::string> names;
   for (int axis = 0; axis < 3; ++axis)
@@ -382,7 +382,7 @@ std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& ma
          " % of its energy at low resolution)";
 }
 
-std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, KeptCalibrations& kept) {
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache) {
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
   const auto told_apart = field_told_apart(scan);
   if (told_apart == own_field) return std::nullopt;
@@ -392,7 +392,7 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Kep
   journal.stage("surroundings", [&] {
     object = on_device_or_cpu(
         context.device(), journal, "what lies beyond the field of view is looked for",
-        [&](Device device) { return object_beyond_fov(scan, told_apart, device, &kept.surroundings); });
+        [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
   });
   // Rounding may differ between processes: the first one decides.
   std::array<double, 4> decided{};

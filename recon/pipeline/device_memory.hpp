@@ -1,0 +1,21 @@
+#pragma once
+// How much a GPU takes at once, planned from its free memory.
+#include <optional>
+
+#include "recon/pipeline/estimate.hpp"
+#include "recon/pipeline/model.hpp"
+
+namespace fhd {
+
+/// Returns the sizes of a scan with its coils prepared, as far as arrays on the device of each process depend on them.
+ScanSizes device_sizes_of(const Scan& scan, const std::optional<OffResonance>& off_resonance,
+                          const ProcessGroup& processes);
+/// Returns the coils that a GPU takes together (0: all, on the CPU); the plan goes to the report.
+std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& transform,
+                                   const std::optional<OffResonance>& off_resonance, const Context& context);
+/// Returns the volumes of a series like `scan`, with its coils as prepared, that a GPU takes together; on the CPU one.
+std::int64_t planned_volumes_at_once(const Scan& scan, const Context& context);
+/// Returns the most that each of them takes there, in addition to what they share.
+double device_bytes_of_volume(const Scan& scan, const Settings& settings, Device device);
+
+}  // namespace fhd

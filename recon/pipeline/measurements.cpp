@@ -1,0 +1,141 @@
+#include "recon/pipeline/measurements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "recon/array/linear_operator.hpp"
+#include "recon/array/parallel_failure.hpp"
+#include "recon/array/vector_math.hpp"
+
+namespace fhd {
+namespace {
+
+/// Returns the largest |real or imaginary part|.
+template <class T>
+double largest_magnitude(const Array<Complex<T>>& values) {
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t i = 0; i < values.size(); ++i)
+    largest =
+        std::max({largest, std::abs(double(values.data()[i].re)), std::abs(double(values.data()[i].im))});
+  return largest;
+}
+
+double largest_of_all(double mine, const ProcessGroup& processes) {
+  std::vector<double> of_rank(static_cast<std::size_t>(processes.size()));
+  of_rank[processes.rank()] = mine;
+  processes.sum(of_rank.data(), processes.size());
+  return *std::max_element(of_rank.begin(), of_rank.end());
+}
+
+/// Divides values in host memory by the power of two nearest to their largest magnitude, of any process where
+/// each has a part of them: exact. Returns it, or 0 when all are zero.
+template <class T>
+double divide_by_magnitude(Array<Complex<T>>& values, const ProcessGroup& processes) {
+  const double largest = largest_of_all(largest_magnitude(values), processes);
+  if (largest == 0) return 0;
+  const int exponent = std::ilogb(largest);
+  // In halves: 2^-exponent itself may be beyond the range of double where the values are denormal.
+  const double half = std::scalbn(1.0, -exponent / 2), rest = std::scalbn(1.0, -exponent + exponent / 2);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    Complex<T>& v = values.data()[i];
+    v = {static_cast<T>(double(v.re) * half * rest), static_cast<T>(double(v.im) * half * rest)};
+  }
+  return std::scalbn(1.0, exponent);
+}
+
+}  // namespace
+
+template <class T>
+Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> volumes,
+                                const Context& context) {
+  Measurements<T> data{scan, std::move(volumes)};
+  const auto count = static_cast<std::int64_t>(data.volumes.size());
+  data.units.resize(data.volumes.size());
+  if (count == 1) {
+    data.samples = columns_of(values_of<T>(*data.volumes.front()),
+                              share_of(scan.kspace.sample_count(), context.processes()));
+    data.units[0] = divide_by_magnitude(data.samples, context.processes());
+  } else {
+    const std::int64_t coils = scan.kspace.coil_count(), samples = scan.kspace.sample_count();
+    data.samples = Array<Complex<T>>(Shape{count * coils, samples});
+    ParallelFailure failure;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t v = 0; v < count; ++v)
+      failure.guard([&] {
+        auto of_volume = one_of(data.samples, Shape{coils, samples}, v);
+        const auto values = values_of<T>(*data.volumes[static_cast<std::size_t>(v)]);
+        std::copy_n(values.data(), values.size(), of_volume.data());
+        data.units[static_cast<std::size_t>(v)] = divide_by_magnitude(of_volume, SingleProcess());
+      });
+    failure.rethrow();
+  }
+  if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
+    context.journal.note("all k-space values are zero, and so is the image");
+  return data;
+}
+
+template <class T>
+void copy_to_device(Array<Complex<T>>& values, const Context& context) {
+  if (context.device().is_cuda())
+    context.journal.stage("copy to the device", [&] { values = values.to(context.device()); });
+}
+
+namespace {
+
+/// Scales maps on the GPU, which saves a copy in host memory; returns nothing where the unit is beyond a float.
+std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& values,
+                                                  const Context& context) {
+  const double largest = largest_magnitude(values);
+  if (largest == 0 || std::abs(std::ilogb(largest)) > 100) return std::nullopt;
+  ScaledMaps<float> maps{{}, std::scalbn(1.0, std::ilogb(largest))};
+  context.journal.stage("copy to the device", [&] {
+    maps.values = values.to(context.device());
+    if (maps.unit != 1) scale(maps.values, static_cast<float>(1 / maps.unit));
+  });
+  return maps;
+}
+
+}  // namespace
+
+template <class T>
+ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
+  if (!scan.sensitivity_maps) return {};
+  if constexpr (std::is_same_v<T, float>)
+    if (context.device().is_cuda())
+      if (auto maps = scaled_on_device(scan.sensitivity_maps->values, context)) return std::move(*maps);
+  ScaledMaps<T> maps{values_of<T>(*scan.sensitivity_maps)};
+  maps.unit = divide_by_magnitude(maps.values, SingleProcess());
+  if (maps.unit == 0)
+    throw Error("sensitivity maps", "values other than zero", "zeros",
+                "leave them out: settings.coils.maps = espirit or none");
+  copy_to_device(maps.values, context);
+  return maps;
+}
+
+std::int64_t strongest_coil(const KSpace& kspace) {
+  std::int64_t strongest = 0;
+  double most = -1;
+  for (std::int64_t coil = 0; coil < kspace.coil_count(); ++coil) {
+    double energy = 0;
+    for (std::int64_t m = 0; m < kspace.sample_count(); ++m)
+      energy += norm(Complex<double>(kspace.values[coil * kspace.sample_count() + m]));
+    if (energy > most) most = energy, strongest = coil;
+  }
+  return strongest;
+}
+
+#define FHD_INSTANTIATE(T)                                                                              \
+  template Measurements<T> measurements_of<T>(const Scan&, std::vector<const KSpace*>, const Context&); \
+  template void copy_to_device<T>(Array<Complex<T>>&, const Context&);                                  \
+  template ScaledMaps<T> maps_of<T>(const Scan&, const Context&);
+FHD_INSTANTIATE(float)
+FHD_INSTANTIATE(double)
+#undef FHD_INSTANTIATE
+
+}  // namespace fhd

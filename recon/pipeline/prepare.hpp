@@ -1,0 +1,53 @@
+#pragma once
+// The first step: the matrix that holds the object, coils whitened and compressed, sensitivity maps.
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "recon/coils/calibration.hpp"
+#include "recon/pipeline/axis_order.hpp"
+#include "recon/pipeline/context.hpp"
+
+namespace fhd {
+
+/// What scans of one trajectory share where the centre of k-space is looked at.
+struct CalibrationCache {
+  std::optional<CalibrationSystem> outside_fov{}, maps{};
+};
+
+/// What volumes of a scan share: the matrix that holds the object, how coils are mixed, and their maps. It refers to the
+/// scan that was prepared, which must outlive it.
+struct Preparation {
+  const Scan* measured = nullptr;
+  AxisOrder order{};                 ///< in which the axes are reconstructed
+  std::optional<Scan> changed{};     ///< in this order; empty where nothing had to change
+  bool differs = false;              ///< whether matrix, coils or maps are not those of the measured scan
+  Array<Complex<double>> mixing{};   ///< [virtual coil][coil]; empty: coils are as they are
+  Report report{};                   ///< what was done
+  std::int64_t volumes_at_once = 1;  ///< that the device takes together: as many as gain something, and fit
+
+  const Scan& scan() const { return changed ? *changed : *measured; }
+};
+
+/// Prepares a valid scan, as the settings say. Throws Error when they ask for what the scan cannot give, or when nothing
+/// unfolds the image (decide_folding). What was done goes to the journal of the context.
+Preparation prepare(const Scan& measured, const Context& context, CalibrationCache& cache);
+
+/// Returns the scan on a larger matrix, to be cropped, where the object reaches beyond the field of view and the samples
+/// tell it apart; else nothing. (outside_fov.cpp)
+std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, CalibrationCache& cache);
+/// Returns the scan with coils left out when all their samples are zero, whitened, compressed, and maps found; nothing when
+/// the scan enters as it is. All arrays are in host memory. `mixing` [virtual coil][coil] becomes what the coils were
+/// multiplied by; empty where they stay. (prepare_coils.cpp)
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
+                                  Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
+                                  CalibrationCache* cache = nullptr);
+
+/// Returns the k-space of another volume with its coils as prepared. `in_double`: mixing does not round. Throws Error where
+/// matrix or coils are others.
+KSpace mixed_kspace(const Preparation& preparation, const Scan& volume, bool in_double);
+/// Returns a further volume of the same object, matrix and coils at positions of its own, with coils, maps and matrix as
+/// prepared. Throws as mixed_kspace.
+Scan prepared_alike(const Preparation& preparation, const Scan& volume, bool in_double);
+
+}  // namespace fhd

@@ -1,0 +1,78 @@
+#pragma once
+// Images by least squares: E^H d, lambda, the solver, and the check of its solution.
+#include <optional>
+#include <vector>
+
+#include "recon/pipeline/measurements.hpp"
+#include "recon/pipeline/model.hpp"
+#include "recon/solve/conjugate_gradient.hpp"
+
+namespace fhd {
+
+/// What the report says of the solution of one volume.
+struct SolvedVolume {
+  std::vector<double> relative_residuals{}, objectives{};
+  std::optional<double> stationarity{};  ///< SparseSolution::stationarity
+  bool converged = true;
+  double data_residual = 0;
+  double largest_eigenvalue = 0;  ///< of E^H E, in the unit of the scan's maps
+  std::optional<Certificate> certificate{};
+  std::optional<Verdict> verdict{};
+
+  void add_to(Report& report) const;
+};
+
+/// What the solver found, of volumes that were solved together, with products that a verifier compares with direct sums.
+template <class T>
+struct Solution {
+  Array<Complex<T>> images;            ///< [volume][z][y][x]
+  Array<Complex<T>> right_hand_sides;  ///< E^H d
+  Array<Complex<T>> predicted{};       ///< E image, [volume and coil][sample of this process]
+  std::vector<SolvedVolume> volumes{};
+  Array<Complex<T>> subgradient{};  ///< with sparse terms, which one volume is solved with: SparseSolution
+};
+
+/// Images [volume][z][y][x].
+template <class T>
+struct Solved {
+  Array<Complex<T>> images;
+  std::vector<SolvedVolume> volumes;
+};
+
+/// Solves for the images of a model with maps, or, without, for the root of the sum of squares of the images of every coil
+/// (a single coil stays complex), in units of data.unit / model.map_unit. Several volumes are solved together if they have
+/// maps or one coil. Chooses lambda, of the first.
+template <class T>
+Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
+                const Context& context);
+
+struct QuadraticSolution {
+  SolvedVolume volume;
+  double largest_ritz_value = 0;  ///< ConjugateGradientResult
+};
+/// Solves (E^H E + quadratic terms) x = b by conjugate gradient from x = 0, for right-hand sides b [volume][z][y][x], with
+/// the preconditioner of the model.
+template <class T>
+std::vector<QuadraticSolution> solve_quadratic(
+    const Model<T>& model, const Array<Complex<T>>& b, Array<Complex<T>>& x, const ProgressCallback& progress,
+    const Context& context, int kept_residuals = ConjugateGradientSettings{}.kept_residuals);
+
+/// Completes a solution: E images compared with `samples`, |E image - d| / |d| of each, and, where it `verifies`,
+/// certificate and verdict; of all coils together, or of `coil` without its map.
+template <class T>
+void check_solution(Solution<T>& solution, const Model<T>& model, const Measurements<T>& data,
+                    const Array<Complex<T>>& samples, std::optional<std::int64_t> coil, bool verifies,
+                    TrajectoryOperators<T>& operators, const Context& context);
+
+/// Chooses lambda, the weight of the regularizer, once for a scan, as LeastSquares::lambda says; it goes to the term and to
+/// the report. `samples` are all of `data`, or those of its strongest coil, and `fhd` is their E^H d: a search solves for
+/// them. (lambda.cpp)
+template <class T>
+void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
+                   const Array<Complex<T>>& fhd, const Context& context);
+
+/// Finds the largest eigenvalue of E^H E within some per cent, from E^H d = `fhd`, unless the model knows it.
+template <class T>
+double find_largest_eigenvalue(Model<T>& model, const Array<Complex<T>>& fhd);
+
+}  // namespace fhd

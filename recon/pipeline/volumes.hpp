@@ -1,0 +1,37 @@
+#pragma once
+// From the samples of volumes, with their coils as prepared, to images.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "recon/pipeline/prepare.hpp"
+#include "recon/pipeline/solve.hpp"
+
+namespace fhd {
+
+/// What came of volumes, or of frames, that were reconstructed together.
+struct Images {
+  std::vector<Image> images, gridded{};  ///< gridded: none, or one of each
+  std::vector<SolvedVolume> solved{};    ///< of least squares
+};
+
+/// What one scan leaves in the Reconstructor for the next.
+template <class T>
+struct Cache {
+  std::optional<TrajectoryOperators<T>> operators;
+  std::optional<Model<T>> model;                     ///< of these operators
+  std::shared_ptr<const Preparation> model_of = {};  ///< the series that it is of; null: of none
+};
+
+/// Decides the kind of transform; notes it where it was open.
+TransformSettings decided_transform(const Scan& scan, const Context& context);
+/// Notes what the settings leave open of this scan.
+void note_openness(const Scan& scan, const Context& context);
+
+/// Reconstructs volumes that share all but their samples. `series`: what they were prepared by; null: one scan by itself,
+/// which is real but for a phase where the settings ask for it.
+template <class T>
+Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
+                     const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache);
+
+}  // namespace fhd
