@@ -5,7 +5,7 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/array/trace.hpp"
-#include "recon/pipeline/surroundings.hpp"
+#include "recon/pipeline/outside_fov.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 #include "validation/verdict/causes.hpp"
 #include "validation/verdict/judgement.hpp"

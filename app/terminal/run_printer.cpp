@@ -40,8 +40,8 @@ void print_memory(const Report& report) {
   const auto print = [](std::size_t bytes, const std::string& what) {
     print_out("memory    {:>9.1f} MiB  {}\n", static_cast<double>(bytes) / (1 << 20), what);
   };
-  if (report.device_memory.empty()) return;
-  for (const auto& [what, bytes] : report.device_memory) print(bytes, what);
+  if (report.device_planned_bytes == 0) return;
+  print(report.device_planned_bytes, "planned");
   print(report.device_peak_bytes, "measured");
 }
 
