@@ -11,7 +11,6 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/option_names.hpp"
 #include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
@@ -119,11 +118,7 @@ int run(const Options& options) {
     settings.options = own.read_options;
     settings.prior.reset();
     if (!own.prior.empty()) settings.prior = io::read_nifti_volume(own.prior);
-    auto findings = diagnose(path, settings);
-    for (auto& finding : findings) {
-      finding.what = in_words_of_options(finding.what);
-      finding.remedy = in_words_of_options(finding.remedy);
-    }
+    const auto findings = diagnose(path, settings);
     usable = usable && is_usable(count(findings), options.strict);
     if (options.json)
       json.push_back(as_json(path, findings, options.strict));

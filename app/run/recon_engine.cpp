@@ -8,7 +8,6 @@
 #include <future>
 #include <utility>
 
-#include "app/options/option_names.hpp"
 #include "app/run/machine_rates.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "validation/certificate.hpp"
@@ -182,7 +181,6 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   if (results.front().sizes && !group.series) predict_stages(*results.front().sizes, group.frames, results);
   for (auto& result : results) {
     result.reconstruction.prepared.reset();
-    say_in_words_of_options(result.reconstruction.report);
   }
   if (group.checked)
     check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);

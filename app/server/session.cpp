@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/terminal/console.hpp"
-#include "app/options/option_names.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/server/image_message.hpp"
 
@@ -39,7 +38,7 @@ std::string failure_of(const Work& work) noexcept try {
 /// What a client may have had a part in, for a terminal and for its own: printable ASCII, not too much of it.
 std::string printable(const std::string& line) {
   constexpr std::size_t most = 2000;
-  std::string text = io::shown(in_words_of_options(line.substr(0, most)), most);
+  std::string text = io::shown(line.substr(0, most), most);
   for (char& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   return text;

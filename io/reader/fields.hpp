@@ -10,11 +10,17 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::io::reader {
 
 template <class T, class Named>
 concept Of = std::same_as<std::remove_const_t<T>, Named>;
+
+auto members(Of<ErrorParts> auto& value) {
+  auto& [subject, expected, found, remedy, field, kind] = value;
+  return std::tie(subject, expected, found, remedy, field, kind);
+}
 
 auto members(Of<Geometry> auto& value) {
   auto& [matrix_size, fov_mm, position_mm, read_direction, phase_direction, slice_direction] = value;

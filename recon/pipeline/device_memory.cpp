@@ -60,8 +60,8 @@ std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std:
   if (how.coils_at_once == 0)
     throw DeviceError("GPU memory", mebibytes(bytes) + " for this scan and these settings",
                       mebibytes(available_bytes) + " available",
-                      "use fewer coils, a smaller matrix, settings.precision = single, a larger GPU, or "
-                      "execution.device = cpu");
+                      "use fewer coils, a smaller matrix, --precision single, a larger GPU, or "
+                      "--device cpu");
   return bytes;
 }
 

@@ -110,7 +110,7 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
     finite = finite && std::isfinite(values.data()[i].re) && std::isfinite(values.data()[i].im);
   if (!finite)
     throw Error("reconstruction", "finite voxels", "NaN or infinity",
-                "use settings.precision = double, or a larger settings.lambda");
+                "use --precision double, or a larger --lambda");
   return result;
 }
 

@@ -413,9 +413,9 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
   const std::string found = mebibytes(static_cast<std::size_t>(available)) + " available";
   const std::string expected =
       mebibytes(static_cast<std::size_t>(needed)) + " for " + std::to_string(layout.frames) + " frames";
-  const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or settings.precision = single";
+  const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or --precision single";
   if (device.is_cpu()) throw Error("memory", expected, found, remedy);
-  throw DeviceError("GPU memory", expected, found, remedy + std::string(", or execution.device = cpu"));
+  throw DeviceError("GPU memory", expected, found, remedy + std::string(", or --device cpu"));
 }
 
 }  // namespace
@@ -432,7 +432,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
       decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
   if (coils > 1 && !decision.uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
-                "leave out settings.coils.maps = none");
+                "leave out --coils none");
   const Services none;
   Journal unheard(Device::cpu(), {});
   require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
@@ -443,24 +443,24 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
 void validate_for_frames(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr)
-    throw Error("frames", "settings.method = cg",
-                std::string("settings.method = ") + name_of(settings.method));
+    throw Error("frames", "--method cg",
+                std::string("--method ") + name_of(settings.method));
   if (method->normal != NormalKind::toeplitz)
-    throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
+    throw Error("frames", "--normal toeplitz", "--normal explicit");
   if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("frames", "settings.coils.estimation.sets = 1", "two or auto", "leave it out");
+    throw Error("frames", "--map-sets 1", "two or auto", "leave it out");
   if (method->partial_fourier != PartialFourier::off)
-    throw Error("frames", "settings.partial_fourier = off", "phase", "leave it out");
+    throw Error("frames", "--partial-fourier off", "phase", "leave it out");
   if (std::holds_alternative<FromNoise>(method->lambda))
-    throw Error("frames", "a number for settings.lambda", "auto",
+    throw Error("frames", "a number for --lambda", "auto",
                 "the noise decides lambda of one image alone");
   for (const auto& penalty : method->sparse) {
     const std::string name = name_of(penalty.kind);
     if (method->basis && penalty.kind == SparseKind::temporal_tv)
-      throw Error("settings.basis", "llr, wavelet or tv in settings.regularizer", name,
+      throw Error(Field{"basis"}, "llr, wavelet or tv in --regularizer", name,
                   "a subspace couples frames already; leave one of them out");
     if (penalty.kind == SparseKind::tgv)
-      throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
+      throw Error("frames", "wavelet, tv, temporal-tv or llr in --regularizer", name,
                   "use tv in its place");
   }
 }

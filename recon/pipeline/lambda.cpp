@@ -18,7 +18,7 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& j
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
     journal.note(
-        "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of "
+        "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
         "k-space, "
         "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
@@ -83,7 +83,7 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
                noise = noise_norm(data, samples.extent(0), journal);
   const double aim = journal.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
   if (data_norm == 0 || noise == 0) {
-    journal.note("settings.lambda = auto: there is no noise to go by, the default lambda is used");
+    journal.note("--lambda auto: there is no noise to go by, the default lambda is used");
     return start;
   }
   Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
@@ -104,7 +104,7 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
     return *found.lambda;
   }
   journal.note(
-      std::string("settings.lambda = auto: the data residual stays ") +
+      std::string("--lambda auto: the data residual stays ") +
       (found.stays_above ? "above" : "below") + " the noise (" + short_number(aim) + ") whatever lambda is" +
       (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
                            "dominates"

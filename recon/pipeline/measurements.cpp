@@ -113,7 +113,7 @@ ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
   maps.unit = divide_by_magnitude(maps.values, SingleProcess());
   if (maps.unit == 0)
     throw Error("sensitivity maps", "values other than zero", "zeros",
-                "leave them out: settings.coils.maps = espirit or none");
+                "leave them out: --coils espirit or none");
   copy_to_device(maps.values, context);
   return maps;
 }

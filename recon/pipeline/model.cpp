@@ -132,7 +132,7 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
   const auto* method = least_squares(context.settings);
   if (method == nullptr)
     context.journal.note(
-        "the field map of the scan is not used: only settings.method = cg corrects off-resonance");
+        "the field map of the scan is not used: only --method cg corrects off-resonance");
   else if (!scan.sample_time_s)
     context.journal.note(
         "the field map of the scan is not used: the scan does not say when its samples were taken");

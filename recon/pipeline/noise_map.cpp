@@ -390,7 +390,7 @@ void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linea
 
 void validate(const NoiseMapRequest& request) {
   if (request.replicas != 0 && (request.replicas < 2 || request.replicas > most_replicas))
-    throw Error("noise_map.replicas", "2 ... " + std::to_string(most_replicas) + " replicas",
+    throw Error(Field{"noise-map"}, "2 ... " + std::to_string(most_replicas) + " replicas",
                 std::to_string(request.replicas));
 }
 
@@ -398,12 +398,12 @@ void require_noise_maps_can(const NoiseMapRequest& request, const Settings& sett
   validate(request);
   const auto* method = least_squares(settings);
   if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("noise map", "settings.coils.estimation.sets = 1", "two or auto", "leave one of them out");
+    throw Error("noise map", "--map-sets 1", "two or auto", "leave one of them out");
   if (method && method->partial_fourier != PartialFourier::off)
-    throw Error("noise map", "settings.partial_fourier = off", "phase", "leave one of them out");
+    throw Error("noise map", "--partial-fourier off", "phase", "leave one of them out");
   if (request.replicas == 0 &&
       (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer)))
-    throw Error("exact noise map", "settings.method = cg with settings.regularizer = identity", "another choice",
+    throw Error("exact noise map", "--method cg with --regularizer identity", "another choice",
                 "ask for a number of replicas, such as 100");
 }
 

@@ -136,13 +136,13 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
   const MapSetCount sets = settings.estimation.sets;
   if (sets == MapSetCount::one) return;
   if (scan.field_map && scan.sample_time_s)
-    throw Error("settings.coils.estimation.sets", "a scan without a field map, for two or auto",
+    throw Error(Field{"map-sets"}, "a scan without a field map, for two or auto",
                 "one with it", "leave the field map or the sets of maps out");
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)
-    throw Error("settings.coils.estimation.sets", "maps that are found in the scan, for two", found,
-                "use settings.coils.maps = espirit, or leave the sets of maps out");
+    throw Error(Field{"map-sets"}, "maps that are found in the scan, for two", found,
+                "use --coils espirit, or leave the sets of maps out");
   journal.setting("sets of maps", "1");
   journal.note("a second set of maps is not used: " + found);
 }
@@ -165,10 +165,10 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
     throw Error(
         "k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
         (live == 1               ? "the image would fold"
-         : !decision.uses_maps() ? "supply maps or let them be found, with settings.coils.maps = espirit"
+         : !decision.uses_maps() ? "supply maps or let them be found, with --coils espirit"
                                  : "keep the calibration readouts in the file (or the centre of k-space "
                                    "without gaps, 24 lines), or supply maps") +
-            std::string("; see the folded image with settings.coils.allow_folding"));
+            std::string("; see the folded image with --allow-folding"));
   std::string why = "the image may be folded: " + sampled + ", and ";
   if (!facts.knows_maps()) {
     journal.setting("folding", "allowed");
@@ -176,7 +176,7 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
   } else if (least_squares(settings)) {
     why += std::to_string(live) + " coils are too few to tell the copies apart";
   } else {
-    why += "only settings.method = cg uses the maps to tell the copies apart";
+    why += "only --method cg uses the maps to tell the copies apart";
   }
   journal.note("suspicious: " + why);
   journal.report.suspicions.push_back(why);

@@ -89,10 +89,10 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 
 Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
   if (const auto kind = temporal_kind(settings))
-    throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples",
+    throw Error(Field{"regularizer"}, "frames, which " + std::string(name_of(*kind)) + " couples",
                 "one image", "leave it out, or reconstruct frames");
   if (const auto* method = least_squares(settings); method != nullptr && method->basis)
-    throw Error("settings.basis", "frames, whose courses in time it spans", "one image",
+    throw Error(Field{"basis"}, "frames, whose courses in time it spans", "one image",
                 "leave it out, or reconstruct frames");
   scan.validate("scan");
   if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
@@ -279,11 +279,11 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
 std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr || method->normal != NormalKind::toeplitz)
-    return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
+    return MissingForGroup{"--method cg with --normal toeplitz", "another method"};
   if (method->partial_fourier != PartialFourier::off)
-    return MissingForGroup{"settings.partial_fourier = off", "phase"};
+    return MissingForGroup{"--partial-fourier off", "phase"};
   if (settings.coils.estimation.sets != MapSetCount::one)
-    return MissingForGroup{"settings.coils.estimation.sets = 1", "two or auto"};
+    return MissingForGroup{"--map-sets 1", "two or auto"};
   return {};
 }
 

@@ -195,7 +195,7 @@ class Curve {
 void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
   if (!is_measured)
     journal.note(
-        "settings.regularizer = auto: the scan has no noise readouts; the noise is taken from the edge of "
+        "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of "
         "k-space, or "
         "from what an image of strength 0.01 leaves, whichever is less");
   journal.note("strength " + short_number(strength) +
@@ -225,7 +225,7 @@ double search_strength(const StrengthSearch<T>& search, const HermitianOperator<
   Journal& journal = context.journal;
   Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
-    journal.note("settings.regularizer = auto: there is no noise to go by, the strength is " +
+    journal.note("--regularizer auto: there is no noise to go by, the strength is " +
                  short_number(default_strength));
     return default_strength;
   }

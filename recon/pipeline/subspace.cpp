@@ -17,7 +17,7 @@ Array<double> by_course(const Array<double>& given, std::int64_t frames) {
   const std::int64_t rows = given.extent(0), columns = given.extent(1);
   if (columns == frames && rows <= frames) return given;
   if (rows != frames || columns > frames)
-    throw Error("settings.basis", "courses of " + std::to_string(frames) + " numbers, one for each frame",
+    throw Error(Field{"basis"}, "courses of " + std::to_string(frames) + " numbers, one for each frame",
                 std::to_string(rows) + " rows of " + std::to_string(columns) + " numbers");
   Array<double> turned(Shape{columns, rows});
   for (std::int64_t k = 0; k < columns; ++k)
@@ -44,7 +44,7 @@ void orthonormalize(Array<double>& courses) {
       }
     const double after = std::sqrt(dot(frames, course, course));
     if (!(after > dependent * before))
-      throw Error("settings.basis", "courses of which none is a sum of others, or 0",
+      throw Error(Field{"basis"}, "courses of which none is a sum of others, or 0",
                   "number " + std::to_string(k) + " (from 0), which is");
     for (std::int64_t t = 0; t < frames; ++t) course[t] /= after;
   }
@@ -91,7 +91,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
   const auto matrix = matrix_of_small_frames(scan.geometry.matrix_size);
   const auto places = places_within(scan.trajectory, layout, matrix);
   if (places.empty())
-    throw Error("settings.basis", "readouts that all pass the centre of k-space, for a number of components",
+    throw Error(Field{"basis"}, "readouts that all pass the centre of k-space, for a number of components",
                 "some that stay away from it", "give the courses in a file");
   std::vector<std::int64_t> samples;
   for (std::int64_t readout = 0; readout < layout.readouts; ++readout)
@@ -142,7 +142,7 @@ std::int64_t component_count(const LeastSquares& method, std::int64_t frames) {
   if (!method.basis) return 0;
   if (const auto* leading = std::get_if<LeadingCourses>(&*method.basis)) {
     if (leading->count < 1 || leading->count > frames)
-      throw Error("settings.basis", "1 ... " + std::to_string(frames) + " components, the number of frames",
+      throw Error(Field{"basis"}, "1 ... " + std::to_string(frames) + " components, the number of frames",
                   std::to_string(leading->count));
     return leading->count;
   }

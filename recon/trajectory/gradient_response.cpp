@@ -31,7 +31,7 @@ Directions directions_of(const Geometry& geometry) {
   }
   if (is_oblique && !has_fov)
     throw Error(subject, "a FOV of the image, which lies oblique to the gradients", "none",
-                "give it with scan.geometry.fov_mm");
+                "give it with --fov-mm");
   return directions;
 }
 

@@ -324,7 +324,7 @@ TEST(CoilPreparation, refuses_what_the_scan_cannot_give) {
   scan.sensitivity_maps.reset();
   Settings settings;
   settings.coils.maps = CoilMaps::file;
-  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "settings.coils.maps = espirit");
+  EXPECT_CONTAINS(error_of([&] { reconstruct(scan, settings); }), "--coils espirit");
   const std::int64_t samples = scan.kspace.sample_count();
   Array<Complex<float>> one({1, samples});
   std::copy_n(scan.kspace.values.data(), samples, one.data());

@@ -66,17 +66,17 @@ TEST(FrameLayout, refuses_what_does_not_fit) {
       "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
   EXPECT_EQ(line(101, 10, {.frames = 2}), line(100, 0, {.frames = 2}));
   EXPECT_EQ(line(100, 10, {.frames = 11}),
-            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 11");
+            "--frames: expected 2 ... 10, of the 10 readouts of the scan, found 11");
   EXPECT_EQ(line(100, 10, {.frames = 1}),
-            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 1");
+            "--frames: expected 2 ... 10, of the 10 readouts of the scan, found 1");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 10}),
-            "frames.readouts: expected 1 ... 9, of the 10 readouts of the scan, found 10");
+            "--spokes-per-frame: expected 1 ... 9, of the 10 readouts of the scan, found 10");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 6}),
-            "frames.readouts: expected room for two frames, of the 10 readouts of the scan, found 6 to a "
+            "--spokes-per-frame: expected room for two frames, of the 10 readouts of the scan, found 6 to a "
             "frame; take "
-            "fewer readouts to a frame, or let frames overlap with frames.step");
+            "fewer readouts to a frame, or let frames overlap with --sliding");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 3, .step = 4}),
-            "frames.step: expected 1 ... 3, the readouts of a frame, found 4");
+            "--sliding: expected 1 ... 3, the readouts of a frame, found 4");
   EXPECT_NE(line(10, 10, {.frames = 2}), "");
   EXPECT_NE(line(std::int64_t{1} << 62, 1, {.readouts_per_frame = std::int64_t{1} << 62}), "");
 }
@@ -442,20 +442,20 @@ TEST(Frames, refuse_what_they_cannot_have) {
     return "";
   };
   EXPECT_EQ(line({ConventionalGridding{}}),
-            "frames: expected settings.method = cg, found settings.method = gridded");
+            "frames: expected --method cg, found --method gridded");
   LeastSquares method;
   method.lambda = FromNoise{};
   EXPECT_EQ(line({method}),
-            "frames: expected a number for settings.lambda, found auto; the noise decides lambda of "
+            "frames: expected a number for --lambda, found auto; the noise decides lambda of "
             "one image alone");
   EXPECT_EQ(line({with_terms({{SparseKind::tgv, 0.01}})}),
-            "frames: expected wavelet, tv, temporal-tv or llr in settings.regularizer, found tgv; use tv in "
+            "frames: expected wavelet, tv, temporal-tv or llr in --regularizer, found tgv; use tv in "
             "its place");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_EQ(line(no_maps),
             "frames: expected sensitivity maps, or one coil, found 4 coils without maps; leave out "
-            "settings.coils.maps = none");
+            "--coils none");
   EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
 }
 

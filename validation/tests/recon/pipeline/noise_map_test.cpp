@@ -304,7 +304,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   const auto message = [&](std::int64_t replicas) {
     return error_of([&] { noise_maps(made, scan, settings, one_thread(), {replicas}); });
   };
-  EXPECT_CONTAINS(message(1), "noise_map.replicas: expected 2 ... 100000 replicas, found 1");
+  EXPECT_CONTAINS(message(1), "--noise-map: expected 2 ... 100000 replicas, found 1");
   EXPECT_CONTAINS(message(-3), "found -3");
   EXPECT_CONTAINS(message(100001), "found 100001");
   scan.noise->fill_zero();
@@ -315,7 +315,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   const Scan radial = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 24, 1)).scan;
   EXPECT_CONTAINS(error_of([&] { maps_of(radial, settings, 0); }), "exact noise map: expected a Cartesian scan");
   EXPECT_CONTAINS(error_of([&] { maps_of(cartesian(2), {ConventionalGridding{}}, 0); }),
-                  "settings.method = cg with settings.regularizer = identity");
+                  "--method cg with --regularizer identity");
   Scan denser = cartesian(2);
   denser.trajectory.k[0] = denser.trajectory.k[1];  // one position twice, another never
   EXPECT_CONTAINS(error_of([&] { maps_of(denser, settings, 0); }), "as many samples at each position");
@@ -332,7 +332,7 @@ TEST(NoiseMap, is_refused_before_the_work_where_that_is_known) {
   EXPECT_EQ(refused({0}, {}, scan), "");
   Settings sparse;
   std::get<LeastSquares>(sparse.method).sparse = {{SparseKind::tv, 0.01}};
-  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }), "settings.regularizer = identity");
+  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }), "--regularizer identity");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_CONTAINS(refused({0}, no_maps, scan), "expected sensitivity maps, or one coil, found 8 coils");

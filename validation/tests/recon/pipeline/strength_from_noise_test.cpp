@@ -147,7 +147,7 @@ TEST(StrengthFromNoise, two_searches_are_refused) {
   EXPECT_EQ(io::error_of([] {
               validate(with_terms({{SparseKind::wavelet, {}}, {SparseKind::tv, {}}}));
             }),
-            "settings.regularizer: expected one strength from the noise (auto) at most, found 2; the noise "
+            "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise "
             "decides one "
             "number: give the others theirs, such as tv:0.005");
 }
