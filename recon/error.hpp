@@ -37,10 +37,16 @@ inline std::string sentence_of(const ErrorParts& parts) {
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorParts parts)
-      : std::runtime_error(sentence_of(parts)), parts_(std::make_shared<const ErrorParts>(std::move(parts))) {}
+      : std::runtime_error(sentence_of(parts)),
+        parts_(std::make_shared<const ErrorParts>(std::move(parts))) {}
   Error(std::string_view subject, std::string_view expected, std::string_view found,
         std::string_view remedy = {}, ErrorKind kind = ErrorKind::failed)
-      : Error({std::string(subject), std::string(expected), std::string(found), std::string(remedy), {}, kind}) {}
+      : Error({std::string(subject),
+               std::string(expected),
+               std::string(found),
+               std::string(remedy),
+               {},
+               kind}) {}
   Error(Field field, std::string_view expected, std::string_view found, std::string_view remedy = {},
         ErrorKind kind = ErrorKind::failed)
       : Error({subject_of(field), std::string(expected), std::string(found), std::string(remedy),

@@ -45,7 +45,7 @@ std::string printable(const std::string& line) {
 }
 
 /// What it holds beside itself.
-std::size_t bytes_of(const Message& message) {
+std::size_t bytes_of(const SessionMessage& message) {
   if (const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message)) return readout->bytes();
   if (const auto* header = std::get_if<HeaderText>(&message)) return header->xml.size();
   if (const auto* text = std::get_if<ConfigurationText>(&message)) return text->text.size();
@@ -116,7 +116,7 @@ void Session::read_messages() {
 }
 
 /// The order of a session: what is out of turn is not kept to wait. Throws Error.
-void Session::require_turn(const Message& message) {
+void Session::require_turn(const SessionMessage& message) {
   const bool is_header = std::holds_alternative<HeaderText>(message);
   const bool configures = std::holds_alternative<ConfigurationName>(message) ||
                           std::holds_alternative<ConfigurationText>(message);
@@ -128,7 +128,7 @@ void Session::require_turn(const Message& message) {
 }
 
 /// Throws Error where the session holds too much.
-Session::Item Session::taken_in(Message message) {
+Session::Item Session::taken_in(SessionMessage message) {
   require_turn(message);
   const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message);
   if (readout != nullptr && (*held_ += readout->bytes()) > limits_.bytes)

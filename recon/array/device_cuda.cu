@@ -13,8 +13,7 @@ namespace fhd::device {
 namespace {
 
 constexpr int oldest_compute_major = 8;  // the oldest machine code in this program: CMAKE_CUDA_ARCHITECTURES
-constexpr std::string_view use_cpu =
-    "use --device cpu, or --device auto to fall back to it";
+constexpr std::string_view use_cpu = "use --device cpu, or --device auto to fall back to it";
 
 std::string reason_of(cudaError_t status) {
   int driver = 0, runtime = 0;

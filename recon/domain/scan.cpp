@@ -131,8 +131,7 @@ void require_positions(const Trajectory& trajectory, const std::array<int, 3>& m
     if (!(largest <= n / 2.0 * edge_rounding))
       throw Error(subject + "trajectory along " + "xyz"[axis],
                   "|k| <= " + number(n / 2.0) + " cycles/FOV for a matrix of " + std::to_string(n),
-                  number(largest),
-                  "give the true --matrix, or the true --trajectory-unit");
+                  number(largest), "give the true --matrix, or the true --trajectory-unit");
   }
 }
 

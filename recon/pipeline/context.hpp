@@ -40,10 +40,10 @@ class Journal {
     stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
-  /// Adds a note, unless it is there already.
-  void note(std::string sentence) {
-    if (std::find(report.notes.begin(), report.notes.end(), sentence) == report.notes.end())
-      report.notes.push_back(std::move(sentence));
+  /// Adds a message to the report, unless it is there already.
+  void add(Message message) { add_once(report.messages, std::move(message)); }
+  void note(std::string code, std::string text) {
+    add({std::move(code), Severity::note, std::move(text)});
   }
   void setting(std::string name, std::string value) {
     report.settings.emplace_back(std::move(name), std::move(value));
@@ -75,7 +75,7 @@ auto on_device_or_cpu(Device device, Journal& journal, const std::string& what, 
     return work(device);
   } catch (const DeviceError& error) {
     if (device.is_cpu()) throw;
-    journal.note(what + " on the CPU: " + error.what());
+    journal.note("device", what + " on the CPU: " + error.what());
     return work(Device::cpu());
   }
 }

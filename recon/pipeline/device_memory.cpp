@@ -89,8 +89,8 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
                                      all - std::min(all, second_set));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
-    context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +
-                         std::to_string(scan.kspace.coil_count()) + " coils at a time");
+    context.journal.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +
+                                       std::to_string(scan.kspace.coil_count()) + " coils at a time");
   return how.coils_at_once;
 }
 

@@ -313,6 +313,7 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
   if (systems.subspace) {
     solution = expanded(std::move(solution), systems);
     context.journal.note(
+        "frames",
         "certificate: frames stay in the temporal subspace; of the conditions of optimality it checks the "
         "part within it");
   }
@@ -360,7 +361,7 @@ void add_report(const Report& of_frame, Journal& journal) {
         std::find_if(stages.begin(), stages.end(), [&](const Stage& s) { return s.name == stage.name; });
     (known != stages.end() ? *known : stages.emplace_back(Stage{stage.name})).seconds += stage.seconds;
   }
-  for (const auto& note : of_frame.notes) journal.note(note);
+  for (const auto& message : of_frame.messages) journal.add(message);
 }
 
 /// Checks the image of a frame by its samples, and adds it, finished, to the results. `maps` are those of the model.
@@ -443,25 +444,21 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
 void validate_for_frames(const Settings& settings) {
   const auto* method = least_squares(settings);
   if (method == nullptr)
-    throw Error("frames", "--method cg",
-                std::string("--method ") + name_of(settings.method));
-  if (method->normal != NormalKind::toeplitz)
-    throw Error("frames", "--normal toeplitz", "--normal explicit");
+    throw Error("frames", "--method cg", std::string("--method ") + name_of(settings.method));
+  if (method->normal != NormalKind::toeplitz) throw Error("frames", "--normal toeplitz", "--normal explicit");
   if (settings.coils.estimation.sets != MapSetCount::one)
     throw Error("frames", "--map-sets 1", "two or auto", "leave it out");
   if (method->partial_fourier != PartialFourier::off)
     throw Error("frames", "--partial-fourier off", "phase", "leave it out");
   if (std::holds_alternative<FromNoise>(method->lambda))
-    throw Error("frames", "a number for --lambda", "auto",
-                "the noise decides lambda of one image alone");
+    throw Error("frames", "a number for --lambda", "auto", "the noise decides lambda of one image alone");
   for (const auto& penalty : method->sparse) {
     const std::string name = name_of(penalty.kind);
     if (method->basis && penalty.kind == SparseKind::temporal_tv)
       throw Error(Field{"basis"}, "llr, wavelet or tv in --regularizer", name,
                   "a subspace couples frames already; leave one of them out");
     if (penalty.kind == SparseKind::tgv)
-      throw Error("frames", "wavelet, tv, temporal-tv or llr in --regularizer", name,
-                  "use tv in its place");
+      throw Error("frames", "wavelet, tv, temporal-tv or llr in --regularizer", name, "use tv in its place");
   }
 }
 
@@ -472,7 +469,7 @@ Images frame_images(const Scan& scan, const FrameLayout& layout, const Transform
   if (scan.kspace.coil_count() > 1 && !scan.sensitivity_maps)
     throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");
   if (layout.unused() > 0)
-    journal.note(std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
+    journal.note("frames", std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
                  ", the last ones, are in no frame");
   const Frames frames{scan, layout, transform, context, off_resonance_of(scan, context)};
   require_memory(scan, scan.kspace.coil_count(), layout, frames.off_resonance, context.settings, context.device());

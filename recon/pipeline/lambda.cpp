@@ -17,10 +17,10 @@ double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& j
   const Scan& scan = data.scan;
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
-    journal.note(
-        "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
-        "k-space, "
-        "where signal makes it look larger");
+    journal.note("lambda",
+                 "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
+                 "k-space, "
+                 "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -83,7 +83,7 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
                noise = noise_norm(data, samples.extent(0), journal);
   const double aim = journal.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
   if (data_norm == 0 || noise == 0) {
-    journal.note("--lambda auto: there is no noise to go by, the default lambda is used");
+    journal.note("lambda", "--lambda auto: there is no noise to go by, the default lambda is used");
     return start;
   }
   Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
@@ -98,18 +98,19 @@ double searched_lambda(const Model<T>& model, const Measurements<T>& data, const
   const double largest_penalty = std::max(points.front().penalty, 1e-300);
   for (auto& point : points) point.penalty /= largest_penalty;
   if (found.lambda) {
-    journal.note("lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
-                 " of the largest eigenvalue: there the data residual is the noise, " + short_number(aim) +
-                 " of the data");
+    journal.note("lambda", "lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
+                               " of the largest eigenvalue: there the data residual is the noise, " +
+                               short_number(aim) + " of the data");
     return *found.lambda;
   }
   journal.note(
-      std::string("--lambda auto: the data residual stays ") +
-      (found.stays_above ? "above" : "below") + " the noise (" + short_number(aim) + ") whatever lambda is" +
-      (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
-                           "dominates"
-                         : "") +
-      ", and the default lambda is used");
+      "lambda",
+      std::string("--lambda auto: the data residual stays ") + (found.stays_above ? "above" : "below") +
+          " the noise (" + short_number(aim) + ") whatever lambda is" +
+          (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
+                               "dominates"
+                             : "") +
+          ", and the default lambda is used");
   return start;
 }
 

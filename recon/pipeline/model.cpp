@@ -47,7 +47,8 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
           make_off_resonance_normal<T>(kernel, model.turned_maps, differences, coils_at_once);
     });
   }
-  context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
+  context.journal.note("off_resonance",
+                       note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
 /// Sets E and E^H E of two sets of maps.
@@ -131,10 +132,11 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
     return std::nullopt;
   const auto* method = least_squares(context.settings);
   if (method == nullptr)
-    context.journal.note(
-        "the field map of the scan is not used: only --method cg corrects off-resonance");
+    context.journal.note("off_resonance",
+                         "the field map of the scan is not used: only --method cg corrects off-resonance");
   else if (!scan.sample_time_s)
     context.journal.note(
+        "off_resonance",
         "the field map of the scan is not used: the scan does not say when its samples were taken");
   if (method == nullptr || !scan.sample_time_s) return std::nullopt;
   OffResonance result;

@@ -377,8 +377,8 @@ std::string sizes_in_words(const std::array<int, 3>& n) {
 }  // namespace
 
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
-  return std::string(beyond_fov) + " along " + differing_axes(matrix_size, object.matrix_size) + " (" +
-         short_number(100 * object.energy_share) +
+  return std::string("the object reaches beyond the field of view") + " along " +
+         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
          " % of its energy at low resolution)";
 }
 
@@ -407,17 +407,19 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    journal.report.warnings.push_back(found + ", but is reconstructed within it, because " + bound);
+    journal.add({codes::surroundings, Severity::warning,
+                 found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
-  journal.note(found + ": reconstructed on " + sizes_in_words(larger) + " voxels and cropped to " +
-               sizes_in_words(matrix));
+  journal.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
+                                        " voxels and cropped to " + sizes_in_words(matrix));
   journal.setting("surroundings", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
-    journal.report.suspicions.push_back(
-        "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
-        "in another "
-        "unit, or the field of view another one?");
+    journal.add(
+        {codes::surroundings, Severity::suspicion,
+         "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
+         "in another "
+         "unit, or the field of view another one?"});
   return on_larger_matrix(scan, larger);
 }
 

@@ -87,8 +87,7 @@ MissingSide missing_side(const Scan& scan) {
   if (scan.field_map) throw refusal("a scan without a field map", "one with it", "leave one of them out");
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
     throw refusal("sensitivity maps, or one coil",
-                  std::to_string(scan.kspace.coil_count()) + " coils without maps",
-                  "leave out --coils none");
+                  std::to_string(scan.kspace.coil_count()) + " coils without maps", "leave out --coils none");
   return missing_side(scan.trajectory, scan.geometry.matrix_size);
 }
 

@@ -75,10 +75,11 @@ void whiten(Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
   const Whitening result = whitening(covariance);
   mix(result.matrix, scan, mixing);
   journal.setting("whitening", from_noise ? "noise readouts" : "edge of k-space");
-  journal.note(std::string("coils are whitened by ") +
-               (from_noise ? "the noise readouts" : "the edge of k-space") + ": " +
-               std::to_string(covariance.sample_count) + " samples, standard deviation " +
-               short_number(result.standard_deviation) + (result.decorrelates ? "" : "; " + result.reason));
+  journal.note("coils", std::string("coils are whitened by ") +
+                            (from_noise ? "the noise readouts" : "the edge of k-space") + ": " +
+                            std::to_string(covariance.sample_count) + " samples, standard deviation " +
+                            short_number(result.standard_deviation) +
+                            (result.decorrelates ? "" : "; " + result.reason));
 }
 
 void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
@@ -90,9 +91,9 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
   if (after == before) return;
   mix(compression.matrix, scan, mixing);
   journal.setting("virtual coils", std::to_string(after));
-  journal.note(std::to_string(before) + " coils are compressed to " + std::to_string(after) +
-               " virtual coils, which leaves out " + short_number(100 * (1 - compression.kept_energy)) +
-               " % of the energy");
+  journal.note("coils", std::to_string(before) + " coils are compressed to " + std::to_string(after) +
+                            " virtual coils, which leaves out " +
+                            short_number(100 * (1 - compression.kept_energy)) + " % of the energy");
 }
 
 void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device,
@@ -113,21 +114,23 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
   journal.setting("coils", setting);
   const auto& radius = estimate.calibration_radius;
   journal.note(
+      "coils",
       std::string("sensitivity maps are found by ") + words +
-      (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
-      std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
-      (estimate.calibration_sampled || method == MapMethod::joint
-           ? ""
-           : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+          (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
+          std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
+          (estimate.calibration_sampled || method == MapMethod::joint
+               ? ""
+               : "; it is undersampled, and is completed by estimating image and sensitivities together"));
   if (settings.estimation.sets == MapSetCount::one) return;
   journal.setting("sets of maps", scan.second_maps ? "2" : "1");
-  journal.note("a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
-               " used: " + short_number(100 * estimate.second_share) +
-               " % of the voxels with a map have a second eigenvalue above " +
-               short_number(settings.estimation.eigenvalue_mask) +
-               (scan.second_maps
-                    ? "; the image is the root of the sum of squares of both, with the phase of the first"
-                    : ""));
+  journal.note("map_sets",
+               "a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
+                   " used: " + short_number(100 * estimate.second_share) +
+                   " % of the voxels with a map have a second eigenvalue above " +
+                   short_number(settings.estimation.eigenvalue_mask) +
+                   (scan.second_maps
+                        ? "; the image is the root of the sum of squares of both, with the phase of the first"
+                        : ""));
 }
 
 /// Throws Error where two sets of maps cannot be had; notes where `auto` has none to find.
@@ -136,15 +139,15 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
   const MapSetCount sets = settings.estimation.sets;
   if (sets == MapSetCount::one) return;
   if (scan.field_map && scan.sample_time_s)
-    throw Error(Field{"map-sets"}, "a scan without a field map, for two or auto",
-                "one with it", "leave the field map or the sets of maps out");
+    throw Error(Field{"map-sets"}, "a scan without a field map, for two or auto", "one with it",
+                "leave the field map or the sets of maps out");
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)
     throw Error(Field{"map-sets"}, "maps that are found in the scan, for two", found,
                 "use --coils espirit, or leave the sets of maps out");
   journal.setting("sets of maps", "1");
-  journal.note("a second set of maps is not used: " + found);
+  journal.note("map_sets", "a second set of maps is not used: " + found);
 }
 
 /// Throws Error where the image would fold; reports it where it is wanted all the same.
@@ -178,8 +181,7 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
   } else {
     why += "only --method cg uses the maps to tell the copies apart";
   }
-  journal.note("suspicious: " + why);
-  journal.report.suspicions.push_back(why);
+  journal.add({"folding", Severity::suspicion, why});
 }
 
 void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Complex<double>>& mixing) {
@@ -200,7 +202,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
   const CoilDecision decision = decide_coils(facts, settings);
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
-  for (const auto& remark : scan.remarks) journal.note(remark);
+  for (const auto& message : scan.messages) journal.add(message);
   judge_folding(scan, decision, facts.live, settings, journal);
   require_sets_can(settings.coils, decision, scan, journal);
   if (!decision.finds_maps)
@@ -216,7 +218,7 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
     hold_in_double(prepared);
   if (facts.live < facts.all) {
     select_coils(live, prepared, all);
-    journal.note("coils whose samples are all zero are left out: " + dead_coils(live, facts.all));
+    journal.note("coils", "coils whose samples are all zero are left out: " + dead_coils(live, facts.all));
   }
   const CoilSettings& coils = settings.coils;
   if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, all, journal); });

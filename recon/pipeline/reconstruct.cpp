@@ -72,9 +72,7 @@ Report shared_report(const Report& preparation, const Report& of_all, double sec
   Report report = of_all;
   const auto add_before = [](const auto& first, auto& list) { list.insert(list.begin(), first.begin(), first.end()); };
   add_before(preparation.settings, report.settings);
-  add_before(preparation.notes, report.notes);
-  add_before(preparation.warnings, report.warnings);
-  add_before(preparation.suspicions, report.suspicions);
+  add_before(preparation.messages, report.messages);
   for (auto& stage : report.stages) stage = {stage.name, stage.seconds / static_cast<double>(volumes)};
   report.seconds = seconds / static_cast<double>(volumes);
   return report;
@@ -132,9 +130,7 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
   const Report shared = shared_report(preparation->report, journal.report, journal.elapsed_s(), volumes.size());
   auto results = results_of(std::move(made), shared, std::move(journal.diagnostic_images), *preparation, volumes);
   for (std::size_t v = 0; v < results.size(); ++v)
-    for (const auto& remark : volumes[v]->remarks)
-      if (std::find(shared.notes.begin(), shared.notes.end(), remark) == shared.notes.end())
-        results[v].report.notes.push_back(remark);
+    for (const auto& message : volumes[v]->messages) add_once(results[v].report.messages, message);
   return results;
 }
 
@@ -170,11 +166,13 @@ void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reco
       add("readouts from frame to frame", layout.step);
     add("first readout of the frame", layout.first_readout(static_cast<std::int64_t>(i)));
     if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
-      report.suspicions.push_back(std::move(doubt));
+      report.messages.push_back({"frames", Severity::suspicion, std::move(doubt)});
   }
   Report& first = frames.front().report;
-  if (layout.gate && !layout.gate->doubt.empty()) first.suspicions.push_back(layout.gate->doubt);
-  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
+  if (layout.gate && !layout.gate->doubt.empty())
+    first.messages.push_back({"gating", Severity::suspicion, layout.gate->doubt});
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) 
+    first.messages.push_back({"frames", Severity::suspicion, std::move(gaps)});
 }
 
 /// Returns frames in a subspace as components, alpha_k = sum over frames of phi_k(t) rho_t, [component][z][y][x].

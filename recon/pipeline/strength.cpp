@@ -194,13 +194,14 @@ class Curve {
 
 void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
   if (!is_measured)
-    journal.note(
-        "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of "
-        "k-space, or "
-        "from what an image of strength 0.01 leaves, whichever is less");
-  journal.note("strength " + short_number(strength) +
-               (at_limit
-                    ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
+    journal.note("strength",
+                 "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of "
+                 "k-space, or "
+                 "from what an image of strength 0.01 leaves, whichever is less");
+  journal.note(
+      "strength",
+      "strength " + short_number(strength) +
+          (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
                     : ": there the estimated error (Stein's unbiased risk) is least"));
 }
 
@@ -225,8 +226,8 @@ double search_strength(const StrengthSearch<T>& search, const HermitianOperator<
   Journal& journal = context.journal;
   Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
-    journal.note("--regularizer auto: there is no noise to go by, the strength is " +
-                 short_number(default_strength));
+    journal.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
+                                 short_number(default_strength));
     return default_strength;
   }
   journal.report.noise_residual = risk.noise_norm() / risk.data_norm();

@@ -66,7 +66,9 @@ Array<double> given_courses(const Array<double>& given, std::int64_t frames, Jou
   auto courses = by_course(given, frames);
   const bool changes = distance_from_orthonormal(courses) > 1e-5;
   orthonormalize(courses);
-  if (changes) journal.note("the courses of the temporal subspace were made orthonormal: they span the same");
+  if (changes)
+    journal.note("subspace",
+                 "the courses of the temporal subspace were made orthonormal: they span the same");
   return courses;
 }
 
@@ -130,9 +132,9 @@ Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t com
   const auto energy = [&](std::int64_t most) {
     return std::accumulate(eigen.values.begin(), eigen.values.begin() + most, 0.0);
   };
-  journal.note("temporal subspace: " + std::to_string(components) + " courses hold " +
-               short_number(100 * energy(components) / energy(count)) +
-               " % of the energy of frames of low resolution");
+  journal.note("subspace", "temporal subspace: " + std::to_string(components) + " courses hold " +
+                               short_number(100 * energy(components) / energy(count)) +
+                               " % of the energy of frames of low resolution");
   return courses;
 }
 

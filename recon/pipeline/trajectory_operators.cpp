@@ -131,7 +131,7 @@ Array<Element> TrajectoryOperators<T>::from_cache_or_made(const std::string& wha
   const auto bytes = static_cast<std::size_t>(values.size()) * sizeof(Element);
   if (cache_->load(product, values.data(), bytes)) {
     ++journal.report.trajectory_hits;
-    journal.note(what.substr(0, what.find(',')) + " is taken from the cache");
+    journal.note("cache", what.substr(0, what.find(',')) + " is taken from the cache");
     return device.is_cpu() ? std::move(values) : values.to(device);
   }
   Array<Element> made = make();

@@ -115,13 +115,15 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
   const Verifier& verifier = *context.services.verifier;
   if (!model.problem.sparse.empty())
     journal.note(
+        "certificate",
         "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
         "terms without "
         "squares cancel; that the latter is a subgradient of these terms is the solver's word");
   if (model.problem.is_real)
-    journal.note(
-        "certificate: of the residual it checks the real part, all that an image has to answer for that is real "
-        "beside its phase; that phase it takes as a part of the maps");
+    journal.note("certificate",
+                 "certificate: of the residual it checks the real part, all that an image has to answer for "
+                 "that is real "
+                 "beside its phase; that phase it takes as a part of the maps");
   journal.stage("certificate", [&] {
     for_each_in_parallel(
         inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });

@@ -28,7 +28,7 @@ TransformSettings decided_transform(const Scan& scan, const Context& context) {
   }
   transform.kind = decision.kind;
   const std::string pairs = short_number(decision.pairs) + " pairs of voxels and samples";
-  context.journal.note(transform.kind == TransformKind::direct
+  context.journal.note("transform", transform.kind == TransformKind::direct
                            ? "transform: direct (exact), " + pairs +
                                  (samples.x < samples.all ? " that differ" : "")
                            : "transform: gridded to " + short_number(transform.accuracy) + ", because " +
@@ -40,11 +40,11 @@ void note_openness(const Scan& scan, const Context& context) {
   const std::int64_t voxels = scan.geometry.voxel_count(),
                      measurements = scan.trajectory.sample_count() * scan.kspace.coil_count();
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
-    context.journal.note(
+    context.journal.note("transform", 
         "no sensitivity maps are used: each coil is reconstructed on its own, the image is their root of the "
         "sum of squares");
   if (const auto* method = least_squares(context.settings); method && measurements < voxels)
-    context.journal.note(
+    context.journal.note("transform", 
         std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
         " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
         " what the data leave open");
@@ -162,7 +162,7 @@ Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
   const MissingSide missing = missing_side(scan);
   Array<Complex<double>> phase;
   journal.stage("phase", [&] { phase = phase_of_centre<T>(scan, missing, context); });
-  journal.note("partial Fourier: k-space reaches " + short_number(missing.reach) +
+  journal.note("partial_fourier", "partial Fourier: k-space reaches " + short_number(missing.reach) +
                " cycles/FOV on one side and " + short_number(missing.longest) +
                " on the other; the image is real but for the phase of the centre");
   const Scan turned = with_phase(scan, phase);

@@ -17,6 +17,7 @@
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -251,7 +252,7 @@ TEST(Frames, carry_certificate_terms_and_objectives) {
     EXPECT_LT(report.objectives.back(), 1);
     EXPECT_TRUE(report.converged);
   }
-  const auto& notes = frames[0].report.notes;
+  const auto notes = tests::texts_of(frames[0].report.messages);
   EXPECT_NE(std::find(notes.begin(), notes.end(), "3 readouts of 43, the last ones, are in no frame"),
             notes.end());
 }
@@ -302,7 +303,7 @@ void expect_images_of_scans(const data::Simulation& made, const FrameLayout& lay
   // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so; readouts share their times, hence the segments.
   EXPECT_LE(difference(together, alone), 1e-4);
   EXPECT_EQ(together[1].report.lambda, alone[1].report.lambda);
-  const auto& notes = together[0].report.notes;
+  const auto notes = tests::texts_of(together[0].report.messages);
   EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
                           [](const auto& note) { return note.starts_with("off-resonance: "); }),
             1);
@@ -363,7 +364,7 @@ TEST(OffResonantFrames, whose_samples_have_no_times_are_not_corrected_and_say_so
   auto made = off_resonant({24, 24, 1}, 40, 10);
   made.scan.sample_time_s.reset();
   const auto frames = frames_of(made, {.frames = 4}, with_terms({}));
-  const auto& notes = frames[0].report.notes;
+  const auto notes = tests::texts_of(frames[0].report.messages);
   EXPECT_EQ(
       std::count(notes.begin(), notes.end(),
                  "the field map of the scan is not used: the scan does not say when its samples were taken"),
@@ -403,7 +404,7 @@ TEST(Frames, take_the_q_of_each_from_the_cache) {
   const auto again = frames_of(made, {.frames = 4}, method, {cache, {}, {}});
   EXPECT_EQ(again[0].report.trajectory_hits, 4);
   EXPECT_EQ(difference(again, first), 0);
-  const auto& notes = again[0].report.notes;
+  const auto notes = tests::texts_of(again[0].report.messages);
   EXPECT_EQ(std::count(notes.begin(), notes.end(), "Q is taken from the cache"), 1);
 }
 
@@ -441,8 +442,7 @@ TEST(Frames, refuse_what_they_cannot_have) {
     }
     return "";
   };
-  EXPECT_EQ(line({ConventionalGridding{}}),
-            "frames: expected --method cg, found --method gridded");
+  EXPECT_EQ(line({ConventionalGridding{}}), "frames: expected --method cg, found --method gridded");
   LeastSquares method;
   method.lambda = FromNoise{};
   EXPECT_EQ(line({method}),

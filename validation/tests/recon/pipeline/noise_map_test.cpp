@@ -12,6 +12,7 @@
 #include "validation/oracle.hpp"
 #include "validation/sense_oracle.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -243,9 +244,7 @@ TEST(NoiseMap, undersampling_and_lambda_widen_a_point) {
 
 TEST(NoiseMap, of_images_without_maps_and_of_sparse_terms_is_said_to_be_of_this_image) {
   const auto has_note = [](const NoiseMapResult& result, const std::string& words) {
-    for (const auto& note : result.notes)
-      if (note.find(words) != std::string::npos) return true;
-    return false;
+    return tests::tells(result.messages, words);
   };
   const Scan scan = cartesian(1);
   Settings settings = least_squares_with(0);

@@ -245,8 +245,9 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
   const auto partial = simulated(0.625, 2);
   Settings no_maps{by_phase()};
   no_maps.coils.maps = CoilMaps::none;
-  EXPECT_EQ(line_of(partial.scan, no_maps), subject + "sensitivity maps, or one coil, found 2 coils without maps; "
-                                                      "leave out --coils none");
+  EXPECT_EQ(line_of(partial.scan, no_maps), subject +
+                                                "sensitivity maps, or one coil, found 2 coils without maps; "
+                                                "leave out --coils none");
   Scan with_field(partial.scan);
   with_field.field_map = partial.field_map;
   EXPECT_EQ(line_of(with_field, {by_phase()}),

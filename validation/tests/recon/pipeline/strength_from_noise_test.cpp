@@ -9,6 +9,7 @@
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -48,10 +49,7 @@ double error_of_image(const Reconstruction& made, const data::Simulation& simula
                                    converted<Complex<double>>(simulation.band_limited.values));
 }
 
-bool has_note(const Report& report, const std::string& words) {
-  return std::any_of(report.notes.begin(), report.notes.end(),
-                     [&](const auto& note) { return note.find(words) != std::string::npos; });
-}
+bool has_note(const Report& report, const std::string& words) { return tests::tells(report.messages, words); }
 
 TEST(StrengthFromNoise, error_is_within_a_tenth_of_the_best) {
   for (const auto& [kind, term, snr] :

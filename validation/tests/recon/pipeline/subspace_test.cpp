@@ -15,6 +15,7 @@
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -173,7 +174,7 @@ TEST(SubspaceFrames, do_not_change_with_the_numbers_that_span_them) {
   const auto a = frames_of(made, 6, in_subspace(GivenCourses{courses})),
              b = frames_of(made, 6, in_subspace(GivenCourses{mixed}));
   EXPECT_LE(metrics::relative_l2(joined(a), joined(b)), 1e-4);
-  const auto& notes = b.front().report.notes;
+  const auto notes = tests::texts_of(b.front().report.messages);
   EXPECT_EQ(std::count(notes.begin(), notes.end(),
                        "the courses of the temporal subspace were made orthonormal: they span the same"),
             1);
@@ -238,10 +239,9 @@ TEST(SubspaceFrames, refuse_courses_that_do_not_fit) {
   EXPECT_EQ(line(in_subspace(GivenCourses{twice})),
             "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from "
             "0), which is");
-  EXPECT_EQ(
-      line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
-      "--basis: expected llr, wavelet or tv in --regularizer, found temporal-tv; a subspace "
-      "couples frames already; leave one of them out");
+  EXPECT_EQ(line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
+            "--basis: expected llr, wavelet or tv in --regularizer, found temporal-tv; a subspace "
+            "couples frames already; leave one of them out");
   EXPECT_THROW(reconstruct(made.scan, {in_subspace(LeadingCourses{2})}), Error);  // of one image
 }
 
