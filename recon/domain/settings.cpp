@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/error.hpp"
 
@@ -30,22 +31,6 @@ void validate(const CoilSettings& coils) {
     require_share("--compress", choice->share, 1);
 }
 
-void validate_sets(const Settings& settings) {
-  const char* const sets = "--map-sets";
-  if (settings.coils.estimation.sets == MapSetCount::one) return;
-  const auto* method = least_squares(settings);
-  if (method == nullptr)
-    throw Error(sets, "--method cg, for two or auto", name_of(settings.method), "leave one of them out");
-  if (settings.coils.maps != CoilMaps::automatic && settings.coils.maps != CoilMaps::espirit)
-    throw Error(sets, "--coils espirit, for two or auto", "another choice", "leave one of them out");
-  if (method->partial_fourier != PartialFourier::off)
-    throw Error(sets, "--partial-fourier off, for two or auto", "phase", "leave one of them out");
-  for (const auto& [kind, strength] : method->sparse)
-    if (kind == SparseKind::tgv || is_temporal(kind))
-      throw Error(sets, "wavelet or tv in --regularizer, for two or auto", name_of(kind),
-                  "leave one of them out");
-}
-
 void validate_sparse(const LeastSquares& method) {
   std::set<SparseKind> kinds;
   const auto open = std::count_if(method.sparse.begin(), method.sparse.end(),
@@ -61,23 +46,10 @@ void validate_sparse(const LeastSquares& method) {
                   short_number(*strength));
     if (!kinds.insert(kind).second) throw Error(Field{"regularizer"}, name + " once", name + " twice");
   }
-  if (!kinds.empty() && std::holds_alternative<FromNoise>(method.lambda))
-    throw Error(Field{"lambda"}, "a number beside " + std::string(name_of(*kinds.begin())), "auto",
-                "the noise decides lambda of a quadratic regularizer alone");
-}
-
-void validate_partial_fourier(const LeastSquares& method) {
-  if (method.partial_fourier == PartialFourier::off) return;
-  if (!method.sparse.empty())
-    throw Error(Field{"partial-fourier"}, "identity or roughness in --regularizer",
-                name_of(method.sparse.front().kind), "leave one of them out");
-  if (std::holds_alternative<FromNoise>(method.lambda))
-    throw Error(Field{"partial-fourier"}, "a number for --lambda", "auto", "leave one of them out");
 }
 
 void validate(const LeastSquares& method) {
   validate_sparse(method);
-  validate_partial_fourier(method);
   if (const auto* lambda = std::get_if<OfMeanEigenvalue>(&method.lambda))
     require_share("--lambda", lambda->share, std::numeric_limits<double>::max());
   if (const auto* roughness = std::get_if<RoughnessPenalty>(&method.regularizer);
@@ -111,7 +83,7 @@ TransformSettings transform_settings(const Settings& settings) {
 void validate(const Settings& settings) {
   std::visit([](const auto& method) { validate(method); }, settings.method);
   validate(settings.coils);
-  validate_sets(settings);
+  refuse_incompatible(features_of(settings));
 }
 
 }  // namespace fhd

@@ -245,7 +245,7 @@ bool is_method(const Settings& settings) {
 /// The transform that the method asks for or implies.
 TransformSettings transform_settings(const Settings& settings);
 
-/// Throws Error naming the field when a number lies outside of its range.
+/// Throws Error where a number lies outside of its range or two settings do not go together (compatibility.hpp).
 void validate(const Settings& settings);
 
 }  // namespace fhd

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -424,10 +425,9 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution) {
   require_layout_of(scan, layout);
-  validate_for_frames(settings);
-  if (execution.processes->is_shared())
-    throw Error("frames", "one process", std::to_string(execution.processes->size()),
-                "run it without mpirun");
+  refuse_incompatible(features_of(settings)
+                          .with(Feature::frames)
+                          .with(Feature::several_processes, execution.processes->is_shared()));
   const std::int64_t coils = scan.kspace.coil_count();
   const auto decision =
       decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
@@ -442,24 +442,7 @@ void require_frames_can(const Scan& scan, const FrameLayout& layout, const Setti
 }
 
 void validate_for_frames(const Settings& settings) {
-  const auto* method = least_squares(settings);
-  if (method == nullptr)
-    throw Error("frames", "--method cg", std::string("--method ") + name_of(settings.method));
-  if (method->normal != NormalKind::toeplitz) throw Error("frames", "--normal toeplitz", "--normal explicit");
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("frames", "--map-sets 1", "two or auto", "leave it out");
-  if (method->partial_fourier != PartialFourier::off)
-    throw Error("frames", "--partial-fourier off", "phase", "leave it out");
-  if (std::holds_alternative<FromNoise>(method->lambda))
-    throw Error("frames", "a number for --lambda", "auto", "the noise decides lambda of one image alone");
-  for (const auto& penalty : method->sparse) {
-    const std::string name = name_of(penalty.kind);
-    if (method->basis && penalty.kind == SparseKind::temporal_tv)
-      throw Error(Field{"basis"}, "llr, wavelet or tv in --regularizer", name,
-                  "a subspace couples frames already; leave one of them out");
-    if (penalty.kind == SparseKind::tgv)
-      throw Error("frames", "wavelet, tv, temporal-tv or llr in --regularizer", name, "use tv in its place");
-  }
+  refuse_incompatible(features_of(settings).with(Feature::frames));
 }
 
 template <class T>

@@ -10,6 +10,7 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/sense_noise.hpp"
@@ -394,15 +395,9 @@ void validate(const NoiseMapRequest& request) {
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings) {
   validate(request);
-  const auto* method = least_squares(settings);
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("noise map", "--map-sets 1", "two or auto", "leave one of them out");
-  if (method && method->partial_fourier != PartialFourier::off)
-    throw Error("noise map", "--partial-fourier off", "phase", "leave one of them out");
-  if (request.replicas == 0 &&
-      (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer)))
-    throw Error("exact noise map", "--method cg with --regularizer identity", "another choice",
-                "ask for a number of replicas, such as 100");
+  refuse_incompatible(features_of(settings)
+                          .with(Feature::noise_map)
+                          .with(Feature::exact_noise_map, request.replicas == 0));
 }
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {

@@ -7,6 +7,7 @@
 #include "recon/coils/compression.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/prepare.hpp"
@@ -138,9 +139,8 @@ void require_sets_can(const CoilSettings& settings, const CoilDecision& decision
                       Journal& journal) {
   const MapSetCount sets = settings.estimation.sets;
   if (sets == MapSetCount::one) return;
-  if (scan.field_map && scan.sample_time_s)
-    throw Error(Field{"map-sets"}, "a scan without a field map, for two or auto", "one with it",
-                "leave the field map or the sets of maps out");
+  refuse_incompatible(
+      Features().with(Feature::map_sets).with(Feature::field_map, scan.field_map && scan.sample_time_s));
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/finish.hpp"
 #include "recon/pipeline/frames.hpp"
@@ -86,12 +87,7 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 }  // namespace
 
 Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
-  if (const auto kind = temporal_kind(settings))
-    throw Error(Field{"regularizer"}, "frames, which " + std::string(name_of(*kind)) + " couples",
-                "one image", "leave it out, or reconstruct frames");
-  if (const auto* method = least_squares(settings); method != nullptr && method->basis)
-    throw Error(Field{"basis"}, "frames, whose courses in time it spans", "one image",
-                "leave it out, or reconstruct frames");
+  refuse_incompatible(features_of(settings).with(Feature::one_image));
   scan.validate("scan");
   if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
     throw Error("a reconstruction by several processes", missing->expected, missing->found,
@@ -274,22 +270,25 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
 }
 
+namespace {
+
+std::optional<MissingForGroup> missing_for_group(const Features& features) {
+  const auto conflict = conflict_among(features.with(Feature::several_processes));
+  if (!conflict) return {};
+  const auto other = conflict->feature == Feature::several_processes ? conflict->other : conflict->feature;
+  return MissingForGroup{std::string("a request without ") + name_of(other), "one with it"};
+}
+
+}  // namespace
+
 std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
-  const auto* method = least_squares(settings);
-  if (method == nullptr || method->normal != NormalKind::toeplitz)
-    return MissingForGroup{"--method cg with --normal toeplitz", "another method"};
-  if (method->partial_fourier != PartialFourier::off)
-    return MissingForGroup{"--partial-fourier off", "phase"};
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    return MissingForGroup{"--map-sets 1", "two or auto"};
-  return {};
+  return missing_for_group(features_of(settings));
 }
 
 std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
-  if (const auto missing = missing_for_group(settings)) return missing;
-  if (scan.field_map && scan.sample_time_s)
-    return MissingForGroup{"a scan without a field map", "one with it"};
+  const bool corrects = scan.field_map && scan.sample_time_s;
+  if (const auto missing = missing_for_group(features_of(settings).with(Feature::field_map, corrects))) return missing;
   if (const auto samples = scan.trajectory.sample_count(); samples < size)
     return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
   return {};

@@ -442,15 +442,15 @@ TEST(Frames, refuse_what_they_cannot_have) {
     }
     return "";
   };
-  EXPECT_EQ(line({ConventionalGridding{}}), "frames: expected --method cg, found --method gridded");
+  EXPECT_EQ(line({ConventionalGridding{}}),
+            "frames: does not go together with a method other than cg; leave one of them out");
   LeastSquares method;
   method.lambda = FromNoise{};
   EXPECT_EQ(line({method}),
-            "frames: expected a number for --lambda, found auto; the noise decides lambda of "
-            "one image alone");
+            "--lambda auto: does not go together with frames; give a number: the noise decides lambda of one image "
+            "alone");
   EXPECT_EQ(line({with_terms({{SparseKind::tgv, 0.01}})}),
-            "frames: expected wavelet, tv, temporal-tv or llr in --regularizer, found tgv; use tv in "
-            "its place");
+            "frames: does not go together with --regularizer tgv; use tv in its place");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_EQ(line(no_maps),

@@ -314,7 +314,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   const Scan radial = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 24, 1)).scan;
   EXPECT_CONTAINS(error_of([&] { maps_of(radial, settings, 0); }), "exact noise map: expected a Cartesian scan");
   EXPECT_CONTAINS(error_of([&] { maps_of(cartesian(2), {ConventionalGridding{}}, 0); }),
-                  "--method cg with --regularizer identity");
+                  "--noise-map exact: does not go together with a method other than cg");
   Scan denser = cartesian(2);
   denser.trajectory.k[0] = denser.trajectory.k[1];  // one position twice, another never
   EXPECT_CONTAINS(error_of([&] { maps_of(denser, settings, 0); }), "as many samples at each position");
@@ -331,7 +331,8 @@ TEST(NoiseMap, is_refused_before_the_work_where_that_is_known) {
   EXPECT_EQ(refused({0}, {}, scan), "");
   Settings sparse;
   std::get<LeastSquares>(sparse.method).sparse = {{SparseKind::tv, 0.01}};
-  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }), "--regularizer identity");
+  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }),
+                  "--noise-map exact: does not go together with --regularizer tv");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_CONTAINS(refused({0}, no_maps, scan), "expected sensitivity maps, or one coil, found 8 coils");

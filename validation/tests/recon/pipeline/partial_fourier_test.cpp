@@ -290,12 +290,11 @@ TEST(PartialFourier, refuses_settings_that_contradict_it) {
   auto sparse = by_phase();
   sparse.sparse = {{SparseKind::tv, 0.01}};
   EXPECT_EQ(line_of(scan, {sparse}),
-            "--partial-fourier: expected identity or roughness in --regularizer, found tv; leave one of "
-            "them out");
+            "--partial-fourier phase: does not go together with --regularizer tv; leave one of them out");
   auto searched = by_phase();
   searched.lambda = FromNoise{};
   EXPECT_EQ(line_of(scan, {searched}),
-            "--partial-fourier: expected a number for --lambda, found auto; leave one of them out");
+            "--partial-fourier phase: does not go together with --lambda auto; leave one of them out");
   EXPECT_THROW(require_noise_maps_can({.replicas = 10}, {by_phase()}), Error);
   EXPECT_THROW(Reconstructor({by_phase()})(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
                Error);

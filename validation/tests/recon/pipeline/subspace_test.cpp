@@ -240,8 +240,8 @@ TEST(SubspaceFrames, refuse_courses_that_do_not_fit) {
             "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from "
             "0), which is");
   EXPECT_EQ(line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
-            "--basis: expected llr, wavelet or tv in --regularizer, found temporal-tv; a subspace "
-            "couples frames already; leave one of them out");
+            "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames already; "
+            "leave one of them out");
   EXPECT_THROW(reconstruct(made.scan, {in_subspace(LeadingCourses{2})}), Error);  // of one image
 }
 
