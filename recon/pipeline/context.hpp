@@ -15,9 +15,9 @@
 namespace fhd {
 
 /// Stages with their times, notes, settings and progress.
-class Journal {
+class RunLog {
  public:
-  Journal(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
+  RunLog(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
 
   Report report;
   DiagnosticImages diagnostic_images;
@@ -70,12 +70,12 @@ class Journal {
 /// Returns work(device), or work(CPU) if the device is a GPU with too little memory: for steps before those that are
 /// planned to fit. The note begins with `what`, a sentence without its end: "the maps are found".
 template <class Work>
-auto on_device_or_cpu(Device device, Journal& journal, const std::string& what, const Work& work) {
+auto on_device_or_cpu(Device device, RunLog& log, const std::string& what, const Work& work) {
   try {
     return work(device);
   } catch (const DeviceError& error) {
     if (device.is_cpu()) throw;
-    journal.note("device", what + " on the CPU: " + error.what());
+    log.note("device", what + " on the CPU: " + error.what());
     return work(Device::cpu());
   }
 }
@@ -84,7 +84,7 @@ struct Context {
   const Settings& settings;
   const Execution& execution;
   const Services& services;
-  Journal& journal;
+  RunLog& log;
 
   Device device() const { return execution.device; }
   const ProcessGroup& processes() const { return *execution.processes; }

@@ -84,12 +84,12 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   }
   const std::size_t second_set = second_set_bytes(scan, context.settings),
                     all = use.free_bytes + use.used_bytes;
-  context.journal.report.device_planned_bytes =
+  context.log.report.device_planned_bytes =
       second_set + fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
                                      all - std::min(all, second_set));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
-    context.journal.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +
+    context.log.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +
                                        std::to_string(scan.kspace.coil_count()) + " coils at a time");
   return how.coils_at_once;
 }

@@ -386,12 +386,12 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
   const auto told_apart = field_told_apart(scan);
   if (told_apart == own_field) return std::nullopt;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
-  journal.stage("surroundings", [&] {
+  log.stage("surroundings", [&] {
     object = on_device_or_cpu(
-        context.device(), journal, "what lies beyond the field of view is looked for",
+        context.device(), log, "what lies beyond the field of view is looked for",
         [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
   });
   // Rounding may differ between processes: the first one decides.
@@ -407,15 +407,15 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    journal.add({codes::surroundings, Severity::warning,
+    log.add({codes::surroundings, Severity::warning,
                  found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
-  journal.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
+  log.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
                                         " voxels and cropped to " + sizes_in_words(matrix));
-  journal.setting("surroundings", sizes_in_words(larger));
+  log.setting("surroundings", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
-    journal.add(
+    log.add(
         {codes::surroundings, Severity::suspicion,
          "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
          "in another "

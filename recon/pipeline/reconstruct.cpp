@@ -92,16 +92,16 @@ Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallbac
   if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
     throw Error("a reconstruction by several processes", missing->expected, missing->found,
                 "run it as one process");
-  Journal journal(execution.device, progress);
-  const Context context{settings, execution, services, journal};
+  RunLog log(execution.device, progress);
+  const Context context{settings, execution, services, log};
   Preparation preparation = fhd::prepare(scan, context, calibrations);
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation.scan(), {&preparation.scan().kspace}, {}, context, cache);
   });
-  Reconstruction result = std::move(results_of(std::move(made), journal.report, std::move(journal.diagnostic_images),
+  Reconstruction result = std::move(results_of(std::move(made), log.report, std::move(log.diagnostic_images),
                                                preparation, {&scan})
                                         .front());
-  result.report.seconds = journal.elapsed_s();
+  result.report.seconds = log.elapsed_s();
   if (preparation.differs) result.prepared = in_order(inverse(preparation.order), std::move(*preparation.changed));
   return result;
 }
@@ -118,13 +118,13 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
   }
   for (const auto& values : mixed) kspace.push_back(&values);
-  Journal journal(execution.device, progress);
-  const Context context{settings, execution, services, journal};
+  RunLog log(execution.device, progress);
+  const Context context{settings, execution, services, log};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });
-  const Report shared = shared_report(preparation->report, journal.report, journal.elapsed_s(), volumes.size());
-  auto results = results_of(std::move(made), shared, std::move(journal.diagnostic_images), *preparation, volumes);
+  const Report shared = shared_report(preparation->report, log.report, log.elapsed_s(), volumes.size());
+  auto results = results_of(std::move(made), shared, std::move(log.diagnostic_images), *preparation, volumes);
   for (std::size_t v = 0; v < results.size(); ++v)
     for (const auto& message : volumes[v]->messages) add_once(results[v].report.messages, message);
   return results;
@@ -193,10 +193,10 @@ std::vector<Reconstruction> Reconstructor::State::frames(const Scan& scan, const
                                                          const ProgressCallback& progress) {
   scan.validate("scan");
   require_frames_can(scan, layout, settings, execution);
-  Journal preparing(execution.device, progress), journal(execution.device, progress);
+  RunLog preparing(execution.device, progress), log(execution.device, progress);
   const Preparation preparation = fhd::prepare(scan, {settings, execution, services, preparing}, calibrations);
   preparing.report.seconds = preparing.elapsed_s();
-  const Context context{settings, execution, services, journal};
+  const Context context{settings, execution, services, log};
   const TransformSettings transform = decided_transform(preparation.scan(), context);
   describe_settings(transform, context);
   note_openness(frame_of(preparation.scan(), layout, 0), context);
@@ -204,8 +204,8 @@ std::vector<Reconstruction> Reconstructor::State::frames(const Scan& scan, const
                     ? frame_images<float>(preparation.scan(), layout, transform, context)
                     : frame_images<double>(preparation.scan(), layout, transform, context);
   const Report& once = preparing.report;
-  const Report shared = shared_report(once, journal.report, journal.elapsed_s() - once.seconds, made.images.size());
-  auto results = results_of(std::move(made), shared, std::move(journal.diagnostic_images), preparation, {&scan});
+  const Report shared = shared_report(once, log.report, log.elapsed_s() - once.seconds, made.images.size());
+  auto results = results_of(std::move(made), shared, std::move(log.diagnostic_images), preparation, {&scan});
   report_frames(layout, scan, results);
   Report& first = results.front().report;  // what was done once
   first.stages.insert(first.stages.begin(), once.stages.begin(), once.stages.end());
@@ -236,11 +236,11 @@ std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference,
   State& s = *state_;
   const ThreadLimit limit(s.execution.threads);
   reference.validate("scan");
-  Journal journal(s.execution.device, progress);
+  RunLog log(s.execution.device, progress);
   auto result = std::make_shared<Preparation>(
-      fhd::prepare(reference, {s.settings, s.execution, s.services, journal}, s.calibrations));
-  result->report = std::move(journal.report);
-  result->report.seconds = journal.elapsed_s();
+      fhd::prepare(reference, {s.settings, s.execution, s.services, log}, s.calibrations));
+  result->report = std::move(log.report);
+  result->report.seconds = log.elapsed_s();
   return result;
 }
 

@@ -62,12 +62,12 @@ double distance_from_orthonormal(const Array<double>& courses) {
   return largest;
 }
 
-Array<double> given_courses(const Array<double>& given, std::int64_t frames, Journal& journal) {
+Array<double> given_courses(const Array<double>& given, std::int64_t frames, RunLog& log) {
   auto courses = by_course(given, frames);
   const bool changes = distance_from_orthonormal(courses) > 1e-5;
   orthonormalize(courses);
   if (changes)
-    journal.note("subspace",
+    log.note("subspace",
                  "the courses of the temporal subspace were made orthonormal: they span the same");
   return courses;
 }
@@ -105,7 +105,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
 
 /// Returns the eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
 Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t components,
-                              Journal& journal) {
+                              RunLog& log) {
   const auto count = static_cast<std::int64_t>(frames.size());
   Array<Complex<double>> gram(Shape{count, count});
 #pragma omp parallel for schedule(dynamic)
@@ -132,7 +132,7 @@ Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t com
   const auto energy = [&](std::int64_t most) {
     return std::accumulate(eigen.values.begin(), eigen.values.begin() + most, 0.0);
   };
-  journal.note("subspace", "temporal subspace: " + std::to_string(components) + " courses hold " +
+  log.note("subspace", "temporal subspace: " + std::to_string(components) + " courses hold " +
                                short_number(100 * energy(components) / energy(count)) +
                                " % of the energy of frames of low resolution");
   return courses;
@@ -171,18 +171,18 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
   const LeastSquares& method = *least_squares(context.settings);
   if (!method.basis) return {};
   if (const auto* given = std::get_if<GivenCourses>(&*method.basis))
-    return given_courses(given->values, layout.frames, context.journal);
+    return given_courses(given->values, layout.frames, context.log);
   const std::int64_t components = component_count(method, layout.frames);
   Settings settings = context.settings;
   settings.method = method_of_small_frames();
   const Services none;
-  Journal own(context.device(), {});
+  RunLog own(context.device(), {});
   Array<double> courses;
-  context.journal.stage("temporal basis", [&] {
+  context.log.stage("temporal basis", [&] {
     const auto [small, small_layout] = small_scan(scan, layout);
     const auto frames =
         frame_images<T>(small, small_layout, transform, {settings, context.execution, none, own});
-    courses = leading_courses(frames.images, components, context.journal);
+    courses = leading_courses(frames.images, components, context.log);
   });
   return courses;
 }
