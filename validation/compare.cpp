@@ -144,7 +144,7 @@ Comparison compare(const Scan& measured, const std::vector<ComparisonCase>& case
   const auto reference = static_cast<std::size_t>(reference_case - cases.begin());
 
   // All cases see the same coils and maps.
-  Journal preparation(Device::cpu(), progress);
+  RunLog preparation(Device::cpu(), progress);
   const auto prepared = prepare_coils(measured, reference_case->settings, preparation);
   const Scan& scan = prepared ? *prepared : measured;
   CoilSettings as_they_are = CoilSettings::as_they_are();

@@ -13,6 +13,7 @@
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
+#include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -97,7 +98,7 @@ void BatchLog::tell_ended(const BatchScan& scan, const Outcome& outcome, int end
                    {"residual", m.residual},
                    {"data_residual", m.data_residual},
                    {"converged", m.converged},
-                   {"warnings", m.warnings}});
+                   {"messages", m.messages}});
   if (!outcome.reason.empty()) fields["reason"] = outcome.reason;
   if (!outcome.error.empty()) fields["error"] = outcome.error;
   tell_event("scan", fields);
@@ -113,7 +114,8 @@ void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, bool ours, c
     const auto& m = outcome.manifest;
     text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
     if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
-    for (const auto& warning : m.warnings) text += "  warning: " + warning;
+    for (const auto& message : m.messages)
+      text += fmt::format("  {}: {}", name_of(message.severity), line_of(message));
   }
   if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
     text += "  (" + outcome.reason + ")";

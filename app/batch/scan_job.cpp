@@ -105,11 +105,11 @@ void write_results(ScanRun& run, const std::string& prefix, io::Manifest& manife
     manifest.cache_hits += report.trajectory_hits;
     manifest.converged = manifest.converged && report.converged;
     manifest.data_residual = std::max(manifest.data_residual, report.data_residual);
-    for (const auto* found : {&report.suspicions, &report.warnings})
-      for (const auto& sentence : *found)
-        manifest.warnings.push_back(std::string(suspicious_mark) + sentence);
+    std::copy_if(report.messages.begin(), report.messages.end(), std::back_inserter(manifest.messages),
+                 is_doubt);
     if (const auto& c = report.certificate; c && !c->passed)
-      manifest.warnings.push_back("less accurate than asked: " + certificate_line(*c));
+      manifest.messages.push_back(
+          {codes::certificate, Severity::warning, "less accurate than asked: " + certificate_line(*c)});
     if (report.relative_residuals.empty()) continue;
     manifest.iterations =
         std::max(manifest.iterations, static_cast<std::int64_t>(report.relative_residuals.size()) - 1);

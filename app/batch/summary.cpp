@@ -12,6 +12,7 @@
 #include "app/batch/stop_requests.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/file_set.hpp"
+#include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -46,21 +47,27 @@ std::string csv(std::string text) {
   return quoted + "\"";
 }
 
+std::string lines_of(const std::vector<Message>& messages) {
+  std::vector<std::string> lines;
+  for (const auto& message : messages) lines.push_back(line_of(message));
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
 std::string why(const Outcome& outcome) {
   if (!outcome.error.empty()) return outcome.error;
-  for (const auto& warning : outcome.manifest.warnings)
-    if (has_results(outcome) && outcome.reason.empty() && warning.starts_with(suspicious_mark))
-      return warning.substr(suspicious_mark.size());
+  for (const auto& message : outcome.manifest.messages)
+    if (has_results(outcome) && outcome.reason.empty() && message.code != codes::certificate)
+      return line_of(message);
   return outcome.reason;
 }
 
 }  // namespace
 
 bool is_suspicious(const Outcome& outcome) {
-  const auto& warnings = outcome.manifest.warnings;
-  return has_results(outcome) &&
-         std::any_of(warnings.begin(), warnings.end(),
-                     [](const std::string& warning) { return warning.starts_with(suspicious_mark); });
+  const auto& messages = outcome.manifest.messages;
+  return has_results(outcome) && std::any_of(messages.begin(), messages.end(), [](const Message& message) {
+           return message.code != codes::certificate;
+         });
 }
 
 std::string text(const Outcome& outcome) {
@@ -183,9 +190,9 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
     Json row{{"name", scans[i].name}, {"scan", scans[i].path}, {"status", text(outcome)}};
     lines += fmt::format("{},{},{}", csv(scans[i].name), csv(scans[i].path), csv(text(outcome)));
     if (has_results(outcome)) {
-      lines += fmt::format(",{:.3f},{},{},{:.4g},{:.4g},{},{},{}", m.seconds, m.images, m.iterations,
-                           m.residual, m.data_residual, m.converged ? "yes" : "no", m.cache_hits,
-                           csv(fmt::format("{}", fmt::join(m.warnings, "; "))));
+      lines +=
+          fmt::format(",{:.3f},{},{},{:.4g},{:.4g},{},{},{}", m.seconds, m.images, m.iterations, m.residual,
+                      m.data_residual, m.converged ? "yes" : "no", m.cache_hits, csv(lines_of(m.messages)));
       row.update({{"seconds", m.seconds},
                   {"images", m.images},
                   {"iterations", m.iterations},
@@ -193,7 +200,7 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
                   {"data_residual", m.data_residual},
                   {"converged", m.converged},
                   {"cache_hits", m.cache_hits},
-                  {"warnings", m.warnings}});
+                  {"messages", m.messages}});
     } else {
       lines += ",,,,,,,,";
     }

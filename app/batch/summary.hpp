@@ -26,7 +26,6 @@ struct Outcome {
 };
 
 /// What a warning of a manifest begins with where the image, or the scan, is suspicious.
-inline constexpr std::string_view suspicious_mark = "suspicious: ";
 /// Whether there are results, and they are.
 bool is_suspicious(const Outcome& outcome);
 /// "finished", "unchanged, suspicious", ...

@@ -40,7 +40,7 @@ namespace fhd::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Message = nlohmann::json;
+using JsonLine = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -122,15 +122,15 @@ bool send_all(int socket, const std::string& text) {
 }
 
 /// The whole lines of `unread`, taken out of it.
-std::vector<Message> take_messages(std::string& unread) {
-  std::vector<Message> messages;
+std::vector<JsonLine> take_messages(std::string& unread) {
+  std::vector<JsonLine> messages;
   for (std::size_t end; (end = unread.find('\n')) != std::string::npos; unread.erase(0, end + 1))
-    messages.push_back(Message::parse(unread.substr(0, end)));
+    messages.push_back(JsonLine::parse(unread.substr(0, end)));
   return messages;
 }
 
-std::string encoded(const Message& message) {
-  return message.dump(-1, ' ', false, Message::error_handler_t::replace) + "\n";
+std::string encoded(const JsonLine& message) {
+  return message.dump(-1, ' ', false, JsonLine::error_handler_t::replace) + "\n";
 }
 
 class WorkerProcess {
@@ -175,13 +175,13 @@ class WorkerProcess {
       }).detach();
   }
 
-  void tell(const Message& event) {
+  void tell(const JsonLine& event) {
     const std::lock_guard lock(telling_);
     if (!send_all(socket_, encoded(event))) end(1);  // the parent has died
   }
 
   /// The last of a scan.
-  void tell_last(Message event) {
+  void tell_last(JsonLine event) {
     if (trace::is_on()) event["timeline"] = timeline_of(trace::take(), "worker");
     tell(event);
   }
@@ -247,7 +247,7 @@ class WorkerProcess {
   void read_all() {
     omp_set_num_threads(1);
     while (true) {
-      const Message command = commands_.pop();
+      const JsonLine command = commands_.pop();
       const std::size_t scan = command.at("scan");
       if (command.at("command") == "examine")
         examine(scan, command.at("because"));
@@ -410,7 +410,7 @@ class WorkerProcess {
   const Crew crew_;
   const int socket_;
   std::mutex telling_, examining_;
-  Queue<Message> commands_;
+  Queue<JsonLine> commands_;
   std::map<std::size_t, std::shared_ptr<const RunSettings>> settings_;  // under examining_
   std::map<std::size_t, Job> examined_;                                 // under examining_
   Queue<Job> loaded_, computed_;
@@ -468,7 +468,7 @@ Worker::~Worker() {
 }
 
 /// One that is dead tells it by `events`.
-void Worker::send(const Message& command) { send_all(socket_, encoded(command)); }
+void Worker::send(const JsonLine& command) { send_all(socket_, encoded(command)); }
 
 void Worker::examine(std::size_t scan, const std::string& because) {
   send({{"command", "examine"}, {"scan", scan}, {"because", because}});

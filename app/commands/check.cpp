@@ -11,10 +11,10 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/option_names.hpp"
 #include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
+#include "io/result/message_json.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/doctor/diagnosis.hpp"
 
@@ -65,7 +65,7 @@ std::size_t machine_memory_bytes() {
 
 using Counts = std::map<Severity, int>;
 
-Counts count(const std::vector<Finding>& findings) {
+Counts count(const std::vector<Message>& findings) {
   Counts counts;
   for (const auto& finding : findings) ++counts[finding.severity];
   return counts;
@@ -75,26 +75,20 @@ bool is_usable(Counts counts, bool strict) {
   return counts[Severity::problem] == 0 && (!strict || counts[Severity::warning] == 0);
 }
 
-nlohmann::ordered_json as_json(const std::string& path, const std::vector<Finding>& findings, bool strict) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const auto& finding : findings)
-    list.push_back({{"severity", name_of(finding.severity)},
-                    {"topic", finding.topic},
-                    {"what", finding.what},
-                    {"remedy", finding.remedy}});
+nlohmann::ordered_json as_json(const std::string& path, const std::vector<Message>& findings, bool strict) {
   auto counts = count(findings);
   return {{"path", path},
           {"usable", is_usable(counts, strict)},
           {"notes", counts[Severity::note]},
           {"warnings", counts[Severity::warning]},
           {"problems", counts[Severity::problem]},
-          {"findings", list}};
+          {"messages", findings}};
 }
 
-void print_text(const std::string& path, const std::vector<Finding>& findings) {
+void print_text(const std::string& path, const std::vector<Message>& findings) {
   print_out("{}\n", path);
   for (const auto& finding : findings) {
-    print_out("  {:<8} {}\n", name_of(finding.severity), finding.what);
+    print_out("  {:<8} {}\n", name_of(finding.severity), finding.text);
     if (!finding.remedy.empty()) print_out("  {:<8}   -> {}\n", "", finding.remedy);
   }
   auto counts = count(findings);
@@ -119,11 +113,7 @@ int run(const Options& options) {
     settings.options = own.read_options;
     settings.prior.reset();
     if (!own.prior.empty()) settings.prior = io::read_nifti_volume(own.prior);
-    auto findings = diagnose(path, settings);
-    for (auto& finding : findings) {
-      finding.what = in_words_of_options(finding.what);
-      finding.remedy = in_words_of_options(finding.remedy);
-    }
+    const auto findings = diagnose(path, settings);
     usable = usable && is_usable(count(findings), options.strict);
     if (options.json)
       json.push_back(as_json(path, findings, options.strict));

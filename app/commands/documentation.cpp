@@ -8,6 +8,7 @@
 #include "app/options/command_table.hpp"
 #include "app/options/nearest_word.hpp"
 #include "io/files/atomic_file.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
@@ -49,6 +50,7 @@ int DocumentationCommand::run() const {
   if (format == "bash") text = bash_completion(all);
   if (format == "zsh") text = zsh_completion(all);
   if (format == "fish") text = fish_completion(all);
+  if (format == "limits") text = limits_in_markdown();
   if (format == "man") {
     std::vector<std::string> names;
     for (const auto& each : all) {
@@ -70,8 +72,8 @@ Run add_documentation(CLI::App& app) {
   options->program = app.get_parent();
   app.group("");  // hidden
   app.add_option("COMMAND", options->command, "of its manual page [that of the program]");
-  app.add_option("--format", options->format, "a manual page, or the completion of a shell")
-      ->check(one_of({"man", "bash", "zsh", "fish"}))
+  app.add_option("--format", options->format, "a manual page, the completion of a shell, or what does not go together")
+      ->check(one_of({"man", "bash", "zsh", "fish", "limits"}))
       ->capture_default_str();
   app.add_option("--folder", options->folder,
                  "write all, in the folders in which they are looked for under share/")

@@ -54,15 +54,14 @@ std::string checked_name(std::string output) {
 /// Prints how the first echo was reconstructed, what did not converge, and what is suspicious, each sentence once.
 void print_echo(std::int64_t slice, std::size_t echo, const Report& report, std::set<std::string>& printed) {
   const auto is_new = [&](const std::string& sentence) { return printed.insert(sentence).second; };
-  for (const auto& note : report.notes)
-    if (echo == 0 && is_new(note)) say("note", note);
+  for (const auto& message : report.messages)
+    if (message.severity == Severity::note && echo == 0 && is_new(message.text)) say("note", message.text);
   if ((slice == 0 && echo == 0) || !report.converged)
     print_out("image     slice {}, echo {}: {}\n", slice, echo, solution_line(report));
-  for (const auto& suspicion : report.suspicions)
-    if (is_new(suspicion))
-      print_error(fmt::format("warning: slice {}, echo {} is suspicious: {}", slice, echo, suspicion));
-  for (const auto& warning : report.warnings)
-    if (is_new(warning)) print_error(fmt::format("warning: slice {}, echo {}: {}", slice, echo, warning));
+  for (const auto& message : report.messages)
+    if (is_doubt(message) && is_new(message.text))
+      print_error(
+          fmt::format("{}: slice {}, echo {}: {}", name_of(message.severity), slice, echo, line_of(message)));
 }
 
 void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {

@@ -12,7 +12,6 @@
 #include "app/options/frame_options.hpp"
 #include "app/run/machine_rates.hpp"
 #include "app/options/noise_map_option.hpp"
-#include "app/options/option_names.hpp"
 #include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
@@ -99,7 +98,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
   } catch (const Error& error) {
     rates = assumed_gpu_rates();
     plan.assumed_rates = true;
-    plan.refusal = in_words_of_options(error.what());
+    plan.refusal = error.what();
   }
   try {
     EstimateSettings alone = how;  // a companion that does not fit is made by the CPU
@@ -107,7 +106,7 @@ DevicePlan plan_on_gpu(const ScanSizes& sizes, EstimateSettings how, const devic
     plan.peak_bytes = fit_device_memory(sizes, alone, plan.available_bytes);
     how.coils_at_once = alone.coils_at_once;
   } catch (const DeviceError& error) {
-    if (plan.refusal.empty()) plan.refusal = in_words_of_options(error.what());
+    if (plan.refusal.empty()) plan.refusal = error.what();
   }
   predict_on(sizes, how, rates, host, plan);
   return plan;

@@ -79,15 +79,15 @@ std::shared_ptr<const DeviceTeam> team_of(const std::vector<ChosenDevice>& devic
   for (const auto& chosen : devices) {
     all.push_back(chosen.device);
     if (chosen.description.name != devices.front().description.name)
-      throw Error("execution.device", "GPUs of one kind, which round alike, where they share a scan",
-                  text_of(devices), "name those of one kind: execution.device = cuda:0,1");
+      throw Error(Field{"device"}, "GPUs of one kind, which round alike, where they share a scan",
+                  text_of(devices), "name those of one kind: --device cuda:0,1");
   }
   return std::make_shared<const DeviceTeam>(std::move(all));
 }
 
 std::string text_of(const std::vector<ChosenDevice>& devices) {
   if (devices.size() == 1) return devices.front().text;
-  return of_each_gpu(devices, [](const ChosenDevice& d) { return d.text.substr(d.text.find(": ") + 2); });
+  return of_each_gpu(devices, [](const ChosenDevice& d) { return d.description.text(); });
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const std::vector<ChosenDevice>& devices) {

@@ -15,7 +15,6 @@
 #include "app/terminal/input_error.hpp"
 #include "app/options/nearest_word.hpp"
 #include "app/options/number_option.hpp"
-#include "app/options/option_names.hpp"
 #include "app/terminal/processors.hpp"
 #include "app/options/regularizer_option.hpp"
 #include "io/scan/checksum.hpp"
@@ -321,7 +320,7 @@ ChosenDevice choose_any(int preferred) {
     if (inventory.devices.empty()) throw Error(inventory.reason, "", "");
     chosen = gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
   } catch (const Error& error) {
-    chosen.text = "CPU, because " + in_words_of_options(error.what());
+    chosen.text = std::string("CPU, because ") + error.what();
   }
   chosen.automatic = true;
   return chosen;
@@ -394,8 +393,8 @@ std::size_t DeviceMemory::limit_bytes(std::size_t memory_bytes) const {
 
 ChosenDevice DeviceOption::choose(int preferred) const {
   if (names_several())
-    throw Error("execution.device = " + device_, "one device", "several, which only 'fhd recon' uses",
-                "use execution.device = cuda, or cuda:N");
+    throw Error("--device " + device_, "one device", "several, which only 'fhd recon' uses",
+                "use --device cuda, or cuda:N");
   ChosenDevice chosen;
   if (device_ == "cuda") {
     const auto count = static_cast<int>(device::inventory().devices.size());

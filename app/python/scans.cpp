@@ -181,7 +181,9 @@ nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetiti
   if (scan.field_map) volume["field_map"] = to_numpy<float>(std::move(*scan.field_map), {n(2), n(1), n(0)});
   if (scan.sample_time_s)
     volume["sample_time_s"] = to_numpy<double>(std::move(*scan.sample_time_s), {samples});
-  volume["remarks"] = nb::cast(scan.remarks);
+  std::vector<std::string> remarks;
+  for (const auto& message : scan.messages) remarks.push_back(line_of(message));
+  volume["remarks"] = nb::cast(remarks);
   return volume;
 }
 

@@ -80,7 +80,7 @@ void add_delays(io::ScanFile& file, const std::shared_ptr<DelaysOfScan>& of_scan
       file, leaves,
       [of_scan, leaves](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
         const auto& delays = of_scan->delays();
-        scan.remarks.push_back(of_scan->remark());
+        scan.messages.push_back({codes::delays, Severity::note, of_scan->remark()});
         return with_delays(std::move(scan), starts, delays, of_calibration, leaves);
       });
 }
@@ -92,11 +92,12 @@ void add_girf(io::ScanFile& file, const std::string& path, BeyondMatrix leaves) 
   add_correction(
       file, leaves, [=](Scan scan, const ReadoutStarts& starts, const ReadoutStarts& of_calibration) {
         if (assumed)
-          scan.remarks.emplace_back(
-              "the scan does not tell the directions of its axes: its x, y and z were taken for those "
-              "of the "
-              "gradient "
-              "response");
+          scan.messages.push_back(
+              {"gradient_response", Severity::note,
+               "the scan does not tell the directions of its axes: its x, y and z were taken for those "
+               "of the "
+               "gradient "
+               "response"});
         return with_response(std::move(scan), starts, *response, of_calibration, leaves);
       });
   file.editable_summary().outside_pieces.emplace_back("gradient response", path);

@@ -11,7 +11,7 @@
 namespace fhd::app {
 
 /// `file` itself where nothing is asked for. Delays are found once for a scan, in the first repetition of its
-/// middle slice, when the first volume is read; the remarks of every volume say what was done, or why nothing was.
+/// middle slice, when the first volume is read; the notes of every volume say what was done, or why nothing was.
 /// The summary's readout_length is that of the volume read last: 0 where single samples were left out.
 std::unique_ptr<io::ScanFile> with_trajectory_correction(std::unique_ptr<io::ScanFile> file,
                                                          const TrajectoryCorrection& correction,

@@ -25,25 +25,24 @@ std::int64_t readout_length_of(const Scan& scan) {
 }
 
 /// Returns what is probably wrong.
-std::vector<std::string> warnings_among(const std::vector<Finding>& findings) {
-  std::vector<std::string> warnings;
-  for (const auto& finding : findings)
-    if (finding.severity >= Severity::warning) warnings.push_back(in_one_line(finding));
+std::vector<Message> warnings_among(const std::vector<Message>& findings) {
+  std::vector<Message> warnings;
+  std::copy_if(findings.begin(), findings.end(), std::back_inserter(warnings), is_doubt);
   return warnings;
 }
 
 bool warns_of_delays(const Report& report) {
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
-    return warning.starts_with(gradient_delays) || warning.find(delayed_readouts) != std::string::npos;
-  });
+  return holds(report.messages, codes::delays, Severity::warning);
 }
 
-/// Removes what a delay alone brings about, and says nothing of the object.
+/// Removes warnings of an object beyond the FOV where a delay alone may bring them about.
 void leave_out_hints_of_delays(Report& report) {
-  if ((report.verdict && report.verdict->cause.starts_with(validation::delay_cause)) ||
-      warns_of_delays(report))
-    std::erase_if(report.warnings,
-                  [](const std::string& warning) { return warning.starts_with(beyond_fov); });
+  const bool is_delayed =
+      report.verdict && report.verdict->cause && report.verdict->cause->code == codes::delays;
+  if (is_delayed || warns_of_delays(report))
+    std::erase_if(report.messages, [](const Message& message) {
+      return message.code == codes::surroundings && message.severity == Severity::warning;
+    });
 }
 
 void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) {
@@ -57,14 +56,14 @@ void warn_of_delays(const Scan& scan, const ScanChecks& checks, Report& report) 
   if (may_be_delayed(scan, starts))
     if (const auto found = diagnose_delays(scan, validation::readout_length(starts));
         found.severity == Severity::warning)
-      report.warnings.push_back(in_one_line(found));
+      report.messages.push_back(found);
   leave_out_hints_of_delays(report);
   report.seconds += seconds_since(begin);
 }
 
 }  // namespace
 
-std::vector<std::vector<std::string>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
+std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
                                                   const Settings& settings) {
   const trace::Span span("input doctor", "check");
   const bool looked_beyond_fov = looks_beyond_fov(settings);
@@ -75,7 +74,7 @@ std::vector<std::vector<std::string>> warnings_of(const std::vector<const Scan*>
   const auto shared = series->warnings([](const Scan& reference) {
     return warnings_among(diagnose_sampling(reference, readout_length_of(reference)));
   });
-  std::vector<std::vector<std::string>> all(volumes.size(), shared);
+  std::vector<std::vector<Message>> all(volumes.size(), shared);
   for_each_in_parallel(volumes.size(), [&](std::size_t v) {
     const auto own = warnings_among(
         diagnose_values(*volumes[v], readout_length_of(*volumes[v]), looked_beyond_fov));
@@ -91,32 +90,27 @@ void suspect(const Scan& scan, const CoilSettings& coils, const ScanChecks& chec
   Verdict& verdict = *report.verdict;
   leave_out_hints_of_delays(report);
   if (verdict.judgement != Judgement::unexplained && verdict.judgement != Judgement::varies) return;
-  if (verdict.cause.empty() && seeks_cause) {
+  if (!verdict.cause && seeks_cause) {
     const auto begin = Clock::now();
-    verdict.cause =
-        validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds)).value_or("");
+    verdict.cause = validation::likeliest_cause(scan, coils, std::max(15.0, report.seconds));
     add_stage(report, "search of a cause", seconds_since(begin));
   }
   if (verdict.judgement == Judgement::varies) {
-    if (verdict.cause.empty()) return;
+    if (!verdict.cause) return;
     verdict.judgement = Judgement::unexplained;  // it is not the contrast that varies
   }
-  std::string cause = verdict.cause;
-  if (cause.starts_with(validation::delay_cause)) {
-    leave_out_hints_of_delays(report);  // the cause may just have been found
-    cause += checks.delays_are_corrected
-                 ? ", which --trajectory-correction auto does not find: give it as X,Y in samples"
-                 : " (--trajectory-correction auto)";
-  }
-  if (cause == validation::folding_cause) cause += " (--map-sets auto)";
-  report.suspicions.push_back(verdict.sentence + (cause.empty()
-                                                      ? "; unit, trajectory, maps, calibration or motion?"
-                                                      : "; likeliest cause: " + cause));
+  leave_out_hints_of_delays(report);  // the cause may just have been found
+  const auto& cause = verdict.cause;
+  report.messages.push_back(
+      {"verdict", Severity::suspicion,
+       verdict.sentence +
+           (cause ? "; likeliest cause: " + cause->text : "; unit, trajectory, maps, calibration or motion?"),
+       cause ? validation::remedy_of_cause(cause->code, checks.delays_are_corrected) : ""});
 }
 
 void check_scan(const Scan& scan, const ScanChecks& checks, Report& report) {
   warn_of_delays(scan, checks, report);
-  report.warnings.insert(report.warnings.end(), checks.warnings.begin(), checks.warnings.end());
+  report.messages.insert(report.messages.end(), checks.warnings.begin(), checks.warnings.end());
 }
 
 void add_stage(Report& report, const std::string& name, double seconds) {
@@ -126,10 +120,6 @@ void add_stage(Report& report, const std::string& name, double seconds) {
   report.stages.push_back({name, seconds});
   if (has_place) report.stages.back().spans.push_back({report.seconds, seconds});
   report.seconds += seconds;
-}
-
-std::string in_one_line(const Finding& finding) {
-  return finding.what + (finding.remedy.empty() ? "" : " Remedy: " + finding.remedy + ".");
 }
 
 }  // namespace fhd::app

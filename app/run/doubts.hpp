@@ -17,11 +17,11 @@ struct ScanChecks {
   bool delays_are_corrected = false;  ///< --trajectory-correction auto has sought gradient delays
   /// Gradient delays are sought in 3D, which takes tenths of a second, only where the verdict leaves something open.
   bool is_sparing = false;
-  std::vector<std::string> warnings{};  ///< of the scan as a whole, known before
+  std::vector<Message> warnings{};  ///< of the scan as a whole, known before
 };
 
 /// Returns the warnings of each volume; volumes of a series share those of their positions.
-std::vector<std::vector<std::string>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
+std::vector<std::vector<Message>> warnings_of(const std::vector<const Scan*>& volumes, SliceSeries* series,
                                                   const Settings& settings);
 /// Adds a suspicion, with the likeliest cause, where the verdict of an image does not explain its data. `seeks_cause`: the
 /// cause is sought, which may take many seconds.
@@ -32,7 +32,5 @@ void check_scan(const Scan& scan, const ScanChecks& checks, Report& report);
 
 /// Adds a stage that followed a reconstruction.
 void add_stage(Report& report, const std::string& name, double seconds);
-/// Returns what was found and what to do.
-std::string in_one_line(const Finding& finding);
 
 }  // namespace fhd::app

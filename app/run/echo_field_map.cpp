@@ -235,7 +235,7 @@ std::unique_ptr<io::ScanFile> with_field_map(std::unique_ptr<io::ScanFile> file,
     scan.field_map.reset();
     scan.field_map_in_double = {};
     if (!found.maps.empty()) scan.field_map = found.maps[static_cast<std::size_t>(context.slice)];
-    if (!found.remark.empty()) scan.remarks.push_back(found.remark);
+    if (!found.remark.empty()) scan.messages.push_back({"field_map", Severity::note, found.remark});
   });
   return file;
 }

@@ -8,7 +8,6 @@
 #include <future>
 #include <utility>
 
-#include "app/options/option_names.hpp"
 #include "app/run/machine_rates.hpp"
 #include "recon/array/thread_limit.hpp"
 #include "validation/certificate.hpp"
@@ -98,9 +97,9 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
   const int size = team_->size();
   if (const auto missing = missing_for_group(settings_, scan, size)) {
     auto made = (*reconstructor_)(scan, progress);
-    made.report.notes.push_back(
-        fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
-                    missing->expected, missing->found));
+    made.report.messages.push_back(
+        {"device", Severity::note, fmt::format("one of {} GPUs computes: to share a scan takes {}, and here is {}", size,
+                    missing->expected, missing->found)});
     return made;
   }
   Reconstruction made;
@@ -108,8 +107,9 @@ Reconstruction ReconEngine::by_team(const Scan& scan, const ProgressCallback& pr
     auto mine = of_rank_[static_cast<std::size_t>(rank)](scan, rank == 0 ? progress : ProgressCallback{});
     if (rank == 0) made = std::move(mine);
   });
-  made.report.notes.push_back(
-      fmt::format("{} GPUs share samples and coils; sums by {}", size, team_->way_of_sums()));
+  made.report.messages.push_back(
+      {"device", Severity::note,
+       fmt::format("{} GPUs share samples and coils; sums by {}", size, team_->way_of_sums())});
   return made;
 }
 
@@ -171,8 +171,8 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   if (group.begins_series) add_preparation(preparation_of(*group.series)->report, made.front().report);
   for (std::size_t i = 0; i < made.size(); ++i) {
     Report& report = made[i].report;
-    if (!fallback_.empty()) report.notes.push_back(fallback_);
-    if (i < found.size()) report.warnings.insert(report.warnings.end(), found[i].begin(), found[i].end());
+    if (!fallback_.empty()) report.messages.push_back({"device", Severity::note, fallback_});
+    if (i < found.size()) report.messages.insert(report.messages.end(), found[i].begin(), found[i].end());
     const bool seeks = options_.seeks_causes && (is_alone || (group.begins_series && i == 0));
     suspect(*group.volumes[group.frames ? 0 : i], settings_.coils, group.checks, seeks, report);
     if (made[i].gridded) results[i].gridded = std::move(*made[i].gridded);
@@ -180,10 +180,7 @@ std::vector<ReconResult> ReconEngine::operator()(const VolumeGroup& group, const
   }
   if (is_alone) add_companions(first, events, results.front());
   if (results.front().sizes && !group.series) predict_stages(*results.front().sizes, group.frames, results);
-  for (auto& result : results) {
-    result.reconstruction.prepared.reset();
-    say_in_words_of_options(result.reconstruction.report);
-  }
+  for (auto& result : results) result.reconstruction.prepared.reset();
   if (group.checked)
     check_scan(*group.volumes[*group.checked], group.checks, results[*group.checked].reconstruction.report);
   return results;
@@ -209,12 +206,13 @@ void ReconEngine::add_noise_maps(const Scan& scan, const RunEvents& events, Reco
     });
     result.noise = std::move(made.maps);
     add_stage(report, "noise map", made.summary.seconds);
-    for (auto& note : made.notes) report.notes.push_back(std::move(note));
+    for (auto& message : made.messages) report.messages.push_back(std::move(message));
     report.noise_summary = std::move(made.summary);
   } catch (const Error& error) {
-    report.notes.push_back(std::string("the maps of the noise were not made: ") + error.what());
+    report.messages.push_back(
+        {"noise_map", Severity::note, std::string("the maps of the noise were not made: ") + error.what()});
   }
-  if (!fell_back && !fallback_.empty()) report.notes.push_back("noise map: " + fallback_);
+  if (!fell_back && !fallback_.empty()) report.messages.push_back({"device", Severity::note, "noise map: " + fallback_});
 }
 
 /// Makes the reconstructor of gridded images: by one process, without a certificate.

@@ -126,8 +126,8 @@ void ScanResults::keep_in(std::shared_ptr<io::SeriesFolder> folder,
 /// --strict tells the first.
 void ScanResults::note_doubt(std::size_t number, const Report& report) {
   if (doubt_ && doubt_->first < number) return;
-  for (const auto* found : {&report.warnings, &report.suspicions})
-    if (!found->empty()) doubt_ = {number, found->front()};
+  const auto found = std::find_if(report.messages.begin(), report.messages.end(), is_doubt);
+  if (found != report.messages.end()) doubt_ = {number, line_of(*found)};
 }
 
 void ScanResults::add(std::size_t number, ReconResult made) {
@@ -151,11 +151,12 @@ void ScanResults::add(std::size_t number, ReconResult made) {
 
 std::string ScanResults::note_positions() {
   if (io::lie_on_affine(series_)) return {};
-  auto& notes = folder_ ? further_notes_ : provenance_.reports.front().notes;
-  notes.push_back(
-      "the slices are not equally spaced in the order chosen: the NIfTI file places them at their mean "
-      "distance");
-  return notes.back();
+  auto& messages = folder_ ? further_notes_ : provenance_.reports.front().messages;
+  messages.push_back(
+      {"positions", Severity::note,
+       "the slices are not equally spaced in the order chosen: the NIfTI file places them at their "
+       "mean distance"});
+  return messages.back().text;
 }
 
 std::string ScanResults::name_of(std::size_t number) const {
@@ -185,10 +186,10 @@ io::ImageSeries gridded_of(io::ImageSeries series, std::shared_ptr<const io::Raw
 }
 
 /// The report of the first image also tells what was found at the end.
-std::string with_notes(std::string report, std::size_t number, const std::vector<std::string>& notes) {
+std::string with_notes(std::string report, std::size_t number, const std::vector<Message>& notes) {
   if (number > 0 || notes.empty()) return report;
   auto json = nlohmann::ordered_json::parse(report);
-  for (const auto& note : notes) json["notes"].push_back(note);
+  for (const auto& note : notes) json["messages"].push_back(note);
   return json.dump();
 }
 

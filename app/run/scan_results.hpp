@@ -96,7 +96,7 @@ class ScanResults {
   std::shared_ptr<io::SeriesFolder> folder_;
   std::size_t earlier_count_ = 0;
   std::string host_, earlier_run_;
-  std::vector<std::string> further_notes_;  ///< of the first volume, beside those in the folder
+  std::vector<Message> further_notes_;  ///< of the first volume, beside those in the folder
   std::optional<std::pair<std::size_t, std::string>> doubt_;  ///< of the first volume with one
   io::InputStamps stamps_;
   io::AcquisitionInfo acquisition_;

@@ -56,7 +56,7 @@ void start_reading(ScanRun& run) {
   run.reader.reset();  // one at a time has the file
   if (run.lacks_field_map) return;
   if (least_squares(run.settings->settings))
-    if (const auto found = diagnose_echoes(*run.file)) run.scan_warnings = {in_one_line(*found)};
+    if (const auto found = diagnose_echoes(*run.file)) run.scan_warnings = {*found};
   if (run.settings->options.frames.asks()) return;
   run.reader = std::make_unique<VolumeReader>(
       *run.file, run.results.volumes(), run.takes_series,
@@ -126,7 +126,7 @@ ScanChecks checks_of(const ScanRun& run) {
 void add_image(ScanRun& run, std::size_t number, ReconResult made, const RunEvents& events,
                const std::string& note) {
   auto& report = made.reconstruction.report;
-  if (number == 0 && !note.empty()) report.notes.push_back(note);
+  if (number == 0 && !note.empty()) report.messages.push_back({"device", Severity::note, note});
   const Report copy = events.on_image ? report : Report{};
   run.results.add(number, std::move(made));
   if (events.on_image) events.on_image(number, copy, run.results);

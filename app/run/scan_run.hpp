@@ -39,7 +39,7 @@ struct ScanRun {
   bool lacks_field_map = false;  ///< reconstruct() makes it from the echoes
   /// Returns whether volumes like this one are reconstructed together.
   std::function<bool(const Scan&)> takes_series{};
-  std::vector<std::string> scan_warnings{};  ///< of the scan as a whole
+  std::vector<Message> scan_warnings{};  ///< of the scan as a whole
   std::unique_ptr<VolumeReader> reader{};    ///< uses `file`
 };
 

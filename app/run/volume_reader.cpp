@@ -74,8 +74,8 @@ std::shared_ptr<const Preparation> SliceSeries::preparation(
   return preparation_;
 }
 
-const std::vector<std::string>& SliceSeries::warnings(
-    const std::function<std::vector<std::string>(const Scan&)>& make) {
+const std::vector<Message>& SliceSeries::warnings(
+    const std::function<std::vector<Message>(const Scan&)>& make) {
   std::call_once(judged_, [&] { warnings_ = make(reference_); });
   return warnings_;
 }

@@ -36,13 +36,13 @@ class SliceSeries {
   std::shared_ptr<const Preparation> preparation(
       const std::function<std::shared_ptr<const Preparation>(const Scan&)>& make);
   /// Warnings of the sampling that they share; likewise.
-  const std::vector<std::string>& warnings(const std::function<std::vector<std::string>(const Scan&)>& make);
+  const std::vector<Message>& warnings(const std::function<std::vector<Message>(const Scan&)>& make);
 
  private:
   Scan reference_;
   std::once_flag made_, judged_;
   std::shared_ptr<const Preparation> preparation_;
-  std::vector<std::string> warnings_;
+  std::vector<Message> warnings_;
 };
 
 /// A volume in host memory.

@@ -8,7 +8,6 @@
 
 #include "app/terminal/console.hpp"
 #include "app/run/corrected_scan.hpp"
-#include "app/options/option_names.hpp"
 #include "app/run/scan_cost.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/outside_pieces.hpp"

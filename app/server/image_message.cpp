@@ -35,9 +35,12 @@ std::string attributes_of(const StreamedImage& streamed) {
   append_meta(xml, "fhd_seconds", {fmt::format("{:.6f}", report.seconds)});
   if (report.certificate) append_meta(xml, "fhd_certificate", {certificate_line(*report.certificate)});
   if (report.verdict) append_meta(xml, "fhd_verdict", {report.verdict->sentence});
-  append_meta(xml, "fhd_suspicion", report.suspicions);
-  append_meta(xml, "fhd_warning", report.warnings);
-  append_meta(xml, "fhd_note", report.notes);
+  for (const auto severity : {Severity::suspicion, Severity::warning, Severity::note}) {
+    std::vector<std::string> lines;
+    for (const auto& message : report.messages)
+      if (message.severity == severity) lines.push_back(line_of(message));
+    append_meta(xml, "fhd_" + std::string(name_of(severity)), lines);
+  }
   std::vector<std::string> settings;
   for (const auto& [name, value] : report.settings) settings.push_back(name + " = " + value);
   append_meta(xml, "fhd_setting", settings);

@@ -138,7 +138,7 @@ ConfigurationName configuration_name_from(Connection& connection) {
 
 }  // namespace
 
-std::optional<Message> read_message(Connection& connection, const MessageLimits& limits) {
+std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits) {
   std::array<std::byte, 2> bytes;
   while (connection.begin_message(bytes)) {
     const auto id = std::bit_cast<std::uint16_t>(bytes);

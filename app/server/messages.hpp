@@ -34,7 +34,8 @@ struct HeaderText {
   std::string xml;
 };
 struct Close {};
-using Message = std::variant<ConfigurationName, ConfigurationText, HeaderText, io::mrd::OwnedReadout, Close>;
+using SessionMessage =
+    std::variant<ConfigurationName, ConfigurationText, HeaderText, io::mrd::OwnedReadout, Close>;
 
 /// The longest that are taken.
 struct MessageLimits {
@@ -46,7 +47,7 @@ struct MessageLimits {
 
 /// The next message; empty where the other side has ended. Waveforms and texts are read and left alone. Throws Error,
 /// naming message and part, and ConnectionLost.
-std::optional<Message> read_message(Connection& connection, const MessageLimits& limits = {});
+std::optional<SessionMessage> read_message(Connection& connection, const MessageLimits& limits = {});
 
 /// Bytes of messages.
 using Bytes = std::vector<std::byte>;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/terminal/console.hpp"
-#include "app/options/option_names.hpp"
 #include "app/run/scan_cost.hpp"
 #include "app/server/image_message.hpp"
 
@@ -39,14 +38,14 @@ std::string failure_of(const Work& work) noexcept try {
 /// What a client may have had a part in, for a terminal and for its own: printable ASCII, not too much of it.
 std::string printable(const std::string& line) {
   constexpr std::size_t most = 2000;
-  std::string text = io::shown(in_words_of_options(line.substr(0, most)), most);
+  std::string text = io::shown(line.substr(0, most), most);
   for (char& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   return text;
 }
 
 /// What it holds beside itself.
-std::size_t bytes_of(const Message& message) {
+std::size_t bytes_of(const SessionMessage& message) {
   if (const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message)) return readout->bytes();
   if (const auto* header = std::get_if<HeaderText>(&message)) return header->xml.size();
   if (const auto* text = std::get_if<ConfigurationText>(&message)) return text->text.size();
@@ -117,7 +116,7 @@ void Session::read_messages() {
 }
 
 /// The order of a session: what is out of turn is not kept to wait. Throws Error.
-void Session::require_turn(const Message& message) {
+void Session::require_turn(const SessionMessage& message) {
   const bool is_header = std::holds_alternative<HeaderText>(message);
   const bool configures = std::holds_alternative<ConfigurationName>(message) ||
                           std::holds_alternative<ConfigurationText>(message);
@@ -129,7 +128,7 @@ void Session::require_turn(const Message& message) {
 }
 
 /// Throws Error where the session holds too much.
-Session::Item Session::taken_in(Message message) {
+Session::Item Session::taken_in(SessionMessage message) {
   require_turn(message);
   const auto* readout = std::get_if<io::mrd::OwnedReadout>(&message);
   if (readout != nullptr && (*held_ += readout->bytes()) > limits_.bytes)

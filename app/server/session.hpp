@@ -46,14 +46,14 @@ class Session {
  private:
   /// What reading has come to: a message, the end of the stream (empty), or why it cannot go on.
   struct Item {
-    std::optional<Message> message;
+    std::optional<SessionMessage> message;
     std::string failure;
     std::size_t bytes = 0;
   };
   void read_all() noexcept;
   void read_messages();
-  void require_turn(const Message& message);
-  Item taken_in(Message message);
+  void require_turn(const SessionMessage& message);
+  Item taken_in(SessionMessage message);
   bool push(Item item);
   std::optional<Item> pop();
   void work();

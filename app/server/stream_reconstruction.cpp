@@ -150,9 +150,9 @@ void StreamReconstruction::send(MadeImage made, const GroupFacts& facts) {
   streamed.number = images_++;
   streamed.readouts = facts.count;
   std::vector<std::string> doubts;
-  for (const auto& suspicion : streamed.report.suspicions)
-    doubts.push_back("warning: suspicious: " + suspicion);
-  for (const auto& warning : streamed.report.warnings) doubts.push_back("warning: " + warning);
+  for (const auto& message : streamed.report.messages)
+    if (is_doubt(message))
+      doubts.push_back(fmt::format("{}: {}", name_of(message.severity), line_of(message)));
   if (const auto& c = streamed.report.certificate; c && !c->passed)
     doubts.push_back("warning: an image is less accurate than asked: " + certificate_line(*c));
   note_news(doubts, streamed.news);

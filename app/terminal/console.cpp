@@ -12,7 +12,6 @@
 #include <ctime>
 
 #include "app/terminal/event_lines.hpp"
-#include "app/options/option_names.hpp"
 
 namespace fhd::app {
 
@@ -125,10 +124,7 @@ void print_json(const nlohmann::ordered_json& json) {
              json.dump(2, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-std::string told_line(std::string_view line) {
-  // Words are looked for in a line that is not too long for it.
-  return io::shown(in_words_of_options(io::shown(line)), io::longest_line);
-}
+std::string told_line(std::string_view line) { return io::shown(line, io::longest_line); }
 
 void print_failure(const std::string& line) {
   // In a pipe that both streams share, what was printed before comes before. A thread that waits for a reader of

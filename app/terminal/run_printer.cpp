@@ -9,6 +9,7 @@
 #include "app/run/scan_results.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/report_lines.hpp"
+#include "io/result/message_json.hpp"
 
 namespace fhd::app {
 namespace {
@@ -26,9 +27,7 @@ nlohmann::ordered_json image_fields(const Report& report, std::size_t number, co
       {"converged", report.converged},
       {"iterations", std::max<std::size_t>(report.relative_residuals.size(), 1) - 1},
       {"data_residual", report.data_residual},
-      {"notes", report.notes},
-      {"suspicions", report.suspicions},
-      {"warnings", report.warnings}};
+      {"messages", report.messages}};
   if (!report.relative_residuals.empty()) fields["residual"] = report.relative_residuals.back();
   if (const auto& made = report.certificate)
     fields.update({{"accuracy", made->error()}, {"accuracy_passed", made->passed}});
@@ -78,7 +77,8 @@ void RunPrinter::count_earlier(const Report& report, std::size_t total) {
 
 void RunPrinter::count(const Report& report) {
   ++done_;
-  if (!report.suspicions.empty()) ++suspicious_;
+  const auto is_suspicion = [](const Message& message) { return message.severity == Severity::suspicion; };
+  suspicious_ += std::any_of(report.messages.begin(), report.messages.end(), is_suspicion);
   const auto iterations = std::max<std::size_t>(report.relative_residuals.size(), 1) - 1;
   least_ = std::min(least_, iterations), most_ = std::max(most_, iterations);
   stopped_ += !report.converged;
@@ -89,10 +89,11 @@ void RunPrinter::count(const Report& report) {
 }
 
 /// Returns whether to print a suspicion of one more image: of a long series the first few.
-bool RunPrinter::prints_suspicion(const std::string& sentence) {
+bool RunPrinter::prints(const Message& doubt) {
   constexpr std::size_t most = 5;
+  if (doubt.severity != Severity::suspicion) return is_new(doubt.text);
   if (prints_each()) return true;
-  if (suspicions_printed_ >= most || !is_new(sentence)) return false;
+  if (suspicions_printed_ >= most || !is_new(doubt.text)) return false;
   ++suspicions_printed_;
   return true;
 }
@@ -101,11 +102,9 @@ void RunPrinter::print_doubts(std::size_t number, const Report& report) {
   if (const auto& certificate = report.certificate; certificate && !certificate->passed)
     print_error(fmt::format("warning: image {}: the result is less accurate than asked: {}", number,
                             certificate_line(*certificate)));
-  for (const auto& suspicion : report.suspicions)
-    if (prints_suspicion(suspicion))
-      print_error(fmt::format("warning: image {} is suspicious: {}", number, suspicion));
-  for (const auto& warning : report.warnings)
-    if (is_new(warning)) print_error(fmt::format("warning: image {}: {}", number, warning));
+  for (const auto& message : report.messages)
+    if (is_doubt(message) && prints(message))
+      print_error(fmt::format("{}: image {}: {}", name_of(message.severity), number, line_of(message)));
 }
 
 void RunPrinter::print_image(std::size_t index, const Report& report, const ScanResults& results) {
@@ -118,7 +117,8 @@ void RunPrinter::print_image(std::size_t index, const Report& report, const Scan
   if (quiet_ || !(is_full || prints_each())) return;
   if (first && verbose_) print_memory(report);
   if (first)
-    for (const auto& note : report.notes) say("note", note);
+    for (const auto& message : report.messages)
+      if (message.severity == Severity::note) say("note", message.text);
   const auto name = results.name_of(index);
   const auto in_brackets = name.empty() ? "" : " (" + name + ")";
   const auto which = total_ > 1 ? fmt::format("{} of {}{}: ", number, total_, in_brackets) : "";

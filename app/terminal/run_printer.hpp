@@ -31,7 +31,7 @@ class RunPrinter {
   bool prints_each() const { return total_ <= 20; }
   bool is_first() const { return done_ == earlier_ + 1; }
   bool is_new(const std::string& sentence) { return printed_.insert(sentence).second; }
-  bool prints_suspicion(const std::string& sentence);
+  bool prints(const Message& doubt);
   std::string context() const;
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 

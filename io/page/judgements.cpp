@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "io/result/message_json.hpp"
+
 namespace fhd::io {
 namespace {
 
@@ -39,17 +41,21 @@ int severity_of_verdict(const Json& verdict) {
   return 5;
 }
 
-/// The sentences under this name in the report of an image, with the number of the image where there are several; the
-/// same one comes once.
-void add_sentences(Json& list, const Json& images, const char* name) {
+/// Returns the warnings and suspicions of all images, with the number of the image where there are several; the same
+/// text comes once.
+Json doubts_of(const Json& images) {
+  Json doubts = Json::array();
   for (std::size_t i = 0; i < images.size(); ++i) {
-    if (!images[i].is_object() || !images[i].contains(name) || !images[i][name].is_array()) continue;
-    for (const auto& sentence : images[i][name]) {
-      const auto same = [&](const Json& other) { return other["text"] == sentence; };
-      if (sentence.is_string() && std::none_of(list.begin(), list.end(), same))
-        list.push_back({{"image", images.size() > 1 ? static_cast<int>(i + 1) : 0}, {"text", sentence}});
+    for (const auto& message : messages_in(images[i])) {
+      const auto line = line_of(message);
+      const auto same = [&](const Json& other) { return other["text"] == line; };
+      if (is_doubt(message) && std::none_of(doubts.begin(), doubts.end(), same))
+        doubts.push_back({{"image", images.size() > 1 ? static_cast<int>(i + 1) : 0},
+                          {"severity", name_of(message.severity)},
+                          {"text", line}});
     }
   }
+  return doubts;
 }
 
 }  // namespace
@@ -77,11 +83,7 @@ void add_certificate(Json& result, const Json& report) {
 void add_verdict(Json& result, const Json& report) {
   if (!report.contains("images") || !report["images"].is_array()) return;
   const Json& images = report["images"];
-  Json suspicions = Json::array(), warnings = Json::array();
-  add_sentences(suspicions, images, "suspicions");
-  add_sentences(warnings, images, "warnings");
-  if (!suspicions.empty()) result["suspicions"] = suspicions;
-  if (!warnings.empty()) result["warnings"] = warnings;
+  if (Json doubts = doubts_of(images); !doubts.empty()) result["doubts"] = std::move(doubts);
   int worst = -1;
   for (const auto& image : images) {
     if (!image.is_object() || !image.contains("verdict") || !image["verdict"].is_object()) continue;

@@ -8,8 +8,8 @@ namespace fhd::io {
 /// "passed" without its figures did not pass. result.certified: how many there are. `report` is OUT.json.
 void add_certificate(nlohmann::ordered_json& result, const nlohmann::ordered_json& report);
 
-/// result.verdict: the worst of all images. result.suspicions and result.warnings: {image, text}, those of all
-/// images, once each; image is 0 where there is one.
+/// Adds result.verdict, the worst of all images, and result.doubts: {image, severity, text} of their warnings and
+/// suspicions, once each; image is 0 where there is one.
 void add_verdict(nlohmann::ordered_json& result, const nlohmann::ordered_json& report);
 
 }  // namespace fhd::io

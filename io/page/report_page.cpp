@@ -21,6 +21,7 @@
 #include "io/page/judgements.hpp"
 #include "io/page/own_page.hpp"
 #include "io/page/thumbnail.hpp"
+#include "io/result/message_json.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/results.hpp"
 #include "io/result/run.hpp"
@@ -338,7 +339,9 @@ void add_report(Json& result, const Json& report) {
   result["residuals"] = list("relative_residuals");
   result["converged"] = field("converged") == Json(true);
   result["data_residual"] = field("data_residual");
-  result["notes"] = list("notes");
+  result["notes"] = Json::array();
+  for (const auto& message : messages_in(first))
+    if (message.severity == Severity::note) result["notes"].push_back(line_of(message));
   add_certificate(result, report);
   add_verdict(result, report);
   if (field("lambda_curve").is_array() && field("lambda").is_number() &&
@@ -494,9 +497,9 @@ Json scan_json(const Json& row) {
             {"path", text_or(row, "scan")},
             {"status", text_or(row, "status")},
             {"line", text_or(row, "why")}};
-  if (text_or(row, "why").empty() && row.contains("warnings") && row["warnings"].is_array())
-    for (const auto& warning : row["warnings"])
-      if (warning.is_string()) scan["line"] = "warning: " + warning.get<std::string>();
+  if (text_or(row, "why").empty())
+    for (const auto& message : messages_in(row))
+      scan["line"] = std::string(name_of(message.severity)) + ": " + line_of(message);
   for (const auto& [from, to] : {std::pair{"seconds", "seconds"}, std::pair{"data_residual", "residual"}})
     if (row.contains(from) && row[from].is_number()) scan[to] = row[from];
   return scan;

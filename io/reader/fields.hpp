@@ -10,11 +10,22 @@
 #include "io/scan/scan_file.hpp"
 #include "recon/domain/gradient_response.hpp"
 #include "recon/domain/scan.hpp"
+#include "recon/error.hpp"
 
 namespace fhd::io::reader {
 
 template <class T, class Named>
 concept Of = std::same_as<std::remove_const_t<T>, Named>;
+
+auto members(Of<ErrorParts> auto& value) {
+  auto& [subject, expected, found, remedy, field, kind] = value;
+  return std::tie(subject, expected, found, remedy, field, kind);
+}
+
+auto members(Of<Message> auto& value) {
+  auto& [code, severity, text, remedy, field] = value;
+  return std::tie(code, severity, text, remedy, field);
+}
 
 auto members(Of<Geometry> auto& value) {
   auto& [matrix_size, fov_mm, position_mm, read_direction, phase_direction, slice_direction] = value;
@@ -43,11 +54,11 @@ auto members(Of<Calibration> auto& value) {
 
 auto members(Of<Scan> auto& value) {
   auto& [geometry, trajectory, kspace, sensitivity_maps, noise, calibration, field_map, field_map_in_double,
-         sample_time_s, cropped_matrix_size, readout_numbers, physiology_stamps, remarks, second_maps] =
+         sample_time_s, cropped_matrix_size, readout_numbers, physiology_stamps, messages, second_maps] =
       value;
   return std::tie(geometry, trajectory, kspace, sensitivity_maps, noise, calibration, field_map,
                   field_map_in_double, sample_time_s, cropped_matrix_size, readout_numbers, physiology_stamps,
-                  remarks, second_maps);
+                  messages, second_maps);
 }
 
 auto members(Of<Image> auto& value) {

@@ -188,19 +188,17 @@ void ReaderProcess::end() {
   has_ended_ = true;
 }
 
-void ReaderProcess::fail(Outcome outcome, const std::string& text) const {
+void ReaderProcess::fail(Outcome outcome, ErrorParts why) const {
+  if (why.kind == ErrorKind::out_of_memory)
+    throw Error(subject_,
+                "a file that is read with at most " + std::to_string(allowance_.memory_bytes >> 20) +
+                    " MiB of memory",
+                "one that needs more", "if it is a good file, --input-memory GIB allows more");
   constexpr std::size_t longest = 4096;
-  switch (outcome) {
-    case Outcome::error:
-      throw Error(text.substr(0, longest), "", "");
-    case Outcome::out_of_memory:
-      throw Error(subject_,
-                  "a file that is read with at most " + std::to_string(allowance_.memory_bytes >> 20) +
-                      " MiB of memory",
-                  "one that needs more", "if it is a good file, --input-memory GIB allows more");
-    default:
-      throw Error(subject_, "a file that can be read", text.substr(0, longest), bad_file);
-  }
+  for (auto* part : {&why.subject, &why.expected, &why.found, &why.remedy, &why.field})
+    part->resize(std::min(part->size(), longest));
+  if (outcome == Outcome::error) throw Error(std::move(why));
+  throw Error(subject_, "a file that can be read", why.found, bad_file);
 }
 
 /// Throws Error saying how the process has ended, which has closed its sockets.

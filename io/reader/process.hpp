@@ -25,7 +25,7 @@ struct Task {
 };
 
 /// The first word of an answer.
-enum class Outcome : std::uint32_t { result, error, out_of_memory, failure };
+enum class Outcome : std::uint32_t { result, error, failure };
 
 /// Requests that are no functions of Readers (readers.hpp).
 inline constexpr std::uint32_t most_readers = 1000, request_open_scan = 1001, request_volume = 1002;
@@ -84,10 +84,10 @@ class ReaderProcess {
     Outcome outcome{};
     in(outcome);
     if (outcome != Outcome::result) {
-      std::string text;
-      in(text);
+      ErrorParts why;
+      in(why);
       confirm(request);
-      fail(outcome, text);
+      fail(outcome, std::move(why));
     }
     Result result;
     in(result);
@@ -123,7 +123,7 @@ class ReaderProcess {
   void require_time(Request& request);
   double processor_seconds() const;
   void end();
-  [[noreturn]] void fail(Outcome outcome, const std::string& text) const;
+  [[noreturn]] void fail(Outcome outcome, ErrorParts why) const;
   [[noreturn]] void fail_by_end();
 
   Task task_;

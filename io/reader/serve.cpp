@@ -9,6 +9,7 @@
 #include <csignal>
 #include <memory>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -48,30 +49,29 @@ void wait_until_taken(Input& in) {
 template <class Work>
 void answer(Input& in, Output& out, Work work) {
   auto outcome = Outcome::failure;
-  std::string text;
+  ErrorParts why;
   try {
     const auto result = work();
     out(Outcome::result, result);
     out.flush();
     return wait_until_taken(in);
-  } catch (const OutOfMemory&) {
-    outcome = Outcome::out_of_memory;
   } catch (const Error& error) {
-    text = error.what();
+    why = error.parts();
     outcome = Outcome::error;
   } catch (const std::bad_alloc&) {
-    outcome = Outcome::out_of_memory;
+    why.kind = ErrorKind::out_of_memory;
   } catch (const std::system_error& error) {
-    text = error.what();
+    why.found = error.what();
     if (error.code() ==
         std::errc::resource_unavailable_try_again) {  // no thread, through no fault of the file
-      text = "reading: another thread: " + text + "; raise the limits of the system (ulimit -u, -v)";
+      why.subject = "reading: another thread";
+      why.remedy = "raise the limits of the system (ulimit -u, -v)";
       outcome = Outcome::error;
     }
   } catch (const std::exception& error) {
-    text = error.what();
+    why.found = error.what();
   }
-  out(outcome, text);
+  out(outcome, why);
   out.flush();
   wait_until_taken(in);
 }
@@ -93,7 +93,7 @@ class FileServer {
       confine({opening.memory_bytes, static_cast<int>(channel_count) * (1 + threads_), opening.inputs,
                opening.outputs});
     } catch (const Error& error) {
-      refusal_ = error.what();
+      refusal_ = error;
     }
     serve(0);
   }
@@ -119,8 +119,8 @@ class FileServer {
     for (;;) {
       std::uint32_t request = 0;
       in(request);
-      if (!refusal_.empty())
-        answer(in, out, [&]() -> bool { throw Error(refusal_, "", ""); });
+      if (refusal_)
+        answer(in, out, [&]() -> bool { throw *refusal_; });
       else if (request == request_open_scan)
         open(in, out);
       else if (request == request_volume)
@@ -165,7 +165,7 @@ class FileServer {
 
   int threads_ = 1;
   bool lends_ = false;
-  std::string refusal_;
+  std::optional<Error> refusal_;  ///< why this process could not be confined
   std::unique_ptr<ScanFile> file_;
 };
 

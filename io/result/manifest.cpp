@@ -13,6 +13,7 @@
 #include "io/files/input_file.hpp"
 #include "io/files/json_text.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/result/message_json.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
@@ -74,7 +75,7 @@ void for_each_field(M& m, const Field& field) {
   field("residual", m.residual);
   field("data_residual", m.data_residual);
   field("converged", m.converged);
-  field("warnings", m.warnings);
+  field("messages", m.messages);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/scan/checksum.hpp"
+#include "recon/domain/message.hpp"
 
 namespace fhd::io {
 
@@ -48,7 +49,7 @@ struct Manifest {
   std::int64_t images = 0, iterations = 0, cache_hits = 0;
   double residual = 0, data_residual = 0;  ///< largest of all images
   bool converged = true;
-  std::vector<std::string> warnings;
+  std::vector<Message> messages;  ///< that cast doubt on an image
 };
 
 /// DIRECTORY/NAME.manifest.json

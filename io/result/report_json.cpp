@@ -85,7 +85,8 @@ Json verdict_to_json(const Verdict& v) {
                        {"deviations", c.deviations > 0 ? Json(c.deviations) : Json(nullptr)}});
   return {{"judgement", judgements[static_cast<int>(v.judgement)]},
           {"sentence", v.sentence},
-          {"cause", v.cause},
+          {"cause", v.cause ? v.cause->text : ""},
+          {"cause_code", v.cause ? v.cause->code : ""},
           {"unexplained", v.unexplained},
           {"tested", v.tested},
           {"chi_squared", v.chi_squared > 0 ? Json(v.chi_squared) : Json(nullptr)},
@@ -137,9 +138,7 @@ Json report_to_json(const Report& report) {
   Json json{{"settings", settings_json(report.settings)},
             {"stages", stages_to_json(report.stages)},
             {"seconds", report.seconds},
-            {"notes", report.notes},
-            {"suspicions", report.suspicions},
-            {"warnings", report.warnings},
+            {"messages", report.messages},
             {"converged", report.converged},
             {"iterations", report.relative_residuals.empty() ? 0 : report.relative_residuals.size() - 1},
             {"relative_residuals", report.relative_residuals},
@@ -199,9 +198,7 @@ std::string text_of(const Json& json, int indent) {
 Report summary_of_report(const Json& json) {
   Report report;
   take(json, "seconds", report.seconds);
-  take(json, "notes", report.notes);
-  take(json, "suspicions", report.suspicions);
-  take(json, "warnings", report.warnings);
+  report.messages = messages_in(json);
   take(json, "converged", report.converged);
   take(json, "relative_residuals", report.relative_residuals);
   take(json, "data_residual", report.data_residual);

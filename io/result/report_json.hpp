@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/result/message_json.hpp"
 #include "io/result/results.hpp"
 
 namespace fhd::io {

@@ -52,9 +52,10 @@ class OutsideFieldMap {
       how = interpolate(scan);
     else
       read(scan, slice);
-    scan.remarks.push_back(fmt::format("the field map was taken from {}{}, in {}{}", path_,
-                                       replaces_ ? ", in place of the scan's own" : "",
-                                       in_hz_ ? "Hz" : "rad/s", how));
+    scan.messages.push_back(
+        {"field_map", Severity::note,
+         fmt::format("the field map was taken from {}{}, in {}{}", path_,
+                     replaces_ ? ", in place of the scan's own" : "", in_hz_ ? "Hz" : "rad/s", how)});
     note_time_origin(scan_, scan);
   }
 

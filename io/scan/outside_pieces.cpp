@@ -35,8 +35,9 @@ class OutsideMaps {
     else
       scan.sensitivity_maps =
           read_sensitivity_maps(*file_, scan.kspace.coil_count(), matrix_size_, slice, precision_);
-    scan.remarks.push_back(fmt::format("the sensitivity maps were taken from {}{}", path_,
-                                       replaces_ ? ", in place of the scan's own" : ""));
+    scan.messages.push_back({"sensitivity_maps", Severity::note,
+                             fmt::format("the sensitivity maps were taken from {}{}", path_,
+                                         replaces_ ? ", in place of the scan's own" : "")});
   }
 
  private:
@@ -125,20 +126,20 @@ class OutsideNoise {
 
   void put_into(Scan& scan, std::int64_t, std::int64_t) {
     const double scale = mrd::noise_scale(noise_.dwell_us, dwell_us(scan), noise_.relative_bandwidth);
-    auto remark = fmt::format("the noise was taken from {}{}: {} samples", path_,
-                              scan.noise ? ", in place of the scan's own" : "", noise_.samples.extent(1));
+    auto text = fmt::format("the noise was taken from {}{}: {} samples", path_,
+                            scan.noise ? ", in place of the scan's own" : "", noise_.samples.extent(1));
     if (noise_.readouts > 0)
-      remark +=
+      text +=
           fmt::format(" of {} readouts{}", noise_.readouts,
                       noise_.flagged ? " that are flagged as noise" : ", of which none is flagged as noise");
     if (noise_.dwell_us > 0 && dwell_us(scan) > 0)
-      remark += fmt::format(", scaled by {:.4g} from a dwell time of {:.4g} us to one of {:.4g} us", scale,
-                            noise_.dwell_us, dwell_us(scan));
+      text += fmt::format(", scaled by {:.4g} from a dwell time of {:.4g} us to one of {:.4g} us", scale,
+                          noise_.dwell_us, dwell_us(scan));
     else
-      remark += ", not scaled, because the dwell time of one of both is unknown";
+      text += ", not scaled, because the dwell time of one of both is unknown";
     scan.noise = noise_.samples;
     mrd::multiply(*scan.noise, scale);
-    scan.remarks.push_back(std::move(remark));
+    scan.messages.push_back({"noise", Severity::note, std::move(text)});
   }
 
  private:

@@ -146,7 +146,9 @@ class OutsideTrajectory {
 
   void put_into(Scan& scan, std::int64_t slice, std::int64_t repetition) {
     scan.trajectory.k = positions_of(scan.kspace.sample_count(), slice, repetition);
-    scan.remarks.push_back("the trajectory was taken from " + path_ + ", in place of any of the scan's own");
+    scan.messages.push_back(
+        {"trajectory", Severity::note,
+         "the trajectory was taken from " + path_ + ", in place of any of the scan's own"});
   }
 
  private:

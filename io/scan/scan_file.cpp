@@ -127,11 +127,10 @@ bool are_axes(const Geometry& geometry) {
 
 void note_time_origin(const ScanSummary& summary, Scan& scan) {
   if (!scan.sample_time_s || summary.time_origin == TimeOrigin::excitation) return;
-  auto remark = fmt::format(
-      "sample times counted from {}: the phase of the image is that of this moment, not of the excitation",
-      name_of(summary.time_origin));
-  if (std::find(scan.remarks.begin(), scan.remarks.end(), remark) == scan.remarks.end())
-    scan.remarks.push_back(std::move(remark));
+  add_once(scan.messages, {"times", Severity::note,
+                           fmt::format("sample times counted from {}: the phase of the image is that of this "
+                                       "moment, not of the excitation",
+                                       name_of(summary.time_origin))});
 }
 
 void require_volume(const ScanSummary& summary, std::int64_t slice, std::int64_t repetition) {

@@ -79,11 +79,12 @@ void leave_out_zeros(Scan& scan, VolumeContext& context) {
   if (zeros == 0) return;
   keep(scan.trajectory, scan.kspace, measured);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, measured);
-  scan.remarks.push_back(
-      fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
-                  "they are left out "
-                  "as not measured (--zeros measured keeps them)",
-                  zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples)));
+  scan.messages.push_back(
+      {"zeros", Severity::note,
+       fmt::format("{} of {} samples ({:.0f} %) are exactly zero in every coil: the file is zero-filled, and "
+                   "they are left out "
+                   "as not measured (--zeros measured keeps them)",
+                   zeros, samples, 100 * static_cast<double>(zeros) / static_cast<double>(samples))});
   const auto length = context.readout_length;
   if (!are_whole_readouts(measured, length)) {
     context.readout_length = 0;

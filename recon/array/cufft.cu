@@ -19,7 +19,7 @@ void* open_library() {
   throw DeviceError(
       "cuFFT", current, "no such library",
       "install it (Debian and Ubuntu: libcufft-13-0 of the CUDA repository; any system: pip install "
-      "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use execution.device = cpu");
+      "nvidia-cufft), name its folder in LD_LIBRARY_PATH, or use --device cpu");
 }
 
 template <class Function>
@@ -95,9 +95,9 @@ void check(cufftResult status, std::string_view what) {
   const std::string name = "cuFFT: " + std::string(what);
   if (status == CUFFT_ALLOC_FAILED)
     throw DeviceError(name, "", "not enough device memory",
-                      "use fewer coils, a smaller matrix, or execution.device = cpu");
+                      "use fewer coils, a smaller matrix, or --device cpu");
   throw DeviceError(name, "", "status " + std::to_string(status),
-                    "run again; if it stays, use execution.device = cpu and report it");
+                    "run again; if it stays, use --device cpu and report it");
 }
 
 }  // namespace fhd::cufft

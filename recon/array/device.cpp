@@ -10,8 +10,8 @@
 namespace fhd {
 
 void refuse_cuda() {
-  throw Error("execution.device = cuda", "", "this program was built without CUDA",
-              "install the CUDA toolkit and configure again, or use execution.device = cpu");
+  throw Error(Field{"device", "cuda"}, "", "this program was built without CUDA",
+              "install the CUDA toolkit and configure again, or use --device cpu");
 }
 
 CurrentDevice::CurrentDevice(Device device) {

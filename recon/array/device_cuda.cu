@@ -13,8 +13,7 @@ namespace fhd::device {
 namespace {
 
 constexpr int oldest_compute_major = 8;  // the oldest machine code in this program: CMAKE_CUDA_ARCHITECTURES
-constexpr std::string_view use_cpu =
-    "use execution.device = cpu, or execution.device = auto to fall back to it";
+constexpr std::string_view use_cpu = "use --device cpu, or --device auto to fall back to it";
 
 std::string reason_of(cudaError_t status) {
   int driver = 0, runtime = 0;
@@ -90,9 +89,9 @@ void check(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that can be recovered from is not reported twice
   if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice)
-    throw DeviceError("execution.device = cuda", "", reason_of(status), use_cpu);
+    throw DeviceError(Field{"device", "cuda"}, "", reason_of(status), use_cpu);
   throw DeviceError("CUDA device: " + std::string(what), "", cudaGetErrorString(status),
-                    "run again; if it stays, use execution.device = cpu and report it");
+                    "run again; if it stays, use --device cpu and report it");
 }
 
 namespace cuda {
@@ -128,7 +127,7 @@ Inventory inventory() {
 Description start(Device device) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "counting the CUDA devices");
-  const std::string subject = "execution.device = cuda:" + std::to_string(device.number());
+  const std::string subject = "--device cuda:" + std::to_string(device.number());
   if (device.is_cpu() || device.number() >= count)
     throw Error(subject,
                 count == 1 ? "cuda:0, the only device of this machine"

@@ -100,7 +100,7 @@ void* allocate(std::size_t bytes, Device device) {
     throw DeviceError("CUDA device memory",
                       mebibytes(bytes) + " more beside the " + mebibytes(counted.total - bytes) + " in use",
                       mebibytes(available) + " free",
-                      "use fewer coils, a smaller matrix, a larger device, or execution.device = cpu");
+                      "use fewer coils, a smaller matrix, a larger device, or --device cpu");
   };
   if (limit != 0 && counted.total > limit)
     give_up(limit - std::min<std::size_t>(limit, counted.total - bytes));

@@ -121,8 +121,7 @@ float normalize(Array<Complex<float>>& kspace) {
                 "NaN or infinity");
   if (largest == 0)
     throw Error("sensitivity maps", "signal near the centre of k-space",
-                samples == 0 ? "no sample there" : "zeros",
-                "use settings.coils.maps = none, or give the maps in the file");
+                samples == 0 ? "no sample there" : "zeros", "use --coils none, or give the maps in the file");
   for (auto& d : kspace) d = {d.re / largest, d.im / largest};
   return largest;
 }

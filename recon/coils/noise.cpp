@@ -98,7 +98,7 @@ NoiseCovariance noise_covariance(const Array<Complex<float>>& noise) {
   for (std::int64_t i = 0; i < noise.size(); ++i)
     if (!std::isfinite(noise[i].re) || !std::isfinite(noise[i].im))
       throw Error("noise of coil " + std::to_string(i / samples), "finite numbers", "NaN or infinity",
-                  "leave this coil out of the file, or use settings.coils.whitening = off");
+                  "leave this coil out of the file, or use --whiten off");
   // Products of values far from 1 are beyond single precision.
   const int exponent = exponent_of(noise);
   Array<Complex<float>> scaled;

@@ -135,7 +135,7 @@ Array<float> resampled(const Volume& volume, const Geometry& geometry) {
     throw Error("prior image", "one that overlaps with the scan",
                 std::to_string(voxels_inside) + " of " + std::to_string(result.size()) +
                     " voxels of the scan inside it",
-                "check the position, directions and FOV of both (scan.geometry.fov_mm)");
+                "check the position, directions and FOV of both (--fov-mm)");
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recon/array/array.hpp"
+#include "recon/domain/message.hpp"
 
 namespace fhd {
 
@@ -85,6 +86,12 @@ struct ModelChange {
   double deviations = 0;  ///< the step in standard deviations of what noise makes of it; 0 where not known
 };
 
+/// A likely cause of unexplained data.
+struct Cause {
+  std::string code;  ///< codes::delays, codes::folding, "axes", "scale", "order", ...
+  std::string text;
+};
+
 /// What the data say of the model behind an image: whether E rho, with the trajectory, maps and field map as they
 /// were told, gives the samples to within their noise. Beside the certificate, which judges the arithmetic alone.
 struct Verdict {
@@ -97,7 +104,7 @@ struct Verdict {
   };
   Judgement judgement = Judgement::untested;
   std::string sentence;  ///< why, for a reader
-  std::string cause;     ///< the likeliest of unexplained data; empty: not known, or not sought
+  std::optional<Cause> cause;  ///< the likeliest of unexplained data; empty: not known, or not sought
   /// sqrt(sum (|d - E rho|^2 - 1.2 noise) / sum |d|^2) over the shells with more values than unknowns, without what
   /// lambda takes off the image.
   double unexplained = 0;
@@ -143,10 +150,7 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value as used (after all defaults)
   std::vector<Stage> stages;
   double seconds = 0;              ///< the stages and what lies between them
-  std::vector<std::string> notes;  ///< decisions and warnings, one sentence each
-  std::vector<std::string>
-      suspicions;  ///< why the image may be wrong, one sentence each; empty: no reason known
-  std::vector<std::string> warnings;    ///< what is probably wrong with the input, one sentence each
+  std::vector<Message> messages;   ///< decisions, and reasons why the image or the input may be wrong
   std::vector<Stage> predicted_stages;  ///< before the work; empty when nobody asked
   /// Q and density compensation that were there from an earlier scan or on disk.
   std::int64_t trajectory_hits = 0;

@@ -17,6 +17,7 @@
 
 #include "recon/array/array.hpp"
 #include "recon/domain/geometry.hpp"
+#include "recon/domain/message.hpp"
 
 namespace fhd {
 
@@ -76,8 +77,8 @@ struct Scan {
   /// physiology_time_stamp); empty: none is known.
   std::vector<std::array<std::uint32_t, 3>> physiology_stamps{};
 
-  /// What its source did to the values (corrected, left out), one sentence each: goes to the report.
-  std::vector<std::string> remarks;
+  /// Notes of the source on what it did to the values (corrected, left out); they go to the report.
+  std::vector<Message> messages;
 
   /// A second set of maps, of coils as they are prepared: then each set has an image of its own
   /// (encoding/map_sets.hpp). Not of files.

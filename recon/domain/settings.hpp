@@ -57,7 +57,7 @@ using Regularizer = std::variant<IdentityPenalty, RoughnessPenalty>;
 /// lambda over the mean eigenvalue of E^H E, (samples) x (mean over voxels of sum |S_c|^2): suits trajectories
 /// with a dense centre of k-space (whose largest eigenvalue is far above the rest) as well.
 struct OfMeanEigenvalue {
-  double share = 0.05;  ///< the default of --lambda
+  double share = 0.05;  ///< the default
 };
 /// The lambda over the mean eigenvalue that other quantities are measured by: the unit of sparse strengths, the weight of
 /// voxels that no coil sees, the start of a search. A change of the default above leaves it alone.
@@ -245,7 +245,7 @@ bool is_method(const Settings& settings) {
 /// The transform that the method asks for or implies.
 TransformSettings transform_settings(const Settings& settings);
 
-/// Throws Error naming the field when a number lies outside of its range.
+/// Throws Error where a number lies outside of its range or two settings do not go together (compatibility.hpp).
 void validate(const Settings& settings);
 
 }  // namespace fhd

@@ -15,9 +15,9 @@
 namespace fhd {
 
 /// Stages with their times, notes, settings and progress.
-class Journal {
+class RunLog {
  public:
-  Journal(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
+  RunLog(Device device, ProgressCallback progress) : device_(device), progress_(std::move(progress)) {}
 
   Report report;
   DiagnosticImages diagnostic_images;
@@ -40,10 +40,10 @@ class Journal {
     stage.spans.push_back({std::chrono::duration<double>(begin - begin_).count(), seconds});
     if (progress_) progress_({name, 1, 1, -1});
   }
-  /// Adds a note, unless it is there already.
-  void note(std::string sentence) {
-    if (std::find(report.notes.begin(), report.notes.end(), sentence) == report.notes.end())
-      report.notes.push_back(std::move(sentence));
+  /// Adds a message to the report, unless it is there already.
+  void add(Message message) { add_once(report.messages, std::move(message)); }
+  void note(std::string code, std::string text) {
+    add({std::move(code), Severity::note, std::move(text)});
   }
   void setting(std::string name, std::string value) {
     report.settings.emplace_back(std::move(name), std::move(value));
@@ -70,12 +70,12 @@ class Journal {
 /// Returns work(device), or work(CPU) if the device is a GPU with too little memory: for steps before those that are
 /// planned to fit. The note begins with `what`, a sentence without its end: "the maps are found".
 template <class Work>
-auto on_device_or_cpu(Device device, Journal& journal, const std::string& what, const Work& work) {
+auto on_device_or_cpu(Device device, RunLog& log, const std::string& what, const Work& work) {
   try {
     return work(device);
   } catch (const DeviceError& error) {
     if (device.is_cpu()) throw;
-    journal.note(what + " on the CPU: " + error.what());
+    log.note("device", what + " on the CPU: " + error.what());
     return work(Device::cpu());
   }
 }
@@ -84,7 +84,7 @@ struct Context {
   const Settings& settings;
   const Execution& execution;
   const Services& services;
-  Journal& journal;
+  RunLog& log;
 
   Device device() const { return execution.device; }
   const ProcessGroup& processes() const { return *execution.processes; }

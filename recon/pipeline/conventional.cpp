@@ -25,7 +25,7 @@ namespace {
 /// Multiplies the samples, in host memory, by the density compensation.
 template <class T>
 void compensate_density(Measurements<T>& data, TrajectoryOperators<T>& operators, const Context& context) {
-  const Array<double>& weights = operators.density(context.journal);
+  const Array<double>& weights = operators.density(context.log);
   const std::int64_t coils = data.samples.extent(0), sample_count = data.samples.extent(1);  // of all volumes
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -46,7 +46,7 @@ Array<Complex<T>> with_maps(const Array<Complex<T>>& coil_images, const Array<Co
 template <class T>
 std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperators<T>& operators,
                                        const Context& context) {
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const bool gridded = is_method<ConventionalGridding>(context.settings),
              adjoint = is_method<PlainAdjoint>(context.settings);
   planned_coils_at_once(data.scan, operators.settings(), {}, context);
@@ -60,17 +60,17 @@ std::vector<Image> conventional_images(Measurements<T>& data, TrajectoryOperator
   if (gridded || adjoint) {
     const auto& transform = operators.transform();
     images = Array<Complex<T>>(transform->images_shape(data.samples.extent(0)), context.device());
-    journal.stage(gridded ? "gridded adjoint" : "FhD", [&] { transform->adjoint(data.samples, images); });
+    log.stage(gridded ? "gridded adjoint" : "FhD", [&] { transform->adjoint(data.samples, images); });
   } else {
     const Trajectory& trajectory = operators.trajectory();
     const auto& matrix_size = operators.matrix_size();
-    journal.stage("inverse FFT", [&] { images = inverse_fft_images(trajectory, matrix_size, data.samples); });
+    log.stage("inverse FFT", [&] { images = inverse_fft_images(trajectory, matrix_size, data.samples); });
     if (context.services.verifier) of_positions = cartesian_weights(trajectory, matrix_size);
     weights = &of_positions;
   }
   const bool is_last = data.volume_count() == 1;           // further volumes will ask for the transform again
   if (gridded && is_last) operators.release_transforms();  // density compensation is what is worth keeping
-  if (gridded) weights = &operators.density(journal);
+  if (gridded) weights = &operators.density(log);
   verify_first_image(images, data, weights, operators.promised_accuracy(), context);
 
   const bool sums = adjoint && !maps.values.empty();
@@ -102,8 +102,8 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
                                              : *context.services.gridded_accuracy};
   const Shape image = model.sense->domain();
   Array<Complex<T>> images(Shape{data.volume_count(), image[0], image[1], image[2]}, context.device());
-  Journal inner(context.device(), {});  // the parts of one stage
-  context.journal.stage("gridded image", [&] {
+  RunLog inner(context.device(), {});  // the parts of one stage
+  context.log.stage("gridded image", [&] {
     const auto& density = operators.density(inner);
     const auto weights = converted<Complex<T>>(density).to(context.device());
     Array<Complex<T>> weighted(data.samples.shape(), context.device());
@@ -115,7 +115,7 @@ std::vector<Image> gridded_images(const Model<T>& model, const Measurements<T>& 
     }
     images = images.to(Device::cpu());
   });
-  context.journal.report.trajectory_hits += inner.report.trajectory_hits;
+  context.log.report.trajectory_hits += inner.report.trajectory_hits;
   std::vector<Image> result;
   for (std::int64_t v = 0; v < data.volume_count(); ++v)
     result.push_back(finished_image(one_of(images, image, v).to(Device::cpu()), data.unit(v) / model.map_unit,

@@ -12,10 +12,10 @@ CoilDecision decide_coils(const CoilFacts& facts, const Settings& settings) {
   const CoilSettings& coils = settings.coils;
   const bool asks_for_estimate = asks_to_find(coils.maps);
   if (coils.maps == CoilMaps::file && !facts.has_maps)
-    throw Error("settings.coils.maps = file", "a scan with sensitivity maps", "none",
-                "put them into the file as /sensitivity_maps, or use settings.coils.maps = espirit");
+    throw Error(Field{"coils", "file"}, "a scan with sensitivity maps", "none",
+                "put them into the file as /sensitivity_maps, or use --coils espirit");
   if (asks_for_estimate && facts.all < 2)
-    throw Error("sensitivity maps", "more than one coil", "one", "leave out settings.coils.maps");
+    throw Error("sensitivity maps", "more than one coil", "one", "leave out --coils");
 
   CoilDecision decision;
   const bool several = facts.live > 1;
@@ -46,7 +46,7 @@ std::int64_t virtual_coil_count(std::int64_t coils, const CompressionChoice& cho
   const auto* asked = std::get_if<VirtualCoils>(&choice);
   if (asked == nullptr) return std::max(std::min(coils, AutomaticCompression::uncompressed), (coils + 2) / 3);
   if (asked->count > coils)
-    throw Error("settings.coils.compression", "at most the " + std::to_string(coils) + " coils of the scan",
+    throw Error(Field{"compress"}, "at most the " + std::to_string(coils) + " coils of the scan",
                 std::to_string(asked->count));
   return asked->count;
 }

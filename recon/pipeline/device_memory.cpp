@@ -60,8 +60,8 @@ std::size_t fit_device_memory(const ScanSizes& scan, EstimateSettings& how, std:
   if (how.coils_at_once == 0)
     throw DeviceError("GPU memory", mebibytes(bytes) + " for this scan and these settings",
                       mebibytes(available_bytes) + " available",
-                      "use fewer coils, a smaller matrix, settings.precision = single, a larger GPU, or "
-                      "execution.device = cpu");
+                      "use fewer coils, a smaller matrix, --precision single, a larger GPU, or "
+                      "--device cpu");
   return bytes;
 }
 
@@ -84,13 +84,13 @@ std::int64_t planned_coils_at_once(const Scan& scan, const TransformSettings& tr
   }
   const std::size_t second_set = second_set_bytes(scan, context.settings),
                     all = use.free_bytes + use.used_bytes;
-  context.journal.report.device_planned_bytes =
+  context.log.report.device_planned_bytes =
       second_set + fit_device_memory(device_sizes_of(scan, off_resonance, context.processes()), how,
                                      all - std::min(all, second_set));
   if (scan.sensitivity_maps && least_squares(context.settings) && how.coils_at_once > 0 &&
       how.coils_at_once < scan.kspace.coil_count())
-    context.journal.note("GPU memory: " + std::to_string(how.coils_at_once) + " of " +
-                         std::to_string(scan.kspace.coil_count()) + " coils at a time");
+    context.log.note("memory", "GPU memory: " + std::to_string(how.coils_at_once) + " of " +
+                                       std::to_string(scan.kspace.coil_count()) + " coils at a time");
   return how.coils_at_once;
 }
 

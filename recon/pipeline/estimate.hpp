@@ -15,8 +15,8 @@
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/frame_layout.hpp"
 #include "recon/pipeline/machine_rates.hpp"
-#include "recon/pipeline/services.hpp"
 #include "recon/pipeline/outside_fov.hpp"
+#include "recon/pipeline/services.hpp"
 
 namespace fhd {
 
@@ -108,13 +108,19 @@ struct Estimate {
 /// Adds the arrays on their device of frames of a scan with its coils as prepared, and time segments as they are.
 void hold_frames(const ScanSizes& scan, const FrameSizes& frames, const Settings& settings, Device device,
                  MemoryLedger& memory);
+/// Returns the iterations of the solver without a limit. The circulant preconditioner narrows the spectrum, less where
+/// k-space has gaps, which coils fill and it knows nothing of. ADMM was measured.
+int expected_iterations(const LeastSquares& method, bool corrects_off_resonance, double samples_per_unknown);
+/// Returns the singular values of blocks of llr, twice in each iteration; on a GPU they are negligible.
+Work work_of_blocks(const LeastSquares& method, double voxels, double images, Device device);
 /// Returns the images beside the solver in a search of the strength: two on their way, with duals of so many planes,
 /// and what their risk is computed from.
 inline double strength_search_images(double planes) { return 8 + 2 * planes; }
 
 /// Returns whether the next image of the same trajectory finds the product of a stage made: what depends on the
 /// trajectory, and on the CPU the model too, where it has the maps of the file.
-bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made, const EstimateSettings& how);
+bool is_kept(const std::string& stage, const ScanSizes& scan, const Estimate& made,
+             const EstimateSettings& how);
 
 /// Adds up all steps. Throws Error when the settings ask for what the scan does not have.
 Estimate estimate(const ScanSizes& scan, const EstimateSettings& how);

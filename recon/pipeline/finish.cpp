@@ -76,32 +76,32 @@ Image cropped(Array<Complex<T>> full, const Scan& scan) {
 
 void describe_settings(const TransformSettings& transform, const Context& context) {
   const Settings& s = context.settings;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const auto* solved = least_squares(s);
   const bool sums = solved || is_method<PlainAdjoint>(s), direct = transform.kind == TransformKind::direct;
-  journal.setting("method", name_of(s.method));
-  journal.setting("device", context.device().is_cpu() ? "cpu" : "cuda");
-  journal.setting("precision", s.precision == Precision::single_precision ? "single" : "double");
-  if (sums) journal.setting("transform", name_of(transform.kind));
-  if (transform.kind == TransformKind::gridded) journal.setting("accuracy", exact_number(transform.accuracy));
+  log.setting("method", name_of(s.method));
+  log.setting("device", context.device().is_cpu() ? "cpu" : "cuda");
+  log.setting("precision", s.precision == Precision::single_precision ? "single" : "double");
+  if (sums) log.setting("transform", name_of(transform.kind));
+  if (transform.kind == TransformKind::gridded) log.setting("accuracy", exact_number(transform.accuracy));
   if (sums && direct && context.device().is_cuda())
-    journal.setting("sums on the GPU", name_of(transform.gpu_sums));
+    log.setting("sums on the GPU", name_of(transform.gpu_sums));
   if (solved == nullptr) return;
-  journal.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
-  journal.setting("regularizer", names_of_terms(*solved));
-  if (!solved->sparse.empty()) journal.setting("solver", name_of(decide_solver(*solved)));
-  if (solved->partial_fourier == PartialFourier::phase) journal.setting("partial Fourier", "phase");
-  if (solved->basis) journal.setting("basis", in_words(*solved->basis));
-  journal.setting("lambda", in_words(solved->lambda));
-  journal.setting("iterations", std::to_string(solved->iterations));
-  journal.setting("tolerance", exact_number(solved->tolerance));
+  log.setting("normal", solved->normal == NormalKind::toeplitz ? "toeplitz" : "explicit");
+  log.setting("regularizer", names_of_terms(*solved));
+  if (!solved->sparse.empty()) log.setting("solver", name_of(decide_solver(*solved)));
+  if (solved->partial_fourier == PartialFourier::phase) log.setting("partial Fourier", "phase");
+  if (solved->basis) log.setting("basis", in_words(*solved->basis));
+  log.setting("lambda", in_words(solved->lambda));
+  log.setting("iterations", std::to_string(solved->iterations));
+  log.setting("tolerance", exact_number(solved->tolerance));
 }
 
 template <class T>
 Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, const Context& context) {
   scale(image, static_cast<T>(unit));
   if (image.device().is_cuda())
-    context.journal.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
+    context.log.stage("copy from the device", [&] { image = image.to(Device::cpu()); });
   Image result = cropped(std::move(image), scan);
   const auto& values = result.values;
   bool finite = true;
@@ -110,7 +110,7 @@ Image finished_image(Array<Complex<T>> image, double unit, const Scan& scan, con
     finite = finite && std::isfinite(values.data()[i].re) && std::isfinite(values.data()[i].im);
   if (!finite)
     throw Error("reconstruction", "finite voxels", "NaN or infinity",
-                "use settings.precision = double, or a larger settings.lambda");
+                "use --precision double, or a larger --lambda");
   return result;
 }
 

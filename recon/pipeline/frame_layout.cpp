@@ -34,20 +34,20 @@ FrameLayout lay_out_frames(std::int64_t samples, std::int64_t readout_length, co
   const std::string of_scan = ", of the " + std::to_string(readouts) + " readouts of the scan";
   if (readouts < 2) throw Error("frames", "a scan of at least two readouts", std::to_string(readouts));
   if (choice.readouts_per_frame == 0) {
-    whole_number("frames.count", 2, readouts, of_scan, choice.frames);
+    whole_number("--frames", 2, readouts, of_scan, choice.frames);
     layout.frames = choice.frames;
     layout.step = layout.readouts_per_frame = readouts / choice.frames;
     return in_time(std::move(layout));
   }
   layout.readouts_per_frame = choice.readouts_per_frame;
-  whole_number("frames.readouts", 1, readouts - 1, of_scan, layout.readouts_per_frame);
+  whole_number("--spokes-per-frame", 1, readouts - 1, of_scan, layout.readouts_per_frame);
   layout.step = choice.step == 0 ? layout.readouts_per_frame : choice.step;
-  whole_number("frames.step", 1, layout.readouts_per_frame, ", the readouts of a frame", layout.step);
+  whole_number("--sliding", 1, layout.readouts_per_frame, ", the readouts of a frame", layout.step);
   layout.frames = (readouts - layout.readouts_per_frame) / layout.step + 1;
   if (layout.frames < 2)
-    throw Error("frames.readouts", "room for two frames" + of_scan,
+    throw Error(Field{"spokes-per-frame"}, "room for two frames" + of_scan,
                 std::to_string(layout.readouts_per_frame) + " to a frame",
-                "take fewer readouts to a frame, or let frames overlap with frames.step");
+                "take fewer readouts to a frame, or let frames overlap with --sliding");
   return in_time(std::move(layout));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "recon/array/vector_math.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/encoding/preconditioner.hpp"
 #include "recon/pipeline/conventional.hpp"
 #include "recon/pipeline/decisions.hpp"
@@ -58,18 +59,18 @@ struct Frame {
     return make_off_resonance_encoding<T>(std::move(sense), *scan.field_map, off_resonance->segments);
   }
   /// Makes E^H E with the maps of the model.
-  std::shared_ptr<const HermitianOperator<T>> normal(const Model<T>& model, Journal& journal) {
+  std::shared_ptr<const HermitianOperator<T>> normal(const Model<T>& model, RunLog& log) {
     std::shared_ptr<const HermitianOperator<T>> made;
     if (off_resonance) {
       const auto kernel = [&](const Array<double>& weights) {
         return operators.weighted_point_spread(&weights);
       };
-      journal.stage("Q", [&] {
+      log.stage("Q", [&] {
         made = make_off_resonance_normal<T>(kernel, model.turned_maps, off_resonance->differences);
       });
     } else {
-      const auto& q = operators.point_spread(journal);
-      journal.stage("transfer function", [&] { made = make_toeplitz_normal(q, view_of(model.maps())); });
+      const auto& q = operators.point_spread(log);
+      log.stage("transfer function", [&] { made = make_toeplitz_normal(q, view_of(model.maps())); });
     }
     return made;
   }
@@ -141,7 +142,7 @@ void add_to_pairs(const Array<Complex<T>>& q, const Array<double>& courses, std:
 /// Makes E^H E of all frames together, in the subspace where there is one.
 template <class T>
 void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems<T>& systems,
-                       Journal& journal) {
+                       RunLog& log) {
   if (pairs.empty()) {
     systems.joint_normal = std::make_shared<StackedNormal<T>>(systems.normals);
     if (systems.subspace)
@@ -150,7 +151,7 @@ void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems
     return;
   }
   std::vector<std::shared_ptr<const HermitianOperator<T>>> of_pairs;
-  journal.stage("transfer function", [&] {
+  log.stage("transfer function", [&] {
     for (const auto& q : pairs) of_pairs.push_back(make_toeplitz_normal(q, view_of(systems.model.maps())));
   });
   systems.joint_normal = std::make_shared<CoupledNormal<T>>(std::move(of_pairs));
@@ -160,7 +161,7 @@ void make_joint_normal(const std::vector<Array<Complex<T>>>& pairs, FrameSystems
 template <class T>
 FrameSystems<T> make_systems(const Frames& frames, const Array<Complex<T>>& samples, const Array<double>& courses) {
   const Context& context = frames.context;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const Shape image = frames.scan.geometry.image_shape();
   FrameSystems<T> systems;
   systems.right_hand_sides =
@@ -174,24 +175,24 @@ FrameSystems<T> make_systems(const Frames& frames, const Array<Complex<T>>& samp
     Frame<T> frame(frames, number);
     auto& operators = frame.operators;
     if (number == 0) model = make_model<T>(frame.scan, frame.off_resonance, 0, 1, operators, context);
-    systems.normals.push_back(number == 0 ? model.problem.normal : frame.normal(model, journal));
+    systems.normals.push_back(number == 0 ? model.problem.normal : frame.normal(model, log));
     if (number == 0 && !frame.off_resonance)
-      journal.diagnostic_images.point_spread = central_plane(operators.point_spread(journal));
+      log.diagnostic_images.point_spread = central_plane(operators.point_spread(log));
     if (in_pairs)
-      journal.stage("transfer function",
-                    [&] { add_to_pairs(operators.point_spread(journal), courses, number, pairs); });
+      log.stage("transfer function",
+                    [&] { add_to_pairs(operators.point_spread(log), courses, number, pairs); });
     if (!model.circulant.empty())
-      journal.stage("preconditioner", [&] {
-        add_to_mean(circulant_of_point_spread(operators.point_spread(journal), image),
+      log.stage("preconditioner", [&] {
+        add_to_mean(circulant_of_point_spread(operators.point_spread(log), image),
                     1 / static_cast<double>(frames.count()), circulant);
       });
-    journal.stage("FhD", [&] {
+    log.stage("FhD", [&] {
       adjoint_of_frame(frame, number, frames, model.maps(), samples, systems.right_hand_sides);
     });
-    if (journal.progress()) journal.progress()({"frames", number + 1, frames.count(), -1});
+    if (log.progress()) log.progress()({"frames", number + 1, frames.count(), -1});
   }
   if (!circulant.empty()) model.circulant = circulant.to(context.device());
-  make_joint_normal(pairs, systems, journal);
+  make_joint_normal(pairs, systems, log);
   return systems;
 }
 
@@ -279,14 +280,14 @@ Solution<T> expanded(Solution<T> found, const FrameSystems<T>& systems) {
 /// Solves for the components, which samples couple, with quadratic terms alone.
 template <class T>
 void solve_components(Model<T>& joint, Solution<T>& found, const Context& context) {
-  context.journal.stage("conjugate gradient", [&] {
+  context.log.stage("conjugate gradient", [&] {
     joint.preconditioner = preconditioner_of(joint, joint.problem.terms.front().weight, 0, context);
     const Shape stack = joint.problem.normal->domain();
     const auto b = one_of(found.right_hand_sides, stack, 0);
     auto x = one_of(found.images, stack, 0);
     constexpr int kept_residuals = 0;  // each is as large as all components
     found.volumes = {std::move(
-        solve_quadratic(joint, b, x, context.journal.progress(), context, kept_residuals).front().volume)};
+        solve_quadratic(joint, b, x, context.log.progress(), context, kept_residuals).front().volume)};
     found.volumes.front().largest_eigenvalue = find_largest_eigenvalue(joint, b);
   });
 }
@@ -312,7 +313,8 @@ Solution<T> solve_jointly(FrameSystems<T>& systems, const Measurements<T>& measu
   systems.model.problem.sparse = joint.problem.sparse;
   if (systems.subspace) {
     solution = expanded(std::move(solution), systems);
-    context.journal.note(
+    context.log.note(
+        "frames",
         "certificate: frames stay in the temporal subspace; of the conditions of optimality it checks the "
         "part within it");
   }
@@ -334,14 +336,14 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
   const Shape image = model.encoding->domain();
   Solution<T> solution{Array<Complex<T>>(systems.right_hand_sides.shape(), context.device()),
                        view_of(systems.right_hand_sides)};
-  context.journal.stage("conjugate gradient", [&] {
+  context.log.stage("conjugate gradient", [&] {
     model.preconditioner = preconditioner_of(model, model.problem.terms.front().weight, 0, context);
     for (std::int64_t frame = 0; frame < systems.frames(); ++frame) {
       model.problem.normal = systems.normals[static_cast<std::size_t>(frame)];
       auto x = one_of(solution.images, image, frame);
       auto solved = solve_quadratic(model, one_of(systems.right_hand_sides, image, frame), x, {}, context);
       solution.volumes.push_back(std::move(solved.front().volume));
-      if (const auto& progress = context.journal.progress())
+      if (const auto& progress = context.log.progress())
         progress({"frames solved", frame + 1, systems.frames(), -1});
     }
     model.problem.normal = systems.normals.front();
@@ -352,15 +354,15 @@ Solution<T> solve_one_by_one(FrameSystems<T>& systems, const Context& context) {
 }
 
 /// Adds what was done for one frame to the report of all.
-void add_report(const Report& of_frame, Journal& journal) {
-  journal.report.trajectory_hits += of_frame.trajectory_hits;
+void add_report(const Report& of_frame, RunLog& log) {
+  log.report.trajectory_hits += of_frame.trajectory_hits;
   for (const auto& stage : of_frame.stages) {
-    auto& stages = journal.report.stages;
+    auto& stages = log.report.stages;
     const auto known =
         std::find_if(stages.begin(), stages.end(), [&](const Stage& s) { return s.name == stage.name; });
     (known != stages.end() ? *known : stages.emplace_back(Stage{stage.name})).seconds += stage.seconds;
   }
-  for (const auto& note : of_frame.notes) journal.note(note);
+  for (const auto& message : of_frame.messages) log.add(message);
 }
 
 /// Checks the image of a frame by its samples, and adds it, finished, to the results. `maps` are those of the model.
@@ -370,8 +372,8 @@ void finish_frame(const Frames& frames, std::int64_t number, FrameSystems<T>& sy
   const Context& context = frames.context;
   const Shape image = systems.model.encoding->domain(), stack{1, image[0], image[1], image[2]},
               of_frame{samples.extent(0) / frames.count(), frames.layout.samples_per_frame()};
-  Journal journal(context.device(), {});  // whose clock is that of this frame
-  const Context own{context.settings, context.execution, context.services, journal};
+  RunLog log(context.device(), {});  // whose clock is that of this frame
+  const Context own{context.settings, context.execution, context.services, log};
   Frame<T> frame(frames, number);
   Model<T>& model = systems.model;
   model.problem.normal = systems.normals[static_cast<std::size_t>(number)];
@@ -389,8 +391,8 @@ void finish_frame(const Frames& frames, std::int64_t number, FrameSystems<T>& sy
                                           data.unit(0) / model.map_unit, frame.scan, own));
   results.solved.push_back(std::move(found.volumes.front()));
   results.solved.back().largest_eigenvalue *= model.map_unit * model.map_unit;
-  add_report(journal.report, context.journal);
-  if (const auto& progress = context.journal.progress())
+  add_report(log.report, context.log);
+  if (const auto& progress = context.log.progress())
     progress({"frames checked", number + 1, frames.count(), -1});
 }
 
@@ -413,9 +415,9 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
   const std::string found = mebibytes(static_cast<std::size_t>(available)) + " available";
   const std::string expected =
       mebibytes(static_cast<std::size_t>(needed)) + " for " + std::to_string(layout.frames) + " frames";
-  const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or settings.precision = single";
+  const char* const remedy = "use fewer frames, a smaller matrix, fewer coils or --precision single";
   if (device.is_cpu()) throw Error("memory", expected, found, remedy);
-  throw DeviceError("GPU memory", expected, found, remedy + std::string(", or execution.device = cpu"));
+  throw DeviceError("GPU memory", expected, found, remedy + std::string(", or --device cpu"));
 }
 
 }  // namespace
@@ -423,61 +425,39 @@ void require_memory(const Scan& scan, std::int64_t coils, const FrameLayout& lay
 void require_frames_can(const Scan& scan, const FrameLayout& layout, const Settings& settings,
                         const Execution& execution) {
   require_layout_of(scan, layout);
-  validate_for_frames(settings);
-  if (execution.processes->is_shared())
-    throw Error("frames", "one process", std::to_string(execution.processes->size()),
-                "run it without mpirun");
+  refuse_incompatible(features_of(settings)
+                          .with(Feature::frames)
+                          .with(Feature::several_processes, execution.processes->is_shared()));
   const std::int64_t coils = scan.kspace.coil_count();
   const auto decision =
       decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings);
   if (coils > 1 && !decision.uses_maps())
     throw Error("frames", "sensitivity maps, or one coil", std::to_string(coils) + " coils without maps",
-                "leave out settings.coils.maps = none");
+                "leave out --coils none");
   const Services none;
-  Journal unheard(Device::cpu(), {});
+  RunLog unheard(Device::cpu(), {});
   require_memory(scan, decision.compresses ? virtual_coil_count(coils, settings.coils.compression) : coils,
                  layout, off_resonance_of(scan, {settings, execution, none, unheard}), settings,
                  device_for(settings, execution.device));
 }
 
 void validate_for_frames(const Settings& settings) {
-  const auto* method = least_squares(settings);
-  if (method == nullptr)
-    throw Error("frames", "settings.method = cg",
-                std::string("settings.method = ") + name_of(settings.method));
-  if (method->normal != NormalKind::toeplitz)
-    throw Error("frames", "settings.normal = toeplitz", "settings.normal = explicit");
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("frames", "settings.coils.estimation.sets = 1", "two or auto", "leave it out");
-  if (method->partial_fourier != PartialFourier::off)
-    throw Error("frames", "settings.partial_fourier = off", "phase", "leave it out");
-  if (std::holds_alternative<FromNoise>(method->lambda))
-    throw Error("frames", "a number for settings.lambda", "auto",
-                "the noise decides lambda of one image alone");
-  for (const auto& penalty : method->sparse) {
-    const std::string name = name_of(penalty.kind);
-    if (method->basis && penalty.kind == SparseKind::temporal_tv)
-      throw Error("settings.basis", "llr, wavelet or tv in settings.regularizer", name,
-                  "a subspace couples frames already; leave one of them out");
-    if (penalty.kind == SparseKind::tgv)
-      throw Error("frames", "wavelet, tv, temporal-tv or llr in settings.regularizer", name,
-                  "use tv in its place");
-  }
+  refuse_incompatible(features_of(settings).with(Feature::frames));
 }
 
 template <class T>
 Images frame_images(const Scan& scan, const FrameLayout& layout, const TransformSettings& transform,
                     const Context& context) {
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   if (scan.kspace.coil_count() > 1 && !scan.sensitivity_maps)
     throw Error("frames", "coils with signal, which tells their sensitivity maps", "k-space of zeros");
   if (layout.unused() > 0)
-    journal.note(std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
+    log.note("frames", std::to_string(layout.unused()) + " readouts of " + std::to_string(layout.readouts) +
                  ", the last ones, are in no frame");
   const Frames frames{scan, layout, transform, context, off_resonance_of(scan, context)};
   require_memory(scan, scan.kspace.coil_count(), layout, frames.off_resonance, context.settings, context.device());
   if (scan.sensitivity_maps)
-    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+    log.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto all = measurements_of<T>(scan, {&scan.kspace}, context);
   const double unit = all.unit(0);
   const auto samples = samples_of_frames(all.samples, layout, context);
@@ -490,15 +470,15 @@ Images frame_images(const Scan& scan, const FrameLayout& layout, const Transform
   const Solution<T> solution =
       by_themselves ? solve_one_by_one(systems, context)
                     : solve_jointly(systems, all, samples, noise_of_frames(frames, systems), context);
-  journal.diagnostic_images.temporal_basis = courses;
-  journal.setting("preconditioner", systems.model.preconditioner ? "circulant" : "none");
+  log.diagnostic_images.temporal_basis = courses;
+  log.setting("preconditioner", systems.model.preconditioner ? "circulant" : "none");
   systems.model.preconditioner.reset();
-  for (auto& term : journal.report.terms) term.weight *= unit * systems.model.map_unit;
+  for (auto& term : log.report.terms) term.weight *= unit * systems.model.map_unit;
   Images results;
   const auto sense = systems.model.sense;  // which has the maps
   for (std::int64_t number = 0; number < layout.frames; ++number)
     finish_frame(frames, number, systems, sense->maps(), samples, unit, solution, results);
-  journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
+  log.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
   return results;
 }
 

@@ -19,7 +19,7 @@ double dot(const Course& a, const Course& b) {
 
 std::int64_t readouts_of(const Scan& scan, std::int64_t readout_length) {
   if (readout_length < 1 || scan.trajectory.sample_count() % readout_length != 0)
-    throw Error("frames.gate", "a scan made of readouts of equal length",
+    throw Error(Field{"gate"}, "a scan made of readouts of equal length",
                 "one that does not say where they begin",
                 "convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
   return scan.trajectory.sample_count() / readout_length;
@@ -46,7 +46,7 @@ std::vector<std::int64_t> central_samples(const Scan& scan, std::int64_t readout
   }
   if (!samples.empty()) return samples;
   if (!(distance(scan, nearest) <= within))
-    throw Error("frames.gate", "readouts that all pass the centre of k-space, for self",
+    throw Error(Field{"gate"}, "readouts that all pass the centre of k-space, for self",
                 "readout " + std::to_string(readout) + " that stays " +
                     short_number(distance(scan, nearest)) + " cycles/FOV away",
                 "give a signal of another source, a file with one number for each readout");
@@ -125,7 +125,7 @@ Band band_of(std::int64_t readouts, double readout_time_s) {
   const Band band{static_cast<std::int64_t>(std::ceil(2 * n * low)),
                   static_cast<std::int64_t>(std::floor(2 * n * high))};
   if (high > 0.5 || band.count() < 8)
-    throw Error("frames.gate", "a scan of several breaths with many readouts in each, for self",
+    throw Error(Field{"gate"}, "a scan of several breaths with many readouts in each, for self",
                 std::to_string(readouts) + " readouts" +
                     (readout_time_s > 0 ? ", " + short_number(readout_time_s) + " s apart" : ""),
                 "give a signal of another source, a file with one number for each readout");
@@ -282,7 +282,7 @@ GatingSignal self_gating_signal(const Scan& scan, std::int64_t readout_length, d
   spectrum = {spectrum.begin() + (first - band.first), spectrum.begin() + (last + 1 - band.first)};
   const double power = dot(spectrum, spectrum);
   if (!(power > 0))
-    throw Error("frames.gate", "a centre of k-space that changes, for self", "one that does not");
+    throw Error(Field{"gate"}, "a centre of k-space that changes, for self", "one that does not");
   const double noise = std::min(
       1.0, noise_variance(combined(courses, weights)) * static_cast<double>(spectrum.size()) / power);
 
@@ -310,12 +310,12 @@ GatingSignal cardiac_phase(const Scan& scan, std::int64_t readout_length, int st
   const std::int64_t readouts = readouts_of(scan, readout_length);
   const std::string name = "physiology time stamp " + std::to_string(stamp);
   if (scan.physiology_stamps.empty() || stamp < 0 || stamp > 2)
-    throw Error("frames.gate", name + " of the readouts of the scan", "none", "gate by self, or by a file");
+    throw Error(Field{"gate"}, name + " of the readouts of the scan", "none", "gate by self, or by a file");
   Course since, increments, lengths;
   for (std::int64_t r = 0; r < readouts; ++r) {
     const auto number = scan.readout_numbers.empty() ? r : scan.readout_numbers[static_cast<std::size_t>(r)];
     if (number >= static_cast<std::int64_t>(scan.physiology_stamps.size()))
-      throw Error("frames.gate", name + " of every readout",
+      throw Error(Field{"gate"}, name + " of every readout",
                   std::to_string(scan.physiology_stamps.size()) + " of them");
     since.push_back(
         scan.physiology_stamps[static_cast<std::size_t>(number)][static_cast<std::size_t>(stamp)]);
@@ -330,7 +330,7 @@ GatingSignal cardiac_phase(const Scan& scan, std::int64_t readout_length, int st
       lengths.push_back(since[r - 1] + step);
     }
   if (ends.size() < 2)
-    throw Error("frames.gate", "two triggers or more in " + name, std::to_string(ends.size()),
+    throw Error(Field{"gate"}, "two triggers or more in " + name, std::to_string(ends.size()),
                 "choose another time stamp, or gate by self or a file");
   const double usual = median(lengths);
   ends.push_back(since.size());

@@ -13,14 +13,14 @@ namespace {
 /// Returns the norm of the noise in the samples of `channels` coils (all, or the strongest), in the unit of the
 /// samples: from the noise readouts, else from the edge of k-space.
 template <class T>
-double noise_norm(const Measurements<T>& data, std::int64_t channels, Journal& journal) {
+double noise_norm(const Measurements<T>& data, std::int64_t channels, RunLog& log) {
   const Scan& scan = data.scan;
   const auto covariance = known_noise(scan).covariance;
   if (!scan.noise)
-    journal.note(
-        "settings.lambda = auto: the scan has no noise readouts; the noise is taken from the edge of "
-        "k-space, "
-        "where signal makes it look larger");
+    log.note("lambda",
+                 "--lambda auto: the scan has no noise readouts; the noise is taken from the edge of "
+                 "k-space, "
+                 "where signal makes it look larger");
   const std::int64_t coils = scan.kspace.coil_count(), strongest = strongest_coil(scan.kspace);
   double variance = 0;
   for (std::int64_t coil = 0; coil < coils; ++coil)
@@ -42,10 +42,10 @@ double residual_at(double lambda, const Model<T>& model, const Array<Complex<T>>
   // |F rho - d|^2 = |d|^2 - 2 Re <rho, E^H d> + <rho, E^H E rho>: no transform of the samples.
   const double square = data_norm * data_norm - 2 * real_dot(image, fhd) + real_dot(image, product);
   const double residual = std::sqrt(std::max(square, 0.0)) / data_norm;
-  auto& curve = context.journal.report.lambda_curve;
+  auto& curve = context.log.report.lambda_curve;
   curve.push_back({lambda / model.largest_eigenvalue, residual,
                    std::sqrt(std::max(problem.terms.front().term->value(image), 0.0))});
-  if (const auto& progress = context.journal.progress())
+  if (const auto& progress = context.log.progress())
     progress({"search of lambda", static_cast<std::int64_t>(curve.size()), 12, residual});
   return residual;
 }
@@ -77,39 +77,40 @@ Discrepancy find_lambda(double start, double lowest, double highest, double aim,
 template <class T>
 double searched_lambda(const Model<T>& model, const Measurements<T>& data, const Array<Complex<T>>& samples,
                        const Array<Complex<T>>& fhd, const Context& context) {
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const double start = reference_lambda * model.mean_eigenvalue;
   const double data_norm = norm_of_all(samples, context.processes()),
-               noise = noise_norm(data, samples.extent(0), journal);
-  const double aim = journal.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
+               noise = noise_norm(data, samples.extent(0), log);
+  const double aim = log.report.noise_residual = data_norm == 0 ? 0 : noise / data_norm;
   if (data_norm == 0 || noise == 0) {
-    journal.note("settings.lambda = auto: there is no noise to go by, the default lambda is used");
+    log.note("lambda", "--lambda auto: there is no noise to go by, the default lambda is used");
     return start;
   }
   Array<Complex<T>> image(fhd.shape(), fhd.device()), product(fhd.shape(), fhd.device());
   Discrepancy found;
-  journal.stage("search of lambda", [&] {
+  log.stage("search of lambda", [&] {
     found = find_lambda(
         start, 1e-5 * model.mean_eigenvalue, 1e2 * model.mean_eigenvalue, aim,
         [&](double lambda) { return residual_at(lambda, model, fhd, data_norm, image, product, context); });
   });
-  auto& points = journal.report.lambda_curve;
+  auto& points = log.report.lambda_curve;
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.lambda < b.lambda; });
   const double largest_penalty = std::max(points.front().penalty, 1e-300);
   for (auto& point : points) point.penalty /= largest_penalty;
   if (found.lambda) {
-    journal.note("lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
-                 " of the largest eigenvalue: there the data residual is the noise, " + short_number(aim) +
-                 " of the data");
+    log.note("lambda", "lambda " + short_number(*found.lambda / model.largest_eigenvalue) +
+                               " of the largest eigenvalue: there the data residual is the noise, " +
+                               short_number(aim) + " of the data");
     return *found.lambda;
   }
-  journal.note(
-      std::string("settings.lambda = auto: the data residual stays ") +
-      (found.stays_above ? "above" : "below") + " the noise (" + short_number(aim) + ") whatever lambda is" +
-      (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
-                           "dominates"
-                         : "") +
-      ", and the default lambda is used");
+  log.note(
+      "lambda",
+      std::string("--lambda auto: the data residual stays ") + (found.stays_above ? "above" : "below") +
+          " the noise (" + short_number(aim) + ") whatever lambda is" +
+          (found.stays_above ? ": something other than noise (maps, motion, off-resonance, a small matrix) "
+                               "dominates"
+                             : "") +
+          ", and the default lambda is used");
   return start;
 }
 
@@ -136,7 +137,7 @@ void choose_lambda(Model<T>& model, const Measurements<T>& data, const Array<Com
   else
     lambda = searched_lambda(model, data, samples, fhd, context);
   model.problem.terms.front().weight = lambda;
-  context.journal.report.lambda = lambda * model.map_unit * model.map_unit;
+  context.log.report.lambda = lambda * model.map_unit * model.map_unit;
 }
 
 #define FHD_INSTANTIATE(T)                                                                    \

@@ -76,14 +76,14 @@ Measurements<T> measurements_of(const Scan& scan, std::vector<const KSpace*> vol
     failure.rethrow();
   }
   if (std::all_of(data.units.begin(), data.units.end(), [](double unit) { return unit == 0; }))
-    context.journal.note("all k-space values are zero, and so is the image");
+    context.log.note("values", "all k-space values are zero, and so is the image");
   return data;
 }
 
 template <class T>
 void copy_to_device(Array<Complex<T>>& values, const Context& context) {
   if (context.device().is_cuda())
-    context.journal.stage("copy to the device", [&] { values = values.to(context.device()); });
+    context.log.stage("copy to the device", [&] { values = values.to(context.device()); });
 }
 
 namespace {
@@ -94,7 +94,7 @@ std::optional<ScaledMaps<float>> scaled_on_device(const Array<Complex<float>>& v
   const double largest = largest_magnitude(values);
   if (largest == 0 || std::abs(std::ilogb(largest)) > 100) return std::nullopt;
   ScaledMaps<float> maps{{}, std::scalbn(1.0, std::ilogb(largest))};
-  context.journal.stage("copy to the device", [&] {
+  context.log.stage("copy to the device", [&] {
     maps.values = values.to(context.device());
     if (maps.unit != 1) scale(maps.values, static_cast<float>(1 / maps.unit));
   });
@@ -113,7 +113,7 @@ ScaledMaps<T> maps_of(const Scan& scan, const Context& context) {
   maps.unit = divide_by_magnitude(maps.values, SingleProcess());
   if (maps.unit == 0)
     throw Error("sensitivity maps", "values other than zero", "zeros",
-                "leave them out: settings.coils.maps = espirit or none");
+                "leave them out: --coils espirit or none");
   copy_to_device(maps.values, context);
   return maps;
 }

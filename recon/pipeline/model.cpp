@@ -41,13 +41,14 @@ void use_segments(const Scan& scan, const OffResonance& off_resonance, std::int6
     const auto kernel = [&](const Array<double>& weights) {
       return operators.weighted_point_spread(&weights);
     };
-    context.journal.stage("Q", [&] {
+    context.log.stage("Q", [&] {
       model.turned_maps = turned_maps(model.maps(), *scan.field_map, differences);
       model.problem.normal =
           make_off_resonance_normal<T>(kernel, model.turned_maps, differences, coils_at_once);
     });
   }
-  context.journal.note(note + ", error " + short_number(std::max(segments.error, differences.error)));
+  context.log.note("off_resonance",
+                       note + ", error " + short_number(std::max(segments.error, differences.error)));
 }
 
 /// Sets E and E^H E of two sets of maps.
@@ -67,11 +68,11 @@ void use_map_sets(const Scan& scan, std::int64_t coils_at_once, TrajectoryOperat
     model.problem.normal = std::make_shared<ExplicitNormal<T>>(model.encoding);
     return;
   }
-  const auto& q = operators.point_spread(context.journal);
-  context.journal.stage("transfer function",
+  const auto& q = operators.point_spread(context.log);
+  context.log.stage("transfer function",
                         [&] { model.problem.normal = std::make_shared<MapSetsNormal<T>>(model.sets, q); });
   if (uses_preconditioner(method, false))
-    context.journal.stage("preconditioner",
+    context.log.stage("preconditioner",
                           [&] { model.circulant = circulant_of_point_spread(q, model.sense->domain()); });
 }
 
@@ -82,7 +83,7 @@ std::shared_ptr<const Term<T>> make_term(const Regularizer& regularizer, const S
   if (roughness == nullptr) return identity_term<T>();
   if (!roughness->prior) return roughness_term<T>();
   Array<T> weights;
-  context.journal.stage("anatomical prior", [&] {
+  context.log.stage("anatomical prior", [&] {
     const auto& [image, strength] = *roughness->prior;
     weights = edge_weights<T>(resampled(image, scan.geometry), strength).to(context.device());
   });
@@ -131,15 +132,16 @@ std::optional<OffResonance> off_resonance_of(const Scan& scan, const Context& co
     return std::nullopt;
   const auto* method = least_squares(context.settings);
   if (method == nullptr)
-    context.journal.note(
-        "the field map of the scan is not used: only settings.method = cg corrects off-resonance");
+    context.log.note("off_resonance",
+                         "the field map of the scan is not used: only --method cg corrects off-resonance");
   else if (!scan.sample_time_s)
-    context.journal.note(
+    context.log.note(
+        "off_resonance",
         "the field map of the scan is not used: the scan does not say when its samples were taken");
   if (method == nullptr || !scan.sample_time_s) return std::nullopt;
   OffResonance result;
   const double accuracy = off_resonance_accuracy(*method);
-  context.journal.stage("time segments", [&] {
+  context.log.stage("time segments", [&] {
     result.segments = time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
     if (method->normal == NormalKind::toeplitz)
       result.differences = difference_time_segments(*scan.field_map, *scan.sample_time_s, accuracy);
@@ -188,13 +190,13 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
   } else {
     model.encoding = shared_encoding<T>(model.sense, processes);
     if (method.normal == NormalKind::toeplitz) {
-      const auto& q = operators.point_spread(context.journal);
-      context.journal.stage("transfer function", [&] {
+      const auto& q = operators.point_spread(context.log);
+      context.log.stage("transfer function", [&] {
         model.problem.normal =
             shared_toeplitz_normal(q, model.maps(), coils_at_once, images_at_once, processes);
       });
       if (uses_preconditioner(method, false))
-        context.journal.stage("preconditioner", [&] {
+        context.log.stage("preconditioner", [&] {
           model.circulant = circulant_of_point_spread(q, model.encoding->domain());
         });
     } else {
@@ -202,7 +204,7 @@ Model<T> make_model(const Scan& scan, const std::optional<OffResonance>& off_res
     }
   }
   if (needs_largest_eigenvalue(method))
-    context.journal.stage("largest eigenvalue",
+    context.log.stage("largest eigenvalue",
                           [&] { model.largest_eigenvalue = largest_eigenvalue(*model.problem.normal); });
   // trace(E^H E) / voxels: every sample meets every voxel with |S|^2.
   model.mean_eigenvalue = static_cast<double>(scan.trajectory.sample_count()) *

@@ -10,6 +10,7 @@
 
 #include "recon/array/thread_limit.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/sense_noise.hpp"
@@ -349,29 +350,28 @@ void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linea
   const NoiseSummary& summary = result.summary;
   constexpr std::int64_t enough_samples = 100;
   if (noise_samples < enough_samples)
-    result.notes.push_back("noise map: the level of the noise is from " + std::to_string(noise_samples) +
-                           (noise_samples == 1 ? " sample" : " samples") +
-                           " of each coil, which tell its deviation to " + uncertainty(noise_samples) +
-                           ": so uncertain are all maps");
+    result.note("noise map: the level of the noise is from " + std::to_string(noise_samples) +
+                (noise_samples == 1 ? " sample" : " samples") +
+                " of each coil, which tell its deviation to " + uncertainty(noise_samples) +
+                ": so uncertain are all maps");
   if (!summary.noise_is_measured)
-    result.notes.push_back(
+    result.note(
         "noise map: the scan has no noise readouts; the noise is taken from the edge of k-space, or from "
         "what the image "
         "leaves, whichever is less: both hold signal, which makes it look larger");
   if (!linear)
-    result.notes.push_back(
-        "noise map: the method is not linear; the map is of this image, and says nothing of another");
-  result.notes.push_back(
-      "noise map " +
-      (request.replicas > 0 ? "of " + std::to_string(request.replicas) +
-                                  " pseudo-replicas (a voxel's deviation to " +
-                                  uncertainty(request.replicas - 1) + ")"
-                            : "exact") +
-      ": standard deviation " + short_number(summary.deviation) + ", SNR " + short_number(summary.snr) +
-      (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
-                          short_number(summary.largest_g_factor) + ")"
-                    : "") +
-      ", medians over the object");
+    result.note("noise map: the method is not linear; the map is of this image, and says nothing of another");
+  result.note("noise map " +
+              (request.replicas > 0
+                   ? "of " + std::to_string(request.replicas) + " pseudo-replicas (a voxel's deviation to " +
+                         uncertainty(request.replicas - 1) + ")"
+                   : "exact") +
+              ": standard deviation " + short_number(summary.deviation) + ", SNR " +
+              short_number(summary.snr) +
+              (has_g_factor ? ", g-factor " + short_number(summary.g_factor) + " (99th percentile " +
+                                  short_number(summary.largest_g_factor) + ")"
+                            : "") +
+              ", medians over the object");
   if (summary.widths.empty()) return;
   const auto in_words = [](const std::array<double, 3>& widths) {
     std::string text;
@@ -381,30 +381,23 @@ void tell(const NoiseMapRequest& request, std::int64_t noise_samples, bool linea
   };
   const auto voxels = in_words(summary.widths.front().width), mm = in_words(summary.widths.front().width_mm);
   if (!voxels.empty())
-    result.notes.push_back("a point at the centre is " + voxels + " voxels " +
-                           (mm.empty() ? "" : "(" + mm + " mm) ") +
-                           "wide (full width at half maximum, x, y, z)");
+    result.note("a point at the centre is " + voxels + " voxels " + (mm.empty() ? "" : "(" + mm + " mm) ") +
+                "wide (full width at half maximum, x, y, z)");
 }
 
 }  // namespace
 
 void validate(const NoiseMapRequest& request) {
   if (request.replicas != 0 && (request.replicas < 2 || request.replicas > most_replicas))
-    throw Error("noise_map.replicas", "2 ... " + std::to_string(most_replicas) + " replicas",
+    throw Error(Field{"noise-map"}, "2 ... " + std::to_string(most_replicas) + " replicas",
                 std::to_string(request.replicas));
 }
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings) {
   validate(request);
-  const auto* method = least_squares(settings);
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    throw Error("noise map", "settings.coils.estimation.sets = 1", "two or auto", "leave one of them out");
-  if (method && method->partial_fourier != PartialFourier::off)
-    throw Error("noise map", "settings.partial_fourier = off", "phase", "leave one of them out");
-  if (request.replicas == 0 &&
-      (!method || !method->sparse.empty() || !std::holds_alternative<IdentityPenalty>(method->regularizer)))
-    throw Error("exact noise map", "settings.method = cg with settings.regularizer = identity", "another choice",
-                "ask for a number of replicas, such as 100");
+  refuse_incompatible(features_of(settings)
+                          .with(Feature::noise_map)
+                          .with(Feature::exact_noise_map, request.replicas == 0));
 }
 
 void require_noise_maps_can(const NoiseMapRequest& request, const Settings& settings, const Scan& scan) {
@@ -443,7 +436,7 @@ NoiseMapResult noise_maps(const Reconstruction& made, const Scan& measured, cons
   if (linear) result.summary.widths = point_widths(repeat, made.image, prepared);
   result.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (request.replicas == 0 && !made.report.converged)
-    result.notes.push_back(
+    result.note(
         "noise map: exact of the converged image, and this one stopped before: its noise may be less");
   tell(request, noise.covariance.sample_count, linear, has_g_factor, result);
   return result;

@@ -25,6 +25,7 @@
 
 #include "recon/array/execution.hpp"
 #include "recon/domain/report.hpp"
+#include "recon/domain/message.hpp"
 #include "recon/domain/settings.hpp"
 #include "recon/pipeline/reconstruct.hpp"
 
@@ -45,7 +46,9 @@ void require_noise_maps_can(const NoiseMapRequest& request, const Settings& sett
 struct NoiseMapResult {
   NoiseMaps maps;  ///< on the matrix of the image
   NoiseSummary summary;
-  std::vector<std::string> notes;  ///< one sentence each
+  std::vector<Message> messages;
+
+  void note(std::string text) { messages.push_back({"noise_map", Severity::note, std::move(text)}); }
 };
 
 /// Makes the maps of the image `made` of the scan `measured` with these settings. Progress has the stage "noise map".

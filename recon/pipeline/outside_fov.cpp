@@ -336,7 +336,7 @@ std::string bound_to_fov(const Scan& scan, const Settings& settings) {
   const std::int64_t coils = scan.kspace.coil_count();
   if (decide_coils({coils, coils, scan.sensitivity_maps.has_value(), scan.noise.has_value()}, settings)
           .maps_from_scan)
-    return "its sensitivity maps end there; settings.coils.maps = espirit finds larger ones";
+    return "its sensitivity maps end there; --coils espirit finds larger ones";
   return scan.field_map ? "its field map ends there" : "";
 }
 
@@ -377,8 +377,8 @@ std::string sizes_in_words(const std::array<int, 3>& n) {
 }  // namespace
 
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size) {
-  return std::string(beyond_fov) + " along " + differing_axes(matrix_size, object.matrix_size) + " (" +
-         short_number(100 * object.energy_share) +
+  return std::string("the object reaches beyond the field of view") + " along " +
+         differing_axes(matrix_size, object.matrix_size) + " (" + short_number(100 * object.energy_share) +
          " % of its energy at low resolution)";
 }
 
@@ -386,12 +386,12 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
   if (!looks_beyond_fov(context.settings)) return std::nullopt;
   const auto told_apart = field_told_apart(scan);
   if (told_apart == own_field) return std::nullopt;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const auto& matrix = scan.geometry.matrix_size;
   ObjectBeyondFov object;
-  journal.stage("surroundings", [&] {
+  log.stage("surroundings", [&] {
     object = on_device_or_cpu(
-        context.device(), journal, "what lies beyond the field of view is looked for",
+        context.device(), log, "what lies beyond the field of view is looked for",
         [&](Device device) { return object_beyond_fov(scan, told_apart, device, &cache.outside_fov); });
   });
   // Rounding may differ between processes: the first one decides.
@@ -407,17 +407,19 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 
   const std::string found = in_words(object, matrix), bound = bound_to_fov(scan, context.settings);
   if (!bound.empty()) {
-    journal.report.warnings.push_back(found + ", but is reconstructed within it, because " + bound);
+    log.add({codes::surroundings, Severity::warning,
+                 found + ", but is reconstructed within it, because " + bound});
     return std::nullopt;
   }
-  journal.note(found + ": reconstructed on " + sizes_in_words(larger) + " voxels and cropped to " +
-               sizes_in_words(matrix));
-  journal.setting("surroundings", sizes_in_words(larger));
+  log.note(codes::surroundings, found + ": reconstructed on " + sizes_in_words(larger) +
+                                        " voxels and cropped to " + sizes_in_words(matrix));
+  log.setting("surroundings", sizes_in_words(larger));
   if (is_improbably_long(matrix, larger))
-    journal.report.suspicions.push_back(
-        "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
-        "in another "
-        "unit, or the field of view another one?");
+    log.add(
+        {codes::surroundings, Severity::suspicion,
+         "the object is more than 1.5 times as long as the field of view along every axis: is the trajectory "
+         "in another "
+         "unit, or the field of view another one?"});
   return on_larger_matrix(scan, larger);
 }
 

@@ -46,8 +46,6 @@ struct ObjectBeyondFov {
 ObjectBeyondFov object_beyond_fov(const Scan& scan, const FieldFactors& told_apart,
                                   Device device = Device::cpu(),
                                   std::optional<CalibrationSystem>* kept = nullptr);
-/// The first words of in_words.
-inline constexpr auto beyond_fov = "the object reaches beyond the field of view";
 /// Returns "the object reaches beyond the field of view along y (12 % of its energy at low resolution)", for a scan
 /// of this smaller matrix.
 std::string in_words(const ObjectBeyondFov& object, const std::array<int, 3>& matrix_size);

@@ -19,7 +19,7 @@ namespace {
 constexpr double least_reach = 2;
 
 Error refusal(const std::string& expected, const std::string& found, const std::string& remedy) {
-  return {"settings.partial_fourier = phase", expected, found, remedy};
+  return {"--partial-fourier phase", expected, found, remedy};
 }
 
 /// Finds the missing side of positions on a lattice. Full k-space, with gaps too, ends at most one gap sooner on one
@@ -87,8 +87,7 @@ MissingSide missing_side(const Scan& scan) {
   if (scan.field_map) throw refusal("a scan without a field map", "one with it", "leave one of them out");
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
     throw refusal("sensitivity maps, or one coil",
-                  std::to_string(scan.kspace.coil_count()) + " coils without maps",
-                  "leave out settings.coils.maps = none");
+                  std::to_string(scan.kspace.coil_count()) + " coils without maps", "leave out --coils none");
   return missing_side(scan.trajectory, scan.geometry.matrix_size);
 }
 

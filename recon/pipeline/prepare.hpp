@@ -30,7 +30,7 @@ struct Preparation {
 };
 
 /// Prepares a valid scan, as the settings say. Throws Error when they ask for what the scan cannot give, or when nothing
-/// unfolds the image (decide_folding). What was done goes to the journal of the context.
+/// unfolds the image (decide_folding). What was done goes to the log of the context.
 Preparation prepare(const Scan& measured, const Context& context, CalibrationCache& cache);
 
 /// Returns the scan on a larger matrix, to be cropped, where the object reaches beyond the field of view and the samples
@@ -39,7 +39,7 @@ std::optional<Scan> prepare_matrix(const Scan& scan, const Context& context, Cal
 /// Returns the scan with coils left out when all their samples are zero, whitened, compressed, and maps found; nothing when
 /// the scan enters as it is. All arrays are in host memory. `mixing` [virtual coil][coil] becomes what the coils were
 /// multiplied by; empty where they stay. (prepare_coils.cpp)
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal,
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log,
                                   Device device = Device::cpu(), Array<Complex<double>>* mixing = nullptr,
                                   CalibrationCache* cache = nullptr);
 

@@ -7,6 +7,7 @@
 #include "recon/coils/compression.hpp"
 #include "recon/coils/maps.hpp"
 #include "recon/coils/noise.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/domain/text.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/prepare.hpp"
@@ -70,18 +71,19 @@ void hold_in_double(Scan& scan) {
   if (scan.sensitivity_maps) scan.sensitivity_maps->in_double = values_of<double>(*scan.sensitivity_maps);
 }
 
-void whiten(Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
+void whiten(Scan& scan, Array<Complex<double>>& mixing, RunLog& log) {
   const auto [covariance, from_noise] = known_noise(scan);
   const Whitening result = whitening(covariance);
   mix(result.matrix, scan, mixing);
-  journal.setting("whitening", from_noise ? "noise readouts" : "edge of k-space");
-  journal.note(std::string("coils are whitened by ") +
-               (from_noise ? "the noise readouts" : "the edge of k-space") + ": " +
-               std::to_string(covariance.sample_count) + " samples, standard deviation " +
-               short_number(result.standard_deviation) + (result.decorrelates ? "" : "; " + result.reason));
+  log.setting("whitening", from_noise ? "noise readouts" : "edge of k-space");
+  log.note("coils", std::string("coils are whitened by ") +
+                            (from_noise ? "the noise readouts" : "the edge of k-space") + ": " +
+                            std::to_string(covariance.sample_count) + " samples, standard deviation " +
+                            short_number(result.standard_deviation) +
+                            (result.decorrelates ? "" : "; " + result.reason));
 }
 
-void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing, Journal& journal) {
+void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>>& mixing, RunLog& log) {
   const std::int64_t before = scan.kspace.coil_count(), count = virtual_coil_count(before, choice);
   const auto* energy = std::get_if<KeptEnergy>(&choice);
   const Compression compression = energy ? compress_to_energy(scan.kspace.values, energy->share)
@@ -89,18 +91,18 @@ void compress(const CompressionChoice& choice, Scan& scan, Array<Complex<double>
   const std::int64_t after = compression.matrix.extent(0);
   if (after == before) return;
   mix(compression.matrix, scan, mixing);
-  journal.setting("virtual coils", std::to_string(after));
-  journal.note(std::to_string(before) + " coils are compressed to " + std::to_string(after) +
-               " virtual coils, which leaves out " + short_number(100 * (1 - compression.kept_energy)) +
-               " % of the energy");
+  log.setting("virtual coils", std::to_string(after));
+  log.note("coils", std::to_string(before) + " coils are compressed to " + std::to_string(after) +
+                            " virtual coils, which leaves out " +
+                            short_number(100 * (1 - compression.kept_energy)) + " % of the energy");
 }
 
-void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Device device,
+void find_maps(const CoilSettings& settings, Scan& scan, RunLog& log, Device device,
                CalibrationCache* cache) {
   const MapMethod method = map_method(settings.maps);
   const bool of_reference = scan.calibration.has_value();
-  MapEstimate estimate = on_device_or_cpu(device, journal, "sensitivity maps are found", [&](Device here) {
-    return estimate_maps(scan, method, settings.estimation, here, journal.progress(),
+  MapEstimate estimate = on_device_or_cpu(device, log, "sensitivity maps are found", [&](Device here) {
+    return estimate_maps(scan, method, settings.estimation, here, log.progress(),
                          cache != nullptr ? &cache->maps : nullptr);
   });
   scan.sensitivity_maps = std::move(estimate.maps);
@@ -110,46 +112,47 @@ void find_maps(const CoilSettings& settings, Scan& scan, Journal& journal, Devic
                                 : method == MapMethod::joint
                                     ? std::pair("joint", "joint estimation with an image")
                                     : std::pair("espirit", "ESPIRiT");
-  journal.setting("coils", setting);
+  log.setting("coils", setting);
   const auto& radius = estimate.calibration_radius;
-  journal.note(
+  log.note(
+      "coils",
       std::string("sensitivity maps are found by ") + words +
-      (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
-      std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
-      (estimate.calibration_sampled || method == MapMethod::joint
-           ? ""
-           : "; it is undersampled, and is completed by estimating image and sensitivities together"));
+          (of_reference ? " from the calibration readouts" : " from the centre of k-space") + ", radius " +
+          std::to_string(*std::max_element(radius.begin(), radius.end())) + " cycles/FOV" +
+          (estimate.calibration_sampled || method == MapMethod::joint
+               ? ""
+               : "; it is undersampled, and is completed by estimating image and sensitivities together"));
   if (settings.estimation.sets == MapSetCount::one) return;
-  journal.setting("sets of maps", scan.second_maps ? "2" : "1");
-  journal.note("a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
-               " used: " + short_number(100 * estimate.second_share) +
-               " % of the voxels with a map have a second eigenvalue above " +
-               short_number(settings.estimation.eigenvalue_mask) +
-               (scan.second_maps
-                    ? "; the image is the root of the sum of squares of both, with the phase of the first"
-                    : ""));
+  log.setting("sets of maps", scan.second_maps ? "2" : "1");
+  log.note("map_sets",
+               "a second set of maps " + std::string(scan.second_maps ? "is" : "is not") +
+                   " used: " + short_number(100 * estimate.second_share) +
+                   " % of the voxels with a map have a second eigenvalue above " +
+                   short_number(settings.estimation.eigenvalue_mask) +
+                   (scan.second_maps
+                        ? "; the image is the root of the sum of squares of both, with the phase of the first"
+                        : ""));
 }
 
 /// Throws Error where two sets of maps cannot be had; notes where `auto` has none to find.
 void require_sets_can(const CoilSettings& settings, const CoilDecision& decision, const Scan& scan,
-                      Journal& journal) {
+                      RunLog& log) {
   const MapSetCount sets = settings.estimation.sets;
   if (sets == MapSetCount::one) return;
-  if (scan.field_map && scan.sample_time_s)
-    throw Error("settings.coils.estimation.sets", "a scan without a field map, for two or auto",
-                "one with it", "leave the field map or the sets of maps out");
+  refuse_incompatible(
+      Features().with(Feature::map_sets).with(Feature::field_map, scan.field_map && scan.sample_time_s));
   if (decision.finds_maps) return;
   const std::string found = decision.maps_from_scan ? "one set, given with the scan" : "no maps in use";
   if (sets == MapSetCount::two)
-    throw Error("settings.coils.estimation.sets", "maps that are found in the scan, for two", found,
-                "use settings.coils.maps = espirit, or leave the sets of maps out");
-  journal.setting("sets of maps", "1");
-  journal.note("a second set of maps is not used: " + found);
+    throw Error(Field{"map-sets"}, "maps that are found in the scan, for two", found,
+                "use --coils espirit, or leave the sets of maps out");
+  log.setting("sets of maps", "1");
+  log.note("map_sets", "a second set of maps is not used: " + found);
 }
 
 /// Throws Error where the image would fold; reports it where it is wanted all the same.
 void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t live,
-                   const Settings& settings, Journal& journal) {
+                   const Settings& settings, RunLog& log) {
   const FoldingFacts facts{lattice_sampling(scan.trajectory, scan.geometry.matrix_size), live,
                            decision.uses_maps(), decision.finds_maps, scan.calibration.has_value()};
   const Folding folding = decide_folding(facts, settings);
@@ -165,21 +168,20 @@ void judge_folding(const Scan& scan, const CoilDecision& decision, std::int64_t 
     throw Error(
         "k-space", "sensitivity maps or a reference to find them, because " + sampled, found,
         (live == 1               ? "the image would fold"
-         : !decision.uses_maps() ? "supply maps or let them be found, with settings.coils.maps = espirit"
+         : !decision.uses_maps() ? "supply maps or let them be found, with --coils espirit"
                                  : "keep the calibration readouts in the file (or the centre of k-space "
                                    "without gaps, 24 lines), or supply maps") +
-            std::string("; see the folded image with settings.coils.allow_folding"));
+            std::string("; see the folded image with --allow-folding"));
   std::string why = "the image may be folded: " + sampled + ", and ";
   if (!facts.knows_maps()) {
-    journal.setting("folding", "allowed");
+    log.setting("folding", "allowed");
     why += "nothing tells the copies apart (" + found + ")";
   } else if (least_squares(settings)) {
     why += std::to_string(live) + " coils are too few to tell the copies apart";
   } else {
-    why += "only settings.method = cg uses the maps to tell the copies apart";
+    why += "only --method cg uses the maps to tell the copies apart";
   }
-  journal.note("suspicious: " + why);
-  journal.report.suspicions.push_back(why);
+  log.add({"folding", Severity::suspicion, why});
 }
 
 void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Complex<double>>& mixing) {
@@ -191,7 +193,7 @@ void select_coils(const std::vector<std::int64_t>& live, Scan& scan, Array<Compl
 
 }  // namespace
 
-std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Journal& journal, Device device,
+std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, RunLog& log, Device device,
                                   Array<Complex<double>>* mixing, CalibrationCache* cache) {
   Array<Complex<double>> own;
   auto& all = mixing ? *mixing : own;
@@ -200,11 +202,11 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
                         scan.sensitivity_maps.has_value(), scan.noise.has_value()};
   const CoilDecision decision = decide_coils(facts, settings);
   if (facts.live == 0) return std::nullopt;  // nothing to learn from zeros
-  for (const auto& remark : scan.remarks) journal.note(remark);
-  judge_folding(scan, decision, facts.live, settings, journal);
-  require_sets_can(settings.coils, decision, scan, journal);
+  for (const auto& message : scan.messages) log.add(message);
+  judge_folding(scan, decision, facts.live, settings, log);
+  require_sets_can(settings.coils, decision, scan, log);
   if (!decision.finds_maps)
-    journal.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
+    log.setting("coils", decision.maps_from_scan ? "maps of the scan" : "no maps");
   const bool drops_maps = facts.has_maps && !decision.maps_from_scan;
   if (facts.live == facts.all && !decision.whitens && !decision.compresses && !decision.finds_maps &&
       !drops_maps)
@@ -216,14 +218,14 @@ std::optional<Scan> prepare_coils(const Scan& scan, const Settings& settings, Jo
     hold_in_double(prepared);
   if (facts.live < facts.all) {
     select_coils(live, prepared, all);
-    journal.note("coils whose samples are all zero are left out: " + dead_coils(live, facts.all));
+    log.note("coils", "coils whose samples are all zero are left out: " + dead_coils(live, facts.all));
   }
   const CoilSettings& coils = settings.coils;
-  if (decision.whitens) journal.stage("whitening", [&] { whiten(prepared, all, journal); });
+  if (decision.whitens) log.stage("whitening", [&] { whiten(prepared, all, log); });
   if (decision.compresses)
-    journal.stage("coil compression", [&] { compress(coils.compression, prepared, all, journal); });
+    log.stage("coil compression", [&] { compress(coils.compression, prepared, all, log); });
   if (decision.finds_maps)
-    journal.stage("sensitivity maps", [&] { find_maps(coils, prepared, journal, device, cache); });
+    log.stage("sensitivity maps", [&] { find_maps(coils, prepared, log, device, cache); });
   return prepared;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "recon/array/thread_limit.hpp"
+#include "recon/domain/compatibility.hpp"
 #include "recon/pipeline/decisions.hpp"
 #include "recon/pipeline/finish.hpp"
 #include "recon/pipeline/frames.hpp"
@@ -72,9 +73,7 @@ Report shared_report(const Report& preparation, const Report& of_all, double sec
   Report report = of_all;
   const auto add_before = [](const auto& first, auto& list) { list.insert(list.begin(), first.begin(), first.end()); };
   add_before(preparation.settings, report.settings);
-  add_before(preparation.notes, report.notes);
-  add_before(preparation.warnings, report.warnings);
-  add_before(preparation.suspicions, report.suspicions);
+  add_before(preparation.messages, report.messages);
   for (auto& stage : report.stages) stage = {stage.name, stage.seconds / static_cast<double>(volumes)};
   report.seconds = seconds / static_cast<double>(volumes);
   return report;
@@ -88,26 +87,21 @@ bool has_positions_of(const Scan& volume, const Scan& reference) {
 }  // namespace
 
 Reconstruction Reconstructor::State::one(const Scan& scan, const ProgressCallback& progress) {
-  if (const auto kind = temporal_kind(settings))
-    throw Error("settings.regularizer", "frames, which " + std::string(name_of(*kind)) + " couples",
-                "one image", "leave it out, or reconstruct frames");
-  if (const auto* method = least_squares(settings); method != nullptr && method->basis)
-    throw Error("settings.basis", "frames, whose courses in time it spans", "one image",
-                "leave it out, or reconstruct frames");
+  refuse_incompatible(features_of(settings).with(Feature::one_image));
   scan.validate("scan");
   if (const auto missing = missing_for_group(settings, scan, execution.processes->size()))
     throw Error("a reconstruction by several processes", missing->expected, missing->found,
                 "run it as one process");
-  Journal journal(execution.device, progress);
-  const Context context{settings, execution, services, journal};
+  RunLog log(execution.device, progress);
+  const Context context{settings, execution, services, log};
   Preparation preparation = fhd::prepare(scan, context, calibrations);
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation.scan(), {&preparation.scan().kspace}, {}, context, cache);
   });
-  Reconstruction result = std::move(results_of(std::move(made), journal.report, std::move(journal.diagnostic_images),
+  Reconstruction result = std::move(results_of(std::move(made), log.report, std::move(log.diagnostic_images),
                                                preparation, {&scan})
                                         .front());
-  result.report.seconds = journal.elapsed_s();
+  result.report.seconds = log.elapsed_s();
   if (preparation.differs) result.prepared = in_order(inverse(preparation.order), std::move(*preparation.changed));
   return result;
 }
@@ -124,17 +118,15 @@ std::vector<Reconstruction> Reconstructor::State::together(const std::shared_ptr
     mixed.push_back(mixed_kspace(*preparation, *volume, settings.precision == Precision::double_precision));
   }
   for (const auto& values : mixed) kspace.push_back(&values);
-  Journal journal(execution.device, progress);
-  const Context context{settings, execution, services, journal};
+  RunLog log(execution.device, progress);
+  const Context context{settings, execution, services, log};
   Images made = in_precision([&](auto& cache) {
     return volume_images(preparation->scan(), std::move(kspace), preparation, context, cache);
   });
-  const Report shared = shared_report(preparation->report, journal.report, journal.elapsed_s(), volumes.size());
-  auto results = results_of(std::move(made), shared, std::move(journal.diagnostic_images), *preparation, volumes);
+  const Report shared = shared_report(preparation->report, log.report, log.elapsed_s(), volumes.size());
+  auto results = results_of(std::move(made), shared, std::move(log.diagnostic_images), *preparation, volumes);
   for (std::size_t v = 0; v < results.size(); ++v)
-    for (const auto& remark : volumes[v]->remarks)
-      if (std::find(shared.notes.begin(), shared.notes.end(), remark) == shared.notes.end())
-        results[v].report.notes.push_back(remark);
+    for (const auto& message : volumes[v]->messages) add_once(results[v].report.messages, message);
   return results;
 }
 
@@ -170,11 +162,13 @@ void report_frames(const FrameLayout& layout, const Scan& scan, std::vector<Reco
       add("readouts from frame to frame", layout.step);
     add("first readout of the frame", layout.first_readout(static_cast<std::int64_t>(i)));
     if (auto doubt = doubt_of_frames(scan.trajectory, layout); !doubt.empty())
-      report.suspicions.push_back(std::move(doubt));
+      report.messages.push_back({"frames", Severity::suspicion, std::move(doubt)});
   }
   Report& first = frames.front().report;
-  if (layout.gate && !layout.gate->doubt.empty()) first.suspicions.push_back(layout.gate->doubt);
-  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) first.suspicions.push_back(std::move(gaps));
+  if (layout.gate && !layout.gate->doubt.empty())
+    first.messages.push_back({"gating", Severity::suspicion, layout.gate->doubt});
+  if (auto gaps = doubt_of_gaps(layout); !gaps.empty()) 
+    first.messages.push_back({"frames", Severity::suspicion, std::move(gaps)});
 }
 
 /// Returns frames in a subspace as components, alpha_k = sum over frames of phi_k(t) rho_t, [component][z][y][x].
@@ -199,10 +193,10 @@ std::vector<Reconstruction> Reconstructor::State::frames(const Scan& scan, const
                                                          const ProgressCallback& progress) {
   scan.validate("scan");
   require_frames_can(scan, layout, settings, execution);
-  Journal preparing(execution.device, progress), journal(execution.device, progress);
+  RunLog preparing(execution.device, progress), log(execution.device, progress);
   const Preparation preparation = fhd::prepare(scan, {settings, execution, services, preparing}, calibrations);
   preparing.report.seconds = preparing.elapsed_s();
-  const Context context{settings, execution, services, journal};
+  const Context context{settings, execution, services, log};
   const TransformSettings transform = decided_transform(preparation.scan(), context);
   describe_settings(transform, context);
   note_openness(frame_of(preparation.scan(), layout, 0), context);
@@ -210,8 +204,8 @@ std::vector<Reconstruction> Reconstructor::State::frames(const Scan& scan, const
                     ? frame_images<float>(preparation.scan(), layout, transform, context)
                     : frame_images<double>(preparation.scan(), layout, transform, context);
   const Report& once = preparing.report;
-  const Report shared = shared_report(once, journal.report, journal.elapsed_s() - once.seconds, made.images.size());
-  auto results = results_of(std::move(made), shared, std::move(journal.diagnostic_images), preparation, {&scan});
+  const Report shared = shared_report(once, log.report, log.elapsed_s() - once.seconds, made.images.size());
+  auto results = results_of(std::move(made), shared, std::move(log.diagnostic_images), preparation, {&scan});
   report_frames(layout, scan, results);
   Report& first = results.front().report;  // what was done once
   first.stages.insert(first.stages.begin(), once.stages.begin(), once.stages.end());
@@ -242,11 +236,11 @@ std::shared_ptr<const Preparation> Reconstructor::prepare(const Scan& reference,
   State& s = *state_;
   const ThreadLimit limit(s.execution.threads);
   reference.validate("scan");
-  Journal journal(s.execution.device, progress);
+  RunLog log(s.execution.device, progress);
   auto result = std::make_shared<Preparation>(
-      fhd::prepare(reference, {s.settings, s.execution, s.services, journal}, s.calibrations));
-  result->report = std::move(journal.report);
-  result->report.seconds = journal.elapsed_s();
+      fhd::prepare(reference, {s.settings, s.execution, s.services, log}, s.calibrations));
+  result->report = std::move(log.report);
+  result->report.seconds = log.elapsed_s();
   return result;
 }
 
@@ -276,22 +270,25 @@ bool takes_series(const Settings& settings, const Execution& execution, const Sc
   return !execution.processes->is_shared() && (coils == 1 || decision.uses_maps());
 }
 
+namespace {
+
+std::optional<MissingForGroup> missing_for_group(const Features& features) {
+  const auto conflict = conflict_among(features.with(Feature::several_processes));
+  if (!conflict) return {};
+  const auto other = conflict->feature == Feature::several_processes ? conflict->other : conflict->feature;
+  return MissingForGroup{std::string("a request without ") + name_of(other), "one with it"};
+}
+
+}  // namespace
+
 std::optional<MissingForGroup> missing_for_group(const Settings& settings) {
-  const auto* method = least_squares(settings);
-  if (method == nullptr || method->normal != NormalKind::toeplitz)
-    return MissingForGroup{"settings.method = cg with settings.normal = toeplitz", "another method"};
-  if (method->partial_fourier != PartialFourier::off)
-    return MissingForGroup{"settings.partial_fourier = off", "phase"};
-  if (settings.coils.estimation.sets != MapSetCount::one)
-    return MissingForGroup{"settings.coils.estimation.sets = 1", "two or auto"};
-  return {};
+  return missing_for_group(features_of(settings));
 }
 
 std::optional<MissingForGroup> missing_for_group(const Settings& settings, const Scan& scan, int size) {
   if (size == 1) return {};
-  if (const auto missing = missing_for_group(settings)) return missing;
-  if (scan.field_map && scan.sample_time_s)
-    return MissingForGroup{"a scan without a field map", "one with it"};
+  const bool corrects = scan.field_map && scan.sample_time_s;
+  if (const auto missing = missing_for_group(features_of(settings).with(Feature::field_map, corrects))) return missing;
   if (const auto samples = scan.trajectory.sample_count(); samples < size)
     return MissingForGroup{"at least one sample for each", std::to_string(samples) + " samples"};
   return {};

@@ -29,7 +29,7 @@ double eigenvalue_of(Model<T>& model, const QuadraticSolution& solved, const Arr
 template <class T>
 void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) {
   const Problem<T>& problem = model.problem;
-  context.journal.stage("conjugate gradient", [&] {
+  context.log.stage("conjugate gradient", [&] {
     const double weight = problem.terms.front().weight;
     if (weight != model.preconditioned_weight) {
       model.preconditioner = nullptr;  // its buffers go before those of the next are made
@@ -42,7 +42,7 @@ void run_solver(Model<T>& model, Solution<T>& solution, const Context& context) 
       keep_real_part(real);
     }
     auto solved = solve_quadratic(model, problem.is_real ? real : solution.right_hand_sides, solution.images,
-                                  context.journal.progress(), context);
+                                  context.log.progress(), context);
     for (auto& one : solved) {
       const auto number = static_cast<std::int64_t>(solution.volumes.size());
       one.volume.largest_eigenvalue =
@@ -60,7 +60,7 @@ void predict_samples(const Model<T>& model, TrajectoryOperators<T>& operators, S
   solution.predicted = Array<Complex<T>>(samples, context.device());
   if (predicts_by_gridding(context.settings, transform.kind))
     transform = {TransformKind::gridded, prediction_accuracy};
-  context.journal.stage("data residual", [&] {
+  context.log.stage("data residual", [&] {
     model.encoding->forward_each_through(*operators.transform_of(transform), solution.images,
                                          solution.predicted);
   });
@@ -104,7 +104,7 @@ Solved<T> solve_samples(Model<T>& model, const Measurements<T>& data, const Arra
               stack{samples.extent(0) / model.encoding->range()[0], image[0], image[1], image[2]};
   Solution<T> solution{Array<Complex<T>>(stack, context.device()),
                        Array<Complex<T>>(stack, context.device())};
-  context.journal.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
+  context.log.stage("FhD", [&] { model.encoding->adjoint_each(samples, solution.right_hand_sides); });
   if (is_first) choose_lambda(model, data, samples, one_of(solution.right_hand_sides, image, 0), context);
   if (decide_solver(*least_squares(context.settings)) == SolverKind::admm)
     solve_sparse(model, solution, data, samples,
@@ -205,9 +205,9 @@ template <class T>
 Solved<T> solve(Model<T>& model, const Measurements<T>& data, TrajectoryOperators<T>& operators,
                 const Context& context) {
   auto solved = solve_all(model, data, operators, context);
-  context.journal.setting("preconditioner", model.preconditioner ? "circulant" : "none");
+  context.log.setting("preconditioner", model.preconditioner ? "circulant" : "none");
   for (auto& volume : solved.volumes) volume.largest_eigenvalue *= model.map_unit * model.map_unit;
-  for (auto& term : context.journal.report.terms) term.weight *= data.unit(0) * model.map_unit;
+  for (auto& term : context.log.report.terms) term.weight *= data.unit(0) * model.map_unit;
   return solved;
 }
 

@@ -95,7 +95,7 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
   };
   double open = 0;
   if (searches_strength(*least_squares(context.settings)))
-    context.journal.stage("search of strength", [&] {
+    context.log.stage("search of strength", [&] {
       const StrengthSearch<T> search{
           [&](const auto& of, auto& found) { find_first_image(model, of, found, context); },
           [&](const auto& of, double strength, const SparseSettings& limits, auto& at) {
@@ -106,7 +106,7 @@ void choose_strengths(Model<T>& model, const Measurements<T>& data, const Array<
     });
   go_to(open, path);
   for (std::size_t j = 0; j < penalties.size(); ++j)
-    context.journal.report.terms.push_back(
+    context.log.report.terms.push_back(
         {name_of(penalties[j].kind), penalties[j].strength.value_or(open), model.problem.sparse[j].weight});
 }
 
@@ -120,12 +120,12 @@ void solve_sparse(Model<T>& model, Solution<T>& solution, const Measurements<T>&
   const Shape shape = model.problem.normal->domain();
   const auto fhd = one_of(solution.right_hand_sides, shape, 0);
   StrengthPath<T> path{one_of(solution.images, shape, 0)};
-  context.journal.stage("first image", [&] { find_first_image(model, fhd, path.image, context); });
+  context.log.stage("first image", [&] { find_first_image(model, fhd, path.image, context); });
   if (is_first) choose_strengths(model, measured, samples, noise, fhd, path, context);
   const double data = norm_of_all(samples, context.processes());
-  context.journal.stage(name_of(SolverKind::admm), [&] {
-    run_admm(model, fhd, context.journal.report.terms.front().strength,
-             {method.iterations, std::min(0.5, method.tolerance)}, path, context.journal.progress(), context);
+  context.log.stage(name_of(SolverKind::admm), [&] {
+    run_admm(model, fhd, context.log.report.terms.front().strength,
+             {method.iterations, std::min(0.5, method.tolerance)}, path, context.log.progress(), context);
     find_largest_eigenvalue(model, fhd);
   });
   SparseSolution<T>& found = path.solution;

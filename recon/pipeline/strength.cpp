@@ -192,15 +192,16 @@ class Curve {
   Points points_;
 };
 
-void tell(Journal& journal, double strength, bool at_limit, bool is_measured) {
+void tell(RunLog& log, double strength, bool at_limit, bool is_measured) {
   if (!is_measured)
-    journal.note(
-        "settings.regularizer = auto: the scan has no noise readouts; the noise is taken from the edge of "
-        "k-space, or "
-        "from what an image of strength 0.01 leaves, whichever is less");
-  journal.note("strength " + short_number(strength) +
-               (at_limit
-                    ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
+    log.note("strength",
+                 "--regularizer auto: the scan has no noise readouts; the noise is taken from the edge of "
+                 "k-space, or "
+                 "from what an image of strength 0.01 leaves, whichever is less");
+  log.note(
+      "strength",
+      "strength " + short_number(strength) +
+          (at_limit ? ": the estimated error falls on beyond the strengths tried, and the last one is used"
                     : ": there the estimated error (Stein's unbiased risk) is least"));
 }
 
@@ -222,25 +223,25 @@ double search_strength(const StrengthSearch<T>& search, const HermitianOperator<
                        const Measurements<T>& data, const Array<Complex<T>>& samples,
                        const NoiseEncoding<T>& noise, const Array<Complex<T>>& fhd, StrengthPath<T>& path,
                        const Context& context) {
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   Risk<T> risk(search, normal, data, samples, noise, fhd, path, context);
   if (risk.data_norm() == 0 || risk.noise_norm() == 0) {
-    journal.note("settings.regularizer = auto: there is no noise to go by, the strength is " +
-                 short_number(default_strength));
+    log.note("strength", "--regularizer auto: there is no noise to go by, the strength is " +
+                                 short_number(default_strength));
     return default_strength;
   }
-  journal.report.noise_residual = risk.noise_norm() / risk.data_norm();
-  auto& points = journal.report.strength_curve;
+  log.report.noise_residual = risk.noise_norm() / risk.data_norm();
+  auto& points = log.report.strength_curve;
   Curve curve([&](double strength) {
     points.push_back(risk.at(strength));
-    if (const auto& progress = journal.progress())
+    if (const auto& progress = log.progress())
       progress({"search of strength", static_cast<std::int64_t>(points.size()), 5, points.back().risk});
     return points.back().risk;
   });
   const double strength = curve.minimum();
   std::sort(points.begin(), points.end(),
             [](const auto& a, const auto& b) { return a.strength < b.strength; });
-  tell(journal, strength, curve.ends_at_limit(), risk.is_measured());
+  tell(log, strength, curve.ends_at_limit(), risk.is_measured());
   return strength;
 }
 

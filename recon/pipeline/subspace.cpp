@@ -17,7 +17,7 @@ Array<double> by_course(const Array<double>& given, std::int64_t frames) {
   const std::int64_t rows = given.extent(0), columns = given.extent(1);
   if (columns == frames && rows <= frames) return given;
   if (rows != frames || columns > frames)
-    throw Error("settings.basis", "courses of " + std::to_string(frames) + " numbers, one for each frame",
+    throw Error(Field{"basis"}, "courses of " + std::to_string(frames) + " numbers, one for each frame",
                 std::to_string(rows) + " rows of " + std::to_string(columns) + " numbers");
   Array<double> turned(Shape{columns, rows});
   for (std::int64_t k = 0; k < columns; ++k)
@@ -44,7 +44,7 @@ void orthonormalize(Array<double>& courses) {
       }
     const double after = std::sqrt(dot(frames, course, course));
     if (!(after > dependent * before))
-      throw Error("settings.basis", "courses of which none is a sum of others, or 0",
+      throw Error(Field{"basis"}, "courses of which none is a sum of others, or 0",
                   "number " + std::to_string(k) + " (from 0), which is");
     for (std::int64_t t = 0; t < frames; ++t) course[t] /= after;
   }
@@ -62,11 +62,13 @@ double distance_from_orthonormal(const Array<double>& courses) {
   return largest;
 }
 
-Array<double> given_courses(const Array<double>& given, std::int64_t frames, Journal& journal) {
+Array<double> given_courses(const Array<double>& given, std::int64_t frames, RunLog& log) {
   auto courses = by_course(given, frames);
   const bool changes = distance_from_orthonormal(courses) > 1e-5;
   orthonormalize(courses);
-  if (changes) journal.note("the courses of the temporal subspace were made orthonormal: they span the same");
+  if (changes)
+    log.note("subspace",
+                 "the courses of the temporal subspace were made orthonormal: they span the same");
   return courses;
 }
 
@@ -91,7 +93,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
   const auto matrix = matrix_of_small_frames(scan.geometry.matrix_size);
   const auto places = places_within(scan.trajectory, layout, matrix);
   if (places.empty())
-    throw Error("settings.basis", "readouts that all pass the centre of k-space, for a number of components",
+    throw Error(Field{"basis"}, "readouts that all pass the centre of k-space, for a number of components",
                 "some that stay away from it", "give the courses in a file");
   std::vector<std::int64_t> samples;
   for (std::int64_t readout = 0; readout < layout.readouts; ++readout)
@@ -103,7 +105,7 @@ SmallScan small_scan(const Scan& scan, const FrameLayout& layout) {
 
 /// Returns the eigenvectors of most energy of Re sum over voxels of rho_s conj(rho_t), [frame][frame].
 Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t components,
-                              Journal& journal) {
+                              RunLog& log) {
   const auto count = static_cast<std::int64_t>(frames.size());
   Array<Complex<double>> gram(Shape{count, count});
 #pragma omp parallel for schedule(dynamic)
@@ -130,9 +132,9 @@ Array<double> leading_courses(const std::vector<Image>& frames, std::int64_t com
   const auto energy = [&](std::int64_t most) {
     return std::accumulate(eigen.values.begin(), eigen.values.begin() + most, 0.0);
   };
-  journal.note("temporal subspace: " + std::to_string(components) + " courses hold " +
-               short_number(100 * energy(components) / energy(count)) +
-               " % of the energy of frames of low resolution");
+  log.note("subspace", "temporal subspace: " + std::to_string(components) + " courses hold " +
+                               short_number(100 * energy(components) / energy(count)) +
+                               " % of the energy of frames of low resolution");
   return courses;
 }
 
@@ -142,7 +144,7 @@ std::int64_t component_count(const LeastSquares& method, std::int64_t frames) {
   if (!method.basis) return 0;
   if (const auto* leading = std::get_if<LeadingCourses>(&*method.basis)) {
     if (leading->count < 1 || leading->count > frames)
-      throw Error("settings.basis", "1 ... " + std::to_string(frames) + " components, the number of frames",
+      throw Error(Field{"basis"}, "1 ... " + std::to_string(frames) + " components, the number of frames",
                   std::to_string(leading->count));
     return leading->count;
   }
@@ -169,18 +171,18 @@ Array<double> temporal_courses(const Scan& scan, const FrameLayout& layout,
   const LeastSquares& method = *least_squares(context.settings);
   if (!method.basis) return {};
   if (const auto* given = std::get_if<GivenCourses>(&*method.basis))
-    return given_courses(given->values, layout.frames, context.journal);
+    return given_courses(given->values, layout.frames, context.log);
   const std::int64_t components = component_count(method, layout.frames);
   Settings settings = context.settings;
   settings.method = method_of_small_frames();
   const Services none;
-  Journal own(context.device(), {});
+  RunLog own(context.device(), {});
   Array<double> courses;
-  context.journal.stage("temporal basis", [&] {
+  context.log.stage("temporal basis", [&] {
     const auto [small, small_layout] = small_scan(scan, layout);
     const auto frames =
         frame_images<T>(small, small_layout, transform, {settings, context.execution, none, own});
-    courses = leading_courses(frames.images, components, context.journal);
+    courses = leading_courses(frames.images, components, context.log);
   });
   return courses;
 }

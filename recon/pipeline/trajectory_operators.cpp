@@ -94,14 +94,14 @@ Array<Complex<T>> TrajectoryOperators<T>::weighted_point_spread(const Array<doub
 }
 
 template <class T>
-const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(Journal& journal) {
-  journal.use_product("Q", !point_spread_.empty());
+const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(RunLog& log) {
+  log.use_product("Q", !point_spread_.empty());
   if (point_spread_.empty())
-    journal.stage("Q", [&] {
+    log.stage("Q", [&] {
       const auto n = difference_grid(matrix_size_);
       auto q = from_cache_or_made<Complex<T>>(
           "Q, " + in_words<T>(settings_, matrix_size_, execution_.device), {n[2], n[1], n[0]},
-          execution_.device, journal, [&] { return weighted_point_spread(nullptr); });
+          execution_.device, log, [&] { return weighted_point_spread(nullptr); });
       sum_over(*execution_.processes, q);
       point_spread_ = std::move(q);
     });
@@ -109,12 +109,12 @@ const Array<Complex<T>>& TrajectoryOperators<T>::point_spread(Journal& journal) 
 }
 
 template <class T>
-const Array<double>& TrajectoryOperators<T>::density(Journal& journal) {
-  journal.use_product("density compensation", !density_.empty());
+const Array<double>& TrajectoryOperators<T>::density(RunLog& log) {
+  log.use_product("density compensation", !density_.empty());
   if (density_.empty())
-    journal.stage("density compensation", [&] {
+    log.stage("density compensation", [&] {
       density_ = from_cache_or_made<double>(
-          "density compensation", {trajectory_.sample_count()}, Device::cpu(), journal,
+          "density compensation", {trajectory_.sample_count()}, Device::cpu(), log,
           [&] { return density_compensation(trajectory_, matrix_size_, execution_.device); });
     });
   return density_;
@@ -124,14 +124,14 @@ const Array<double>& TrajectoryOperators<T>::density(Journal& journal) {
 template <class T>
 template <class Element, class Make>
 Array<Element> TrajectoryOperators<T>::from_cache_or_made(const std::string& what, const Shape& shape,
-                                                          Device device, Journal& journal, const Make& make) {
+                                                          Device device, RunLog& log, const Make& make) {
   if (!cache_) return make();
   const TrajectoryProduct product{trajectory_, matrix_size_, what};
   Array<Element> values(shape);
   const auto bytes = static_cast<std::size_t>(values.size()) * sizeof(Element);
   if (cache_->load(product, values.data(), bytes)) {
-    ++journal.report.trajectory_hits;
-    journal.note(what.substr(0, what.find(',')) + " is taken from the cache");
+    ++log.report.trajectory_hits;
+    log.note("cache", what.substr(0, what.find(',')) + " is taken from the cache");
     return device.is_cpu() ? std::move(values) : values.to(device);
   }
   Array<Element> made = make();

@@ -40,16 +40,16 @@ class TrajectoryOperators {
   void release_transforms() { transform_.reset(), other_.reset(); }
 
   /// Returns q on the periodic difference grid [z][y][x], on the device, of the samples of all processes.
-  const Array<Complex<T>>& point_spread(Journal& journal);
+  const Array<Complex<T>>& point_spread(RunLog& log);
   /// Returns the same for weighted samples; not cached.
   Array<Complex<T>> weighted_point_spread(const Array<double>* weights) const;
   /// Returns the density compensation [sample], in host memory.
-  const Array<double>& density(Journal& journal);
+  const Array<double>& density(RunLog& log);
 
  private:
   template <class Element, class Make>
   Array<Element> from_cache_or_made(const std::string& what, const Shape& shape, Device device,
-                                    Journal& journal, const Make& make);
+                                    RunLog& log, const Make& make);
 
   Trajectory trajectory_;
   std::array<int, 3> matrix_size_;

@@ -85,7 +85,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
                      std::optional<std::int64_t> coil, TrajectoryOperators<T>& operators,
                      const Context& context) {
   const Scan& scan = data.scan;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const Found<T> found(solution, model.problem, scan.trajectory.sample_count(), context.processes());
   if (context.processes().rank() > 0) return;
   const Shape samples{model.encoding->range()[0], scan.trajectory.sample_count()};
@@ -108,21 +108,23 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     const auto& residuals = solution.volumes[volume].relative_residuals;
     input.solver_residual = solution.volumes[volume].stationarity.value_or(residuals.back());
     input.iterations = static_cast<int>(residuals.size()) - 1;
-    input.elapsed_s = journal.elapsed_s() / static_cast<double>(solution.volumes.size());
+    input.elapsed_s = log.elapsed_s() / static_cast<double>(solution.volumes.size());
     input.volume_count = static_cast<int>(solution.volumes.size());
     input.volume = static_cast<int>(volume);
   }
   const Verifier& verifier = *context.services.verifier;
   if (!model.problem.sparse.empty())
-    journal.note(
+    log.note(
+        "certificate",
         "certificate: of the conditions of optimality it checks that the pull of the data and that of the "
         "terms without "
         "squares cancel; that the latter is a subgradient of these terms is the solver's word");
   if (model.problem.is_real)
-    journal.note(
-        "certificate: of the residual it checks the real part, all that an image has to answer for that is real "
-        "beside its phase; that phase it takes as a part of the maps");
-  journal.stage("certificate", [&] {
+    log.note("certificate",
+                 "certificate: of the residual it checks the real part, all that an image has to answer for "
+                 "that is real "
+                 "beside its phase; that phase it takes as a part of the maps");
+  log.stage("certificate", [&] {
     for_each_in_parallel(
         inputs.size(), [&](std::size_t v) { solution.volumes[v].certificate = verifier.verify(inputs[v]); });
   });
@@ -131,7 +133,7 @@ void verify_solution(Solution<T>& solution, const Model<T>& model, const Measure
     if (scan.noise && !coil) input.noise = &*scan.noise;
     if (context.processes().size() == 1) input.encode = encoder(model, operators, context, mutex);
   }
-  journal.stage("verdict", [&] {
+  log.stage("verdict", [&] {
     for_each_in_parallel(inputs.size(),
                          [&](std::size_t v) { solution.volumes[v].verdict = verifier.judge(inputs[v]); });
   });
@@ -141,15 +143,15 @@ template <class T>
 void verify_first_image(const Array<Complex<T>>& images, const Measurements<T>& data,
                         const Array<double>* weights, double promised_accuracy, const Context& context) {
   if (!context.services.verifier) return;
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   auto input = input_of(data, 0, 0, promised_accuracy);
   input.weights = weights;
   Array<Complex<T>> first(Shape{images.extent(1), images.extent(2), images.extent(3)}, images.device());
   copy_range(images, 0, first, 0, first.size());
   input.adjoint = first.to(Device::cpu());
-  input.elapsed_s = journal.elapsed_s();
-  journal.stage("certificate",
-                [&] { journal.report.certificate = context.services.verifier->verify(input); });
+  input.elapsed_s = log.elapsed_s();
+  log.stage("certificate",
+                [&] { log.report.certificate = context.services.verifier->verify(input); });
 }
 
 #define FHD_INSTANTIATE(T)                                                                                \

@@ -28,7 +28,7 @@ TransformSettings decided_transform(const Scan& scan, const Context& context) {
   }
   transform.kind = decision.kind;
   const std::string pairs = short_number(decision.pairs) + " pairs of voxels and samples";
-  context.journal.note(transform.kind == TransformKind::direct
+  context.log.note("transform", transform.kind == TransformKind::direct
                            ? "transform: direct (exact), " + pairs +
                                  (samples.x < samples.all ? " that differ" : "")
                            : "transform: gridded to " + short_number(transform.accuracy) + ", because " +
@@ -40,11 +40,11 @@ void note_openness(const Scan& scan, const Context& context) {
   const std::int64_t voxels = scan.geometry.voxel_count(),
                      measurements = scan.trajectory.sample_count() * scan.kspace.coil_count();
   if (!scan.sensitivity_maps && scan.kspace.coil_count() > 1)
-    context.journal.note(
+    context.log.note("transform", 
         "no sensitivity maps are used: each coil is reconstructed on its own, the image is their root of the "
         "sum of squares");
   if (const auto* method = least_squares(context.settings); method && measurements < voxels)
-    context.journal.note(
+    context.log.note("transform", 
         std::to_string(voxels) + " voxels are sought from " + std::to_string(measurements) +
         " measured values: " + (method->sparse.empty() ? "lambda decides" : "the regularizer decides") +
         " what the data leave open");
@@ -87,7 +87,7 @@ void take_model(Measurements<T>& data, std::optional<OffResonance>& off_resonanc
   cache.model_of = series;
   if (off_resonance) off_resonance->segments.weights = off_resonance->differences.weights = {};
   if (!off_resonance && least_squares(context.settings)->normal == NormalKind::toeplitz && !is_of_series)
-    context.journal.diagnostic_images.point_spread = central_plane(operators.point_spread(context.journal));
+    context.log.diagnostic_images.point_spread = central_plane(operators.point_spread(context.log));
 }
 
 /// Finishes the images of the volumes, or of two sets of maps.
@@ -104,20 +104,20 @@ std::vector<Image> finished_images(Array<Complex<T>> images, const Measurements<
     result.push_back(finished_image(std::move(one), unit / map_unit, data.scan, context));
   }
   if (!data.scan.second_maps) return result;
-  context.journal.diagnostic_images.set_images = stacked(result);
+  context.log.diagnostic_images.set_images = stacked(result);
   return {combined_sets(result)};
 }
 
 template <class T>
 Images images_of(const Scan& scan, std::vector<const KSpace*> volumes,
                  const std::shared_ptr<const Preparation>& series, const Context& context, Cache<T>& cache) {
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const TransformSettings transform = decided_transform(scan, context);
   describe_settings(transform, context);
   Measurements<T> data = measurements_of<T>(scan, std::move(volumes), context);
   note_openness(scan, context);
   if (scan.sensitivity_maps)
-    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+    log.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   auto off_resonance = off_resonance_of(scan, context);
   auto& operators = operators_of(scan, transform, context, cache);
   Images result;
@@ -133,7 +133,7 @@ Images images_of(const Scan& scan, std::vector<const KSpace*> volumes,
     if (!series && !cache.model->fits_scans_alike) cache.model.reset();
     result.images = finished_images(std::move(solved.images), data, map_unit, context);
   }
-  journal.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
+  log.report.device_peak_bytes = device::memory_use(context.device()).peak_bytes;
   return result;
 }
 
@@ -142,11 +142,11 @@ template <class T>
 Array<Complex<double>> phase_of_centre(const Scan& scan, const MissingSide& missing, const Context& context) {
   Settings settings = context.settings;
   std::get<LeastSquares>(settings.method).partial_fourier = PartialFourier::off;
-  Journal journal(context.device(), context.journal.progress());
+  RunLog log(context.device(), context.log.progress());
   const Services none;
   const Scan centre = symmetric_centre(scan, missing);
   Cache<T> cache;
-  const Context own{settings, context.execution, none, journal};
+  const Context own{settings, context.execution, none, log};
   return smooth_phase(images_of(centre, {&centre.kspace}, {}, own, cache).images.front(), missing);
 }
 
@@ -158,11 +158,11 @@ Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
   const auto* method = least_squares(context.settings);
   if (method == nullptr || method->partial_fourier == PartialFourier::off)
     return images_of(scan, std::move(volumes), series, context, cache);
-  Journal& journal = context.journal;
+  RunLog& log = context.log;
   const MissingSide missing = missing_side(scan);
   Array<Complex<double>> phase;
-  journal.stage("phase", [&] { phase = phase_of_centre<T>(scan, missing, context); });
-  journal.note("partial Fourier: k-space reaches " + short_number(missing.reach) +
+  log.stage("phase", [&] { phase = phase_of_centre<T>(scan, missing, context); });
+  log.note("partial_fourier", "partial Fourier: k-space reaches " + short_number(missing.reach) +
                " cycles/FOV on one side and " + short_number(missing.longest) +
                " on the other; the image is real but for the phase of the centre");
   const Scan turned = with_phase(scan, phase);
@@ -170,7 +170,7 @@ Images volume_images(const Scan& scan, std::vector<const KSpace*> volumes,
   for (auto* images : {&made.images, &made.gridded})
     for (auto& image : *images) apply_phase(phase, image);
   if (scan.sensitivity_maps)
-    journal.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
+    log.diagnostic_images.sensitivity_maps = middle_slice(scan.sensitivity_maps->values);
   return made;
 }
 

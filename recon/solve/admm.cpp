@@ -118,7 +118,7 @@ class Admm {
         throw Error("ADMM", "a finite residual",
                     "NaN or infinity after " + std::to_string(i + 1) + " iterations",
                     "the data or the sensitivity maps are too large for single precision; use "
-                    "settings.precision = double");
+                    "--precision double");
       result_.relative_residuals.push_back(residual);
       result_.converged = residual <= settings_.tolerance;
       if (progress) progress({"ADMM", i + 1, settings_.iterations, residual});

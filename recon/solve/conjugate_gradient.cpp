@@ -67,7 +67,7 @@ bool look_at_residuals(const Array<double>& squares, int done, const Aims& aims,
       throw Error("conjugate gradient", "a finite residual",
                   "NaN or infinity after " + std::to_string(done) + " iterations",
                   "the data or the sensitivity maps are too large for single precision; use "
-                  "settings.precision = double");
+                  "--precision double");
     all = all && reached;
   }
   return all;

@@ -84,7 +84,7 @@ class StackedSparseTerm final : public SparseTerm<T> {
         planes_{term_->planes(), image[0], image[1], image[2]},
         count_(count) {
     if (term_->auxiliary() > 0)
-      throw Error("settings.regularizer", "wavelet or tv for frames", "a term with unknowns of its own",
+      throw Error(Field{"regularizer"}, "wavelet or tv for frames", "a term with unknowns of its own",
                   "use tv in the place of tgv");
   }
   int planes() const override { return term_->planes(); }

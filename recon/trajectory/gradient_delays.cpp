@@ -94,9 +94,10 @@ Scan inside_matrix(Scan scan, std::int64_t length, const std::string& cause) {
   scan.kspace.values = columns_of(scan.kspace.values, kept);
   scan.kspace.in_double = columns_of(scan.kspace.in_double, kept);
   if (scan.sample_time_s) scan.sample_time_s = columns_of(*scan.sample_time_s, kept);
-  scan.remarks.push_back(std::to_string(left) + " of " + std::to_string(all) +
-                         " samples were left out: with the " + cause + " they lie beyond the matrix" +
-                         (length > 0 ? ", or at a place in their readout that does in others" : ""));
+  scan.messages.push_back({"samples", Severity::note,
+                           std::to_string(left) + " of " + std::to_string(all) +
+                               " samples were left out: with the " + cause + " they lie beyond the matrix" +
+                               (length > 0 ? ", or at a place in their readout that does in others" : "")});
   return scan;
 }
 

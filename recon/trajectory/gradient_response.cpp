@@ -31,7 +31,7 @@ Directions directions_of(const Geometry& geometry) {
   }
   if (is_oblique && !has_fov)
     throw Error(subject, "a FOV of the image, which lies oblique to the gradients", "none",
-                "give it with scan.geometry.fov_mm");
+                "give it with --fov-mm");
   return directions;
 }
 
@@ -226,8 +226,9 @@ Scan with_response(Scan scan, const ReadoutStarts& starts, const GradientRespons
   double farthest = 0;
   for (Index i = 0; i < moved.k.size(); ++i)
     farthest = std::max(farthest, std::abs(moved.k[i] - scan.trajectory.k[i]));
-  scan.remarks.push_back("the gradient response moved samples by up to " + short_number(farthest) +
-                         " cycles/FOV along an axis");
+  scan.messages.push_back({"gradient_response", Severity::note,
+                           "the gradient response moved samples by up to " + short_number(farthest) +
+                               " cycles/FOV along an axis"});
   scan.trajectory = std::move(moved);
   if (scan.calibration)
     scan.calibration->trajectory =

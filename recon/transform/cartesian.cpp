@@ -57,8 +57,8 @@ template <class T>
 Array<Complex<T>> inverse_fft_images(const Trajectory& trajectory, std::array<int, 3> matrix_size,
                                      const Array<Complex<T>>& samples) {
   if (!is_cartesian(trajectory, matrix_size))
-    throw Error("settings.method = fft", "a Cartesian scan, with every sample on an integer k-space position",
-                "samples between the positions", "use settings.method = cg or gridded");
+    throw Error(Field{"method", "fft"}, "a Cartesian scan, with every sample on an integer k-space position",
+                "samples between the positions", "use --method cg or gridded");
   const std::int64_t sample_count = trajectory.sample_count();
   if (samples.shape().rank() != 2 || samples.extent(1) != sample_count)
     throw Error("samples", "[coil][" + std::to_string(sample_count) + "]", samples.shape().text());

@@ -29,15 +29,15 @@ std::string listed(const std::vector<std::int64_t>& indices) {
 
 const char* plural(std::int64_t count) { return count == 1 ? "" : "s"; }
 
-Finding finding_of(Severity severity, std::string topic, const std::string& line) {
+Message finding_of(Severity severity, std::string code, const std::string& line) {
   int depth = 0;
   for (std::size_t i = line.size(); i-- > 1;) {
     if (line[i] == ')') ++depth;
     if (line[i] == '(') --depth;
     if (depth == 0 && line[i - 1] == ';' && line[i] == ' ')
-      return {severity, std::move(topic), line.substr(0, i - 1), line.substr(i + 1)};
+      return {std::move(code), severity, line.substr(0, i - 1), line.substr(i + 1)};
   }
-  return {severity, std::move(topic), line, {}};
+  return {std::move(code), severity, line};
 }
 
 std::vector<double> energies(const KSpace& kspace) {

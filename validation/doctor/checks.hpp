@@ -13,10 +13,10 @@
 namespace fhd::doctor {
 
 struct Findings {
-  void add(Severity severity, std::string topic, std::string what, std::string remedy = {}) {
-    list.push_back({severity, std::move(topic), std::move(what), std::move(remedy)});
+  void add(Severity severity, std::string code, std::string text, std::string remedy = {}) {
+    list.push_back({std::move(code), severity, std::move(text), std::move(remedy)});
   }
-  std::vector<Finding> list;
+  std::vector<Message> list;
 };
 
 // --- Of one volume; `readout_length` is 0 where unknown
@@ -62,9 +62,8 @@ double median(std::vector<double> values);
 std::string listed(const std::vector<std::int64_t>& indices);
 /// "" for one, else "s"
 const char* plural(std::int64_t count);
-/// A sentence of the file's summary, or an Error's line, whose part behind the last "; " (outside of
-/// parentheses) tells what to do.
-Finding finding_of(Severity severity, std::string topic, const std::string& line);
+/// Returns a sentence of the file's summary as a message; the part behind the last "; " is the remedy.
+Message finding_of(Severity severity, std::string code, const std::string& line);
 /// sum_c |d_c(m)|^2, [sample].
 std::vector<double> energies(const KSpace& kspace);
 /// sqrt(sum_axis (2 k / N)^2): 1 at the middle of a face of k-space. Axes of one voxel do not count.

@@ -21,11 +21,11 @@ void check_delays(const Scan& scan, std::int64_t readout_length, Findings& findi
   }
   const auto uncertainty = GradientDelays::along_axes({found.uncertainty, 0, 0});
   const double moved = displacement(found.delays, scan.trajectory, starts);
-  const auto what = fmt::format("{} {} (uncertain by {:.2g})", gradient_delays,
+  const auto what = fmt::format("Gradient delays of {} (uncertain by {:.2g})",
                                 in_words(found.delays, scan.geometry), found.uncertainty);
   if (moved > harmless && moved > certain * displacement(uncertainty, scan.trajectory, starts))
     findings.add(
-        Severity::warning, "delays",
+        Severity::warning, codes::delays,
         fmt::format("{} move samples by {:.2g} cycles/FOV: the centre of k-space contradicts itself by "
                     "{:.2g} %, and by {:.2g} % without them.",
                     what, moved, 100 * found.inconsistency_before, 100 * found.inconsistency),

@@ -40,16 +40,16 @@ class FindingsOfVolumes {
  public:
   FindingsOfVolumes(std::int64_t volumes, Findings& findings) : volumes_(volumes), findings_(findings) {}
 
-  void add(std::int64_t slice, std::int64_t repetition, std::vector<Finding> found) {
+  void add(std::int64_t slice, std::int64_t repetition, std::vector<Message> found) {
     std::set<Key> counted;  // a volume may have two findings of one topic
     for (auto& finding : found) {
-      const Key key(finding.severity, finding.topic + finding.remedy);
+      const Key key(finding.severity, finding.code + finding.remedy);
       if (!counted.insert(key).second) continue;
       const auto [place, is_new] = known_.try_emplace(key, Known{findings_.list.size(), 0});
       ++place->second.volumes;
       if (!is_new) continue;
       if (volumes_ > 1 && finding.severity != Severity::ok)
-        finding.what = fmt::format("Slice {}, repetition {}: {}", slice, repetition, finding.what);
+        finding.text = fmt::format("Slice {}, repetition {}: {}", slice, repetition, finding.text);
       findings_.list.push_back(std::move(finding));
     }
   }
@@ -58,7 +58,7 @@ class FindingsOfVolumes {
   void count() {
     for (const auto& [key, known] : known_)
       if (known.volumes > 1 && key.first != Severity::ok)
-        findings_.list[known.index].what += fmt::format(" So in {} of {} volumes.", known.volumes, volumes_);
+        findings_.list[known.index].text += fmt::format(" So in {} of {} volumes.", known.volumes, volumes_);
   }
 
  private:
@@ -73,21 +73,22 @@ class FindingsOfVolumes {
 };
 
 /// A delay spreads an object beyond its edges: what is said of these waits until it is corrected.
-void add_delays(Finding delays, std::vector<Finding>& found) {
+void add_delays(Message delays, std::vector<Message>& found) {
   found.push_back(std::move(delays));
   const auto warns_of = [](const char* topic) {
-    return [topic](const Finding& each) { return each.topic == topic && each.severity == Severity::warning; };
+    return [topic](const Message& each) { return each.code == topic && each.severity == Severity::warning; };
   };
-  if (std::any_of(found.begin(), found.end(), warns_of("delays"))) std::erase_if(found, warns_of("surroundings"));
+  if (std::any_of(found.begin(), found.end(), warns_of(codes::delays)))
+    std::erase_if(found, warns_of(codes::surroundings));
 }
 
 /// Whether so many volumes in a row have had the same problem that those that follow need not be read to know it.
 class ProblemsInARow {
  public:
-  bool suffice_with(const std::vector<Finding>& found) {
+  bool suffice_with(const std::vector<Message>& found) {
     std::string topics;
     for (const auto& finding : found)
-      if (finding.severity == Severity::problem) topics += finding.topic + "\n";
+      if (finding.severity == Severity::problem) topics += finding.code + "\n";
     count_ = topics.empty() ? 0 : topics == topics_ ? count_ + 1 : 1;
     topics_ = std::move(topics);
     constexpr int enough = 8;
@@ -109,7 +110,7 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
   bool is_enough = false;
   for (std::int64_t repetition = 0; repetition < summary.repetition_count && !is_enough; ++repetition)
     for (std::int64_t slice = 0; slice < summary.slice_count && !is_enough; ++slice) {
-      std::vector<Finding> found;
+      std::vector<Message> found;
       try {
         const auto scan = file.read(slice, repetition);
         if (repetition == 0) slices.push_back(scan.geometry);
@@ -117,7 +118,7 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
         if (repetition == 0 && slice == summary.slice_count / 2)
           add_delays(diagnose_delays(scan, summary.readout_length), found);
       } catch (const Error& error) {
-        found.push_back(finding_of(Severity::problem, "values", error.what()));
+        found.push_back(message_of(error, Severity::problem, "values"));
       }
       is_enough = problems.suffice_with(found);
       of_volumes.add(slice, repetition, std::move(found));
@@ -134,18 +135,13 @@ std::vector<Geometry> diagnose_volumes(io::ScanFile& file, Findings& findings) {
 
 }  // namespace
 
-Finding diagnose_delays(const Scan& scan, std::int64_t readout_length) {
+Message diagnose_delays(const Scan& scan, std::int64_t readout_length) {
   Findings delays;
   check_delays(scan, readout_length, delays);
   return std::move(delays.list.front());
 }
 
-std::string_view name_of(Severity severity) {
-  constexpr std::string_view names[] = {"ok", "note", "warning", "problem"};
-  return names[static_cast<int>(severity)];
-}
-
-std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_length) {
+std::vector<Message> diagnose_sampling(const Scan& scan, std::int64_t readout_length) {
   Findings findings;
   check_geometry(scan.geometry, findings);
   check_extent(scan, findings);
@@ -156,10 +152,10 @@ std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_le
   return std::move(findings.list);
 }
 
-std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
   Findings findings;
-  for (const auto& remark : scan.remarks)
-    findings.add(Severity::note, "values", "When it was read, " + remark + ".");
+  for (const auto& message : scan.messages)
+    findings.add(Severity::note, message.code, "When it was read, " + message.text + ".", message.remedy);
   check_coils(scan, findings);
   const auto energy = energies(scan.kspace);
   if (std::any_of(energy.begin(), energy.end(), [](double e) { return e > 0; })) {
@@ -171,20 +167,20 @@ std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_leng
   return std::move(findings.list);
 }
 
-std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
+std::vector<Message> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov) {
   auto findings = diagnose_sampling(scan, readout_length);
   auto of_values = diagnose_values(scan, readout_length, looked_beyond_fov);
   std::move(of_values.begin(), of_values.end(), std::back_inserter(findings));
   return findings;
 }
 
-std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& settings) {
+std::vector<Message> diagnose(const std::string& path, const DiagnosisSettings& settings) {
   Findings findings;
   std::unique_ptr<io::ScanFile> file;
   try {
     file = io::open_scan(path, settings.options);
   } catch (const Error& error) {
-    return {finding_of(Severity::problem, "file", error.what())};
+    return {message_of(error, Severity::problem, "file")};
   }
   const auto& summary = file->summary();
   add_summary(summary, findings);
@@ -197,7 +193,7 @@ std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& 
   else
     check_positions(summary, slices, findings);
   std::stable_sort(findings.list.begin(), findings.list.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+                   [](const Message& a, const Message& b) { return a.severity < b.severity; });
   return std::move(findings.list);
 }
 

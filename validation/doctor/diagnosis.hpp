@@ -9,21 +9,10 @@
 #include <vector>
 
 #include "io/scan/scan_file.hpp"
+#include "recon/domain/message.hpp"
 #include "recon/domain/scan.hpp"
 
 namespace fhd {
-
-/// problem: `fhd recon` would stop, or there is nothing to reconstruct.
-enum class Severity { ok, note, warning, problem };
-/// "ok", "note", "warning", "problem"
-std::string_view name_of(Severity severity);
-
-struct Finding {
-  Severity severity = Severity::ok;
-  std::string topic;   ///< what was looked at, such as "coils"; the same word for every scan
-  std::string what;    ///< what was found, a sentence
-  std::string remedy;  ///< the option or the change of the file that answers it; may be empty
-};
 
 /// Of all images of a scan.
 struct ReconstructionCost {
@@ -42,30 +31,26 @@ struct DiagnosisSettings {
 
 /// Findings on one volume whose parts agree (Scan::validate). `readout_length` is 0 where unknown: readouts
 /// are then not looked at one by one. `looked_beyond_fov`: a reconstruction has (pipeline/surroundings.hpp), and says so.
-std::vector<Finding> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov = false);
+std::vector<Message> diagnose(const Scan& scan, std::int64_t readout_length, bool looked_beyond_fov = false);
 /// The two halves of it: of all but the values, which is the same for volumes that share it; and of the values.
-std::vector<Finding> diagnose_sampling(const Scan& scan, std::int64_t readout_length);
-std::vector<Finding> diagnose_values(const Scan& scan, std::int64_t readout_length,
+std::vector<Message> diagnose_sampling(const Scan& scan, std::int64_t readout_length);
+std::vector<Message> diagnose_values(const Scan& scan, std::int64_t readout_length,
                                      bool looked_beyond_fov = false);
 
-/// How a finding on readouts whose energy lies beside the centre of k-space, and one on gradient delays, are
-/// known.
-inline constexpr std::string_view delayed_readouts = "the trajectory is delayed against the data",
-                                  gradient_delays = "Gradient delays of";
 /// The finding on gradient delays of one volume, which are those of the machine: one volume of a scan tells them.
 /// Takes tenths of a second in 2D, seconds in 3D.
-Finding diagnose_delays(const Scan& scan, std::int64_t readout_length);
+Message diagnose_delays(const Scan& scan, std::int64_t readout_length);
 
 /// Off-resonance that the echoes of a scan tell, in the first repetition of its middle slice and at low
 /// resolution, where it turns phases by so much during a readout that the image suffers. Empty where it does not,
 /// where there is a field map, or where echoes, their times or those of the samples are not known. Takes tenths
 /// of a second in 2D.
-std::optional<Finding> diagnose_echoes(io::ScanFile& file);
+std::optional<Message> diagnose_echoes(io::ScanFile& file);
 
 /// Findings on the file `path`, most severe last. Reads every value of every slice and repetition; what
 /// cannot be read is a problem among the findings, not an exception. The same finding in several volumes
 /// comes once, with their number.
-std::vector<Finding> diagnose(const std::string& path, const DiagnosisSettings& settings);
+std::vector<Message> diagnose(const std::string& path, const DiagnosisSettings& settings);
 
 /// What distinguishes the sampled part of k-space from a full one, on cells of 1 cycle/FOV.
 struct SamplingDensity {

@@ -65,7 +65,7 @@ double largest_frequency_hz(const LowField& field) {
 
 }  // namespace
 
-std::optional<Finding> diagnose_echoes(io::ScanFile& file) {
+std::optional<Message> diagnose_echoes(io::ScanFile& file) {
   // A quarter of a turn: where the image starts to blur or, of Cartesian readouts, moves by a quarter of a voxel.
   constexpr double harmless_turns = 0.25;
   const auto& summary = file.summary();
@@ -95,8 +95,8 @@ std::optional<Finding> diagnose_echoes(io::ScanFile& file) {
     const double largest_hz = largest_frequency_hz(field_of(echoes, times_s)),
                  turns = largest_hz * duration_s;
     if (!(turns > harmless_turns)) return {};
-    return Finding{
-        Severity::warning, "off-resonance",
+    return Message{
+        "off-resonance", Severity::warning,
         fmt::format("The echoes show off-resonance up to {:.0f} Hz: {:.2g} cycles during a readout of "
                     "{:.3g} ms, which blurs or moves what lies there.",
                     largest_hz, turns, duration_s * 1e3),

@@ -117,10 +117,11 @@ void check_signal(const Scan& scan, const std::vector<double>& energy, std::int6
     findings.add(
         Severity::warning, "delays",
         fmt::format("Readouts through the centre have their energy {:.2g} cycles/FOV {} k = 0, whatever "
-                    "their direction: {}.",
-                    std::abs(*shift), *shift > 0 ? "behind" : "before", delayed_readouts),
-        fmt::format("correct it with --trajectory-correction auto, or, where that finds none, with {0},{0}{1}", delay,
-                    scan.geometry.matrix_size[2] > 1 ? "," + delay : ""));
+                    "their direction: the trajectory is delayed against the data.",
+                    std::abs(*shift), *shift > 0 ? "behind" : "before"),
+        fmt::format(
+            "correct it with --trajectory-correction auto, or, where that finds none, with {0},{0}{1}", delay,
+            scan.geometry.matrix_size[2] > 1 ? "," + delay : ""));
   }
 }
 

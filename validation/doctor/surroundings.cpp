@@ -55,8 +55,8 @@ void check_surroundings(const Scan& scan, std::int64_t readout_length, bool look
       findings.add(Severity::note, "surroundings",
                    what + " It is reconstructed on a larger matrix, and cropped.");
     else
-      findings.list.push_back(finding_of(Severity::warning, "surroundings",
-                                         what + " It leaves a bright edge, because " + bound + "."));
+      findings.add(Severity::warning, codes::surroundings,
+                   what + " It leaves a bright edge, because " + bound + ".");
     return;
   }
   constexpr double surely_longer = 1.5;
@@ -92,7 +92,7 @@ void check_prior(const Volume& prior, const Geometry& geometry, Findings& findin
     else
       findings.add(Severity::ok, "prior", fmt::format("The prior covers {:.0f} % of the scan.", 100 * share));
   } catch (const Error& error) {
-    findings.list.push_back(finding_of(Severity::problem, "prior", error.what()));
+    findings.list.push_back(message_of(error, Severity::problem, "prior"));
   }
 }
 
@@ -111,7 +111,7 @@ void check_memory(io::ScanFile& file, const DiagnosisSettings& settings, Finding
     else
       findings.add(Severity::ok, "memory", text);
   } catch (const Error& error) {
-    findings.list.push_back(finding_of(Severity::warning, "memory", error.what()));
+    findings.list.push_back(message_of(error, Severity::warning, "memory"));
   }
 }
 

@@ -198,12 +198,6 @@ TEST(Structure, the_library_leaves_threads_and_settings_of_the_process_alone) {
   EXPECT_EQ(found.count(), 0u) << found;
 }
 
-TEST(Structure, the_library_names_no_option_of_the_program) {
-  const auto found = matches(std::regex(R"((^|[^\w-])--[a-z]{2})"), &SourceFile::text,
-                             [](const SourceFile& source) { return room_of(source) == "recon"; });
-  EXPECT_EQ(found.count(), 0u) << found;
-}
-
 /// CLI::Range lets NaN through, and what is made of it has no meaning.
 TEST(Structure, ranges_of_numbers_are_those_that_refuse_nan) {
   const auto found = matches(std::regex(R"(CLI::(Range|PositiveNumber|NonNegativeNumber|Bound)\b)"), &SourceFile::code,

@@ -259,11 +259,12 @@ class Alternatives {
   Alternatives(const Scan& scan, const Starts& starts) : scan_(scan), starts_(starts) {}
 
   std::vector<Alternative> operator()() {
-    delays();
-    axes();
-    orders();
-    readouts();
-    scales();
+    code_ = codes::delays, delays();
+    code_ = "axes", axes();
+    code_ = "order", orders();
+    code_ = "readouts", readouts();
+    code_ = "scale", scales();
+    code_ = "sensitivity_maps";
     if (scan_.sensitivity_maps)
       add("the maps do not belong to these coils (order, sign, conjugation or axes)",
           [](Scan& scan) { scan.sensitivity_maps.reset(); });
@@ -276,7 +277,7 @@ class Alternatives {
   bool is_long(int axis) const { return scan_.geometry.matrix_size[static_cast<std::size_t>(axis)] > 1; }
 
   void add(std::string cause, std::function<void(Scan&)> undo) {
-    list_.push_back({std::move(cause), std::move(undo)});
+    list_.push_back({{code_, std::move(cause)}, std::move(undo)});
   }
   /// The samples of the data at position m are those that were told for `source(m)`.
   void add_order(std::string cause, std::function<Index(Index)> source) {
@@ -344,8 +345,8 @@ class Alternatives {
   }
 
   void add_delay(double samples, int only) {
-    add(fmt::format("{}: the trajectory is some {:.2g} samples {} the data{}", delay_cause, std::abs(samples),
-                    samples < 0 ? "ahead of" : "behind",
+    add(fmt::format("a gradient delay: the trajectory is some {:.2g} samples {} the data{}",
+                    std::abs(samples), samples < 0 ? "ahead of" : "behind",
                     only < 0 ? "" : fmt::format(" along {}", "xyz"[only])),
         [starts = &starts_, samples, only](Scan& scan) { shift_trajectory(*starts, samples, only, scan); });
   }
@@ -413,6 +414,7 @@ class Alternatives {
 
   const Scan& scan_;
   const Starts& starts_;
+  std::string code_;  ///< of the causes that are being added
   std::vector<Alternative> list_;
 };
 
@@ -428,14 +430,14 @@ double misfit_of_two_sets(const Scan& scan, CoilSettings coils) {
 }
 
 /// What the samples themselves show: many of one largest magnitude, or single ones far above their neighbours.
-std::optional<std::string> evident_cause(const Scan& scan) {
+std::optional<Cause> evident_cause(const Scan& scan) {
   const Index count = sample_count(scan);
   const auto& values = scan.kspace.values;
   double most = 0;
   for (const auto& d : values) most = std::max<double>(most, norm(d));
   const auto at_most =
       std::count_if(values.begin(), values.end(), [&](auto d) { return norm(d) > 0.9999 * most; });
-  if (at_most >= 16) return "samples clipped by the receiver";
+  if (at_most >= 16) return Cause{"readouts", "samples clipped by the receiver"};
   const auto energy = doctor::energies(scan.kspace);
   const double largest = *std::max_element(energy.begin(), energy.end());
   constexpr double near_centre = 4;  // cycles/FOV: there the signal itself has peaks
@@ -447,7 +449,8 @@ std::optional<std::string> evident_cause(const Scan& scan) {
         is_spike(energy, m))
       ++spikes;
   }
-  if (spikes >= 4) return "spikes: single samples of far more energy than their neighbours";
+  if (spikes >= 4)
+    return Cause{"readouts", "spikes: single samples of far more energy than their neighbours"};
   return {};
 }
 
@@ -457,22 +460,26 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const Starts& starts)
   return Alternatives(scan, starts)();
 }
 
-std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
+std::optional<Cause> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s) {
   if (auto evident = evident_cause(scan)) return evident;
   const auto begin = std::chrono::steady_clock::now();
   const auto starts = readout_starts(scan.trajectory);
   const double as_told = misfit(scan, coils);
   double least = std::min(as_told / 2, std::max(explained_limit, as_told / 3));
-  std::optional<std::string> cause;
-  if (const double left = misfit_of_two_sets(scan, coils); left < least) least = left, cause = folding_cause;
-  for (const auto& [words, undo] : alternatives_of(scan, starts)) {
+  std::optional<Cause> cause;
+  if (const double left = misfit_of_two_sets(scan, coils); left < least)
+    least = left,
+    cause = Cause{codes::folding,
+                  "the object is larger than the field of view and folds, which one set of maps "
+                  "does not describe"};
+  for (const auto& [likely, undo] : alternatives_of(scan, starts)) {
     Scan without(scan);
     without.kspace.in_double = {};
     undo(without);
     const double left = misfit(without, coils);
     // Without its maps almost every mistake is less of one.
     const double weight = scan.sensitivity_maps && !without.sensitivity_maps ? 3 : 1;
-    if (weight * left < least) least = weight * left, cause = words;
+    if (weight * left < least) least = weight * left, cause = likely;
     if (least < std::min(explained_limit / 3, as_told / 8)) break;  // no doubt is left
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > budget_s) break;
   }

@@ -9,12 +9,13 @@
 
 #include "recon/domain/scan.hpp"
 #include "recon/domain/settings.hpp"
+#include "validation/verdict/judgement.hpp"
 
 namespace fhd::validation {
 
 /// What might be wrong, and how the scan would be without it.
 struct Alternative {
-  std::string cause;
+  Cause cause;
   std::function<void(Scan&)> undo;
 };
 
@@ -25,6 +26,6 @@ std::vector<Alternative> alternatives_of(const Scan& scan, const std::vector<std
 /// The cause whose undoing explains the centre of k-space: to less than half of what is left over as told, and to 15 %
 /// or a third of it. Empty where none does. About 20 ms an alternative in 2D, 300 in 3D, some 60 of them; no more are
 /// begun after `budget_s`. As much as the scan takes in memory. `coils` says whether the maps of the scan are used. What an alternative does not allow is no error.
-std::optional<std::string> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s);
+std::optional<Cause> likeliest_cause(const Scan& scan, const CoilSettings& coils, double budget_s);
 
 }  // namespace fhd::validation

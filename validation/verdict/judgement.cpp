@@ -29,19 +29,21 @@ int odd_coil(const Verdict& v) {
              : -1;
 }
 
-/// A cause that the figures alone tell.
-std::string cause_of(const Verdict& v) {
+/// Returns a cause that the figures alone tell.
+std::optional<Cause> cause_of(const Verdict& v) {
   const auto share = [&](const char* what) {
     const auto* change = change_of(v, what);
     return change ? change->share : 0;
   };
   const auto *delay = change_of(v, "gradient delay"), *frequency = change_of(v, "frequency offset");
   if (delay && delay->share > 0.3)
-    return fmt::format("{}: the trajectory is {} the data", delay_cause,
-                       delay->amount < 0 ? "ahead of" : "behind");
+    return Cause{codes::delays, fmt::format("a gradient delay: the trajectory is {} the data",
+                                            delay->amount < 0 ? "ahead of" : "behind")};
   if (frequency && frequency->share > 0.3)
-    return fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit);
-  if (share("gain of a coil") > 0.3) return "the gain or the sign of a coil is not that of its map";
+    return Cause{"frequency",
+                 fmt::format("a frequency offset of about {:.2g} {}", frequency->amount, frequency->unit)};
+  if (share("gain of a coil") > 0.3)
+    return Cause{"gain", "the gain or the sign of a coil is not that of its map"};
   return {};
 }
 
@@ -65,6 +67,13 @@ void decide_unexplained(Verdict& v) {
 
 }  // namespace
 
+std::string remedy_of_cause(std::string_view code, bool delays_are_sought) {
+  if (code == codes::folding) return "--map-sets auto";
+  if (code != codes::delays) return {};
+  return delays_are_sought ? "give the delay as --trajectory-correction X,Y in samples: auto does not find it"
+                           : "--trajectory-correction auto";
+}
+
 const ModelChange* change_of(const Verdict& verdict, const char* what) {
   for (const auto& change : verdict.changes)
     if (change.what == what) return &change;
@@ -80,14 +89,14 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   if (solver_residual > convergence_limit && iterations < few_iterations) return say_not_converged();
   if (v.offset > offset_limit) {
     v.judgement = Judgement::unexplained;
-    v.cause = "a constant offset of the receiver";
+    v.cause = Cause{"offset", "a constant offset of the receiver"};
     v.sentence = fmt::format("one value in all samples of a coil holds {} of them", percent(v.offset));
     return;
   }
   if (!(v.unexplained <= unexplained_limit)) return decide_unexplained(v);
   if (v.centre > centre_limit) {
     v.judgement = Judgement::unexplained;
-    v.cause = "a constant offset of the receiver";
+    v.cause = Cause{"offset", "a constant offset of the receiver"};
     v.sentence = fmt::format(
         "one voxel at the centre of the field of view is {:.0f} times brighter than all others", v.centre);
     return;
@@ -95,7 +104,8 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   const auto* field = change_of(v, "field map");
   if (field && std::abs(field->amount) > 100 * field_map_limit && field->deviations > 5) {
     v.judgement = Judgement::unexplained;
-    v.cause = field->amount < 0 ? "the sign of the field map" : "the unit of the field map (rad/s or Hz)";
+    v.cause = Cause{"field_map", field->amount < 0 ? "the sign of the field map"
+                                                   : "the unit of the field map (rad/s or Hz)"};
     v.sentence =
         fmt::format("the samples left over ask for a field map that is {} by some {:.0f} %",
                     field->amount < 0 ? "smaller, or of the other sign," : "larger", std::abs(field->amount));
@@ -103,7 +113,7 @@ void decide(Verdict& v, double solver_residual, int iterations) {
   }
   if (const int coil = odd_coil(v); coil >= 0) {
     v.judgement = Judgement::unexplained;
-    v.cause = "one coil does not fit the others";
+    v.cause = Cause{"coil", "one coil does not fit the others"};
     v.sentence = fmt::format("coil {} (as used) is explained {:.1f} times worse than its noise", coil,
                              v.by_coil[static_cast<std::size_t>(coil)].chi_squared);
     return;

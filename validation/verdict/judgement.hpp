@@ -23,12 +23,8 @@ inline constexpr double convergence_limit = 1e-2;
 /// Of so few iterations it is what was asked for, and nothing is said of the data.
 inline constexpr int few_iterations = 20;
 
-/// How a cause begins that --trajectory-correction takes away.
-inline constexpr auto delay_cause = "a gradient delay";
-
-/// The cause that a second set of maps takes away (--map-sets).
-inline constexpr auto folding_cause =
-    "the object is larger than the field of view and folds, which one set of maps does not describe";
+/// Returns the remedy of a cause with this code; empty where no option answers it.
+std::string remedy_of_cause(std::string_view code, bool delays_are_sought);
 
 /// Fills judgement, sentence and, where the figures alone tell it, cause; `solver_residual` as in Certificate.
 void decide(Verdict& verdict, double solver_residual, int iterations);

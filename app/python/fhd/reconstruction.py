@@ -41,9 +41,15 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """Of all images: what is suspicious of them or of the scan."""
-        told = [w for image in self.report["images"] for name in ("suspicions", "warnings") for w in image.get(name, [])]
-        return list(dict.fromkeys(told))
+        """The doubts about all images and their scan: messages of severity "warning" and "suspicion", each once."""
+        doubts = [
+            message
+            for image in self.report["images"]
+            for message in image.get("messages", [])
+            if message["severity"] in ("warning", "suspicion")
+        ]
+        lines = [m["text"] if not m["remedy"] else f"{m['text'].rstrip('.')}. Remedy: {m['remedy']}." for m in doubts]
+        return list(dict.fromkeys(lines))
 
     def save(self, prefix: Any, force: bool = False) -> None:
         """Write PREFIX.h5, .nii.gz, .png and .json, whole or not at all. What is there already is replaced where it is

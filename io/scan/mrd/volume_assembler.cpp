@@ -458,7 +458,7 @@ Scan VolumeAssembler::volume(std::int64_t slice, std::int64_t repetition, const 
   scan.geometry = summary_.geometry;
   scan.geometry.position_mm = position_mm(*runs.front().head);
   scan.cropped_matrix_size = space_.cropped_matrix_size;
-  auto ghost = ghost_correction(slice, repetition, source, scan.remarks);
+  auto ghost = ghost_correction(slice, repetition, source, scan.messages);
   const auto noting = noting_stamps(source, scan.physiology_stamps);
   collect(runs, placing_, noting, ghost ? &*ghost : nullptr, scan.trajectory, scan.kspace);
   scan.calibration = calibration(slice, repetition, source, ghost ? &*ghost : nullptr);
@@ -514,7 +514,7 @@ std::optional<Calibration> VolumeAssembler::calibration(std::int64_t slice, std:
 /// From the navigators of the volume, where it has lines of both directions.
 std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t slice, std::int64_t repetition,
                                                                  const Source& source,
-                                                                 std::vector<std::string>& remarks) const {
+                                                                 std::vector<Message>& messages) const {
   const auto& lines = readouts_of(slice, repetition);
   const auto* navigators = of_volume(navigator_volumes_, slice, repetition);
   const auto coils = summary_.coil_count, length = lines.front().head->sample_count();
@@ -538,15 +538,17 @@ std::optional<GhostCorrection> VolumeAssembler::ghost_correction(std::int64_t sl
   });
   const auto phase = counts[0] > 0 && counts[1] > 0 ? ghost_phase(sums[0], sums[1]) : std::nullopt;
   if (!phase) {
-    remarks.emplace_back(
-        "the phase-correction readouts do not tell how echoes of opposite directions are delayed");
+    messages.push_back(
+        {"ghosts", Severity::note,
+         "the phase-correction readouts do not tell how echoes of opposite directions are delayed"});
     return std::nullopt;
   }
-  remarks.push_back(
-      fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
-                  "phase-correction readouts tell: they are aligned",
-                  phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
-                  counts[0] + counts[1]));
+  messages.push_back(
+      {"ghosts", Severity::note,
+       fmt::format("echoes of opposite directions differ by {:.3g} samples and {:.3g} rad, as {} "
+                   "phase-correction readouts tell: they are aligned",
+                   phase->slope_rad * static_cast<double>(length) / (2 * std::numbers::pi), phase->offset_rad,
+                   counts[0] + counts[1])});
   return std::optional<GhostCorrection>(std::in_place, *phase, static_cast<int>(length),
                                         static_cast<int>(coils));
 }

@@ -84,8 +84,7 @@ class VolumeAssembler {
   bool states_times(const ReadoutRuns& runs) const;
   static const ReadoutRuns* of_volume(const Volumes& volumes, std::int64_t slice, std::int64_t repetition);
   std::optional<GhostCorrection> ghost_correction(std::int64_t slice, std::int64_t repetition,
-                                                  const Source& source,
-                                                  std::vector<std::string>& remarks) const;
+                                                  const Source& source, std::vector<Message>& messages) const;
   std::optional<Calibration> calibration(std::int64_t slice, std::int64_t repetition, const Source& source,
                                          GhostCorrection* ghost) const;
   void collect(const ReadoutRuns& runs, const Placing& placing, const Source& source, GhostCorrection* ghost,

@@ -14,8 +14,7 @@ class LowRankTerm final : public SparseTerm<T> {
  public:
   LowRankTerm(const Shape& image, std::int64_t frames)
       : stack_{frames * image[0], image[1], image[2]}, blocks_(image, frames) {
-    if (frames < 2)
-      throw Error("settings.regularizer", "at least two frames for llr", std::to_string(frames));
+    if (frames < 2) throw Error(Field{"regularizer"}, "at least two frames for llr", std::to_string(frames));
   }
 
   int planes() const override { return LowRankBlocks::grids; }

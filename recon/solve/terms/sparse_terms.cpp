@@ -9,7 +9,7 @@ namespace fhd {
 template <class T>
 std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& image, Device device) {
   if (image.size() > std::int64_t{std::numeric_limits<std::uint32_t>::max()})
-    throw Error("settings.regularizer", "an image of fewer than 2^32 voxels", image.text());
+    throw Error(Field{"regularizer"}, "an image of fewer than 2^32 voxels", image.text());
   switch (kind) {
     case SparseKind::wavelet:
       return wavelet_term<T>(image, device);
@@ -18,7 +18,7 @@ std::shared_ptr<const SparseTerm<T>> sparse_term(SparseKind kind, const Shape& i
     case SparseKind::tgv:
       return tgv_term<T>(image);
     default:
-      throw Error("settings.regularizer", "frames, which " + std::string(name_of(kind)) + " couples",
+      throw Error(Field{"regularizer"}, "frames, which " + std::string(name_of(kind)) + " couples",
                   "one image");
   }
 }
@@ -27,7 +27,7 @@ template <class T>
 std::shared_ptr<const SparseTerm<T>> temporal_term(SparseKind kind, const Shape& image, std::int64_t frames) {
   if (kind == SparseKind::temporal_tv) return temporal_tv_term<T>(image, frames);
   if (kind == SparseKind::llr) return low_rank_term<T>(image, frames);
-  throw Error("settings.regularizer", "a term of frames", name_of(kind));
+  throw Error(Field{"regularizer"}, "a term of frames", name_of(kind));
 }
 
 namespace {

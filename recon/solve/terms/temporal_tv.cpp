@@ -10,7 +10,7 @@ class TemporalTvTerm final : public SparseTerm<T> {
   TemporalTvTerm(const Shape& image, std::int64_t frames)
       : voxels_(image.size()), all_(frames * image.size()), frames_(static_cast<double>(frames)) {
     if (frames < 2)
-      throw Error("settings.regularizer", "at least two frames for temporal-tv", std::to_string(frames));
+      throw Error(Field{"regularizer"}, "at least two frames for temporal-tv", std::to_string(frames));
   }
 
   int planes() const override { return 1; }

@@ -82,7 +82,7 @@ std::shared_ptr<const Term<T>> roughness_term(Array<T> weights) {
 template <class T>
 Array<T> edge_weights(const Array<float>& image, double strength) {
   if (!(strength > 0 && std::isfinite(strength)))
-    throw Error("settings.prior_strength", "a number above 0", std::to_string(strength));
+    throw Error(Field{"prior-strength"}, "a number above 0", std::to_string(strength));
   if (image.shape().rank() != 3) throw Error("prior image", "[z][y][x]", image.shape().text());
   std::vector<float> magnitudes(static_cast<std::size_t>(image.size()));
   for (std::int64_t p = 0; p < image.size(); ++p) magnitudes[p] = std::abs(image[p]);

@@ -11,7 +11,7 @@ namespace fhd {
 inline DifferenceAxes difference_axes(const Shape& image) {
   const std::int64_t size[3] = {image[2], image[1], image[0]};
   const DifferenceAxes axes(size);
-  if (axes.count == 0) throw Error("settings.regularizer", "an image of more than one voxel", image.text());
+  if (axes.count == 0) throw Error(Field{"regularizer"}, "an image of more than one voxel", image.text());
   return axes;
 }
 

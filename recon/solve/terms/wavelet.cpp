@@ -58,7 +58,7 @@ class WaveletTerm final : public SparseTerm<T> {
     for (int axis = 0; axis < 3; ++axis) n_[axis] = image[2 - axis];
     levels_ = levels_of(n_, means_);
     if (levels_.empty())
-      throw Error("settings.regularizer", "an axis of at least 8 voxels for wavelet", image.text());
+      throw Error(Field{"regularizer"}, "an axis of at least 8 voxels for wavelet", image.text());
     shifts_ = shifts_of(n_);
     // Small images go through the levels side by side.
     constexpr std::int64_t small = 1 << 20;

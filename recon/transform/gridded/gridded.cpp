@@ -66,9 +66,9 @@ std::unique_ptr<FourierTransform<T>> make_gridded_transform(const Trajectory& tr
   require_trajectory(trajectory);
   constexpr double floor = sizeof(T) == 4 ? 1e-6 : 1e-12;
   if (!(accuracy >= floor && accuracy <= 0.1))
-    throw Error("settings.accuracy",
+    throw Error(Field{"accuracy"},
                 sizeof(T) == 4 ? "1e-6 ... 0.1 in single precision" : "1e-12 ... 0.1 in double precision",
-                std::to_string(accuracy), "use settings.transform = direct or settings.precision = double");
+                std::to_string(accuracy), "use --transform direct or --precision double");
   const GriddedCost cost({matrix_size, {trajectory.sample_count()}, precision_of<T>(), device}, accuracy, 0,
                          choice);
   if (device.is_cpu()) return make_gridded_transform_cpu<T>(trajectory, cost);

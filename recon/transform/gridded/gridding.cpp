@@ -35,7 +35,7 @@ int width_for(double accuracy, double oversampling) {
   const double width = std::ceil(std::log(10 / accuracy) / (pi * std::sqrt(1 - 1 / oversampling)));
   if (width > KaiserBessel::largest_width)
     throw Error("accuracy of the gridded transform", "one that needs at most 16 grid points per axis",
-                std::to_string(accuracy), "use settings.transform = direct");
+                std::to_string(accuracy), "use --transform direct");
   return static_cast<int>(width);
 }
 
@@ -200,7 +200,7 @@ Gridding fastest_gridding(const TransformSizes& sizes, double accuracy, bool on_
   }
   if (!chosen)
     throw Error("accuracy of the gridded transform", "one within reach of this precision",
-                std::to_string(accuracy), "use settings.transform = direct or settings.precision = double");
+                std::to_string(accuracy), "use --transform direct or --precision double");
   return *chosen;
 }
 

@@ -17,7 +17,7 @@ int whole(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) 
 void require_32_bits(std::size_t count, const char* what) {
   if (count >= std::size_t{1} << 31)
     throw Error("gridded transform", std::string("a trajectory of less than 2^31 ") + what,
-                std::to_string(count), "use settings.transform = direct or fewer samples");
+                std::to_string(count), "use --transform direct or fewer samples");
 }
 
 }  // namespace

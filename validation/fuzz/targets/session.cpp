@@ -22,7 +22,7 @@ namespace {
 class Listener {
  public:
   /// False after the last.
-  bool take(app::Message& message, bool waits) {
+  bool take(app::SessionMessage& message, bool waits) {
     if (const auto* configuration = std::get_if<app::ConfigurationText>(&message)) {
       fuzz::succeeds([&] { app::options_of_text(configuration->text); });
     } else if (const auto* header = std::get_if<app::HeaderText>(&message)) {

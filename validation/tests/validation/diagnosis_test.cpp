@@ -24,9 +24,9 @@ Scan faultless_scan() {
 
 bool warns(const Scan& scan, const std::string& topic, const std::string& words) {
   const auto findings = diagnose(scan, readout_length);
-  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    return finding.severity == Severity::warning && finding.topic == topic &&
-           finding.what.find(words) != std::string::npos;
+  return std::any_of(findings.begin(), findings.end(), [&](const Message& finding) {
+    return finding.severity == Severity::warning && finding.code == topic &&
+           finding.text.find(words) != std::string::npos;
   });
 }
 
@@ -36,7 +36,7 @@ Complex<float>* readout(Scan& scan, std::int64_t coil, std::int64_t index) {
 
 TEST(Diagnosis, warns_of_nothing_in_a_faultless_scan) {
   for (const auto& finding : diagnose(faultless_scan(), readout_length))
-    EXPECT_LT(static_cast<int>(finding.severity), static_cast<int>(Severity::warning)) << finding.what;
+    EXPECT_LT(static_cast<int>(finding.severity), static_cast<int>(Severity::warning)) << finding.text;
 }
 
 TEST(Diagnosis, finds_spikes) {
@@ -93,7 +93,7 @@ TEST(Diagnosis, knows_what_recon_would_refuse_to_fold) {
   data::add_noise(scan.kspace.values, 1, 1);
   const auto refuses = [&] {
     for (const auto& finding : diagnose(scan, 0))
-      if (finding.severity == Severity::problem && finding.topic == "density") return true;
+      if (finding.severity == Severity::problem && finding.code == "density") return true;
     return false;
   };
   EXPECT_TRUE(refuses());

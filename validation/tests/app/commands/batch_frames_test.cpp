@@ -57,7 +57,7 @@ class BatchFrames : public ProgramTest {
                expected = nlohmann::json::parse(text(other + ".json"));
     ASSERT_EQ(report["images"].size(), expected["images"].size());
     for (std::size_t i = 0; i < expected["images"].size(); ++i)
-      for (const char* what : {"settings", "repetition", "slice", "suspicions", "first_readout"})
+      for (const char* what : {"settings", "repetition", "slice", "messages", "first_readout"})
         EXPECT_EQ(report["images"][i].value(what, nlohmann::json()),
                   expected["images"][i].value(what, nlohmann::json()))
             << i << " " << what;

@@ -33,15 +33,15 @@ class CheckCommand : public tests::ProgramTest {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
-  static bool has(const std::vector<Finding>& findings, Severity severity, const std::string& topic,
+  static bool has(const std::vector<Message>& findings, Severity severity, const std::string& topic,
                   const std::string& words = {}) {
-    return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-      return f.severity == severity && f.topic == topic && f.what.find(words) != std::string::npos;
+    return std::any_of(findings.begin(), findings.end(), [&](const Message& f) {
+      return f.severity == severity && f.code == topic && f.text.find(words) != std::string::npos;
     });
   }
-  static bool has_problem(const std::vector<Finding>& findings) {
+  static bool has_problem(const std::vector<Message>& findings) {
     return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& f) { return f.severity == Severity::problem; });
+                       [](const Message& f) { return f.severity == Severity::problem; });
   }
 };
 

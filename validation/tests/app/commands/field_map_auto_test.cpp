@@ -64,7 +64,7 @@ TEST_F(FieldMapAuto, gives_the_image_of_a_scan_without_a_field) {
             std::string::npos)
       << text("out");
   const auto report = nlohmann::json::parse(text("out.json"));
-  EXPECT_NE(report["images"][0]["notes"].dump().find("was found in the echoes"), std::string::npos);
+  EXPECT_NE(report["images"][0]["messages"].dump().find("was found in the echoes"), std::string::npos);
   EXPECT_NE(report["command_line"].dump().find("--field-map auto"), std::string::npos);
   EXPECT_GT(error_of(recon("field", ""), "field"), 1.5 * even);
 }
@@ -104,8 +104,8 @@ TEST_F(FieldMapAuto, corrects_frames) {
   const auto report = nlohmann::json::parse(text("out.json"));
   ASSERT_EQ(report["images"].size(), 2u);
   EXPECT_TRUE(report["images"][1]["certificate"]["passed"]);
-  EXPECT_NE(report["images"][0]["notes"].dump().find("was found in the echoes"), std::string::npos);
-  EXPECT_NE(report["images"][0]["notes"].dump().find("off-resonance: "), std::string::npos);
+  EXPECT_NE(report["images"][0]["messages"].dump().find("was found in the echoes"), std::string::npos);
+  EXPECT_NE(report["images"][0]["messages"].dump().find("off-resonance: "), std::string::npos);
   EXPECT_LE(difference(corrected, recon("field", frames + "--field-map b0.h5")), 1e-6);
   // Half of the readouts: most of the error is not of the field.
   EXPECT_LE(error_of(corrected, "field"),

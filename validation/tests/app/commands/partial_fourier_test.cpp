@@ -56,11 +56,11 @@ TEST_F(PartialFourierCommand, refuses_what_does_not_go_together) {
     refused("--method " + method, "--partial-fourier with --method " + method +
                                       ": these options contradict each other; leave out --partial-fourier");
   refused("--regularizer wavelet:0.01",
-          "--partial-fourier: expected identity or roughness in --regularizer, found wavelet; leave one of them out");
-  refused("--lambda auto", "--partial-fourier: expected a number for --lambda, found auto; leave one of them out");
+          "--partial-fourier phase: does not go together with --regularizer wavelet; leave one of them out");
+  refused("--lambda auto", "--partial-fourier phase: does not go together with --lambda auto; leave one of them out");
   refused("--repetitions 0 --noise-map 10",
-          "noise map: expected --partial-fourier off, found phase; leave one of them out");
-  refused("--frames 2 --repetitions 0", "frames: expected --partial-fourier off, found phase; leave it out");
+          "--partial-fourier phase: does not go together with --noise-map; leave one of them out");
+  refused("--frames 2 --repetitions 0", "--partial-fourier phase: does not go together with frames; leave one of them out");
   ASSERT_EQ(run("simulate -o scan --trajectory cartesian --matrix 32 --coils 2"), 0);
   refused("", "--partial-fourier phase: expected a scan that leaves out most of one side of k-space, found one that "
               "reaches as far on both sides; leave it out: nothing is missing that it could fill in");

@@ -50,7 +50,8 @@ TEST_F(ReportPage, is_not_ended_by_what_files_are_called) {
   provenance.command_line = "fhd recon '</script><script>alert(1)</script>'";
   provenance.input_path = "a\"b'c<!--\xff\xfe.h5";
   provenance.reports.emplace_back();
-  provenance.reports[0].notes = {"<img src=x onerror=alert(1)>", "@DATA@"};
+  provenance.reports[0].messages = {{"a", Severity::note, "<img src=x onerror=alert(1)>"},
+                                    {"b", Severity::note, "@DATA@"}};
   const auto page = io::report_page({bare_result({8, 8, 1}, provenance)});
   EXPECT_EQ(page.find("</script><script>alert"), std::string::npos);
   EXPECT_EQ(page.find("<img src=x"), std::string::npos);

@@ -40,7 +40,8 @@ TEST_F(Manifests, are_read_as_they_were_written) {
   product.checksum = "cd";
   manifest.seconds = 1.5;
   manifest.converged = true;
-  manifest.warnings = {"one", "two"};
+  manifest.messages = {{"delays", Severity::warning, "one", "remedy", "lambda"},
+                       {"b", Severity::suspicion, "two"}};
   write_manifest(path("x.json"), manifest);
   const auto read = read_manifest(path("x.json"));
   ASSERT_TRUE(read);
@@ -55,7 +56,7 @@ TEST_F(Manifests, are_read_as_they_were_written) {
   EXPECT_EQ(read->products[0].checksum, "cd");
   EXPECT_EQ(read->seconds, 1.5);
   EXPECT_TRUE(read->converged);
-  EXPECT_EQ(read->warnings, manifest.warnings);
+  EXPECT_EQ(read->messages, manifest.messages);
   EXPECT_EQ(manifest_path(folder(), "x"), path("x.manifest.json"));
 }
 

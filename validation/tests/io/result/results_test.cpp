@@ -62,7 +62,7 @@ Provenance some_provenance(std::size_t images) {
     Report report;
     report.settings = {{"method", "cg"}};
     report.stages = {{"FhD", 0.5}};
-    report.notes = {"A note."};
+    report.messages = {{"a", Severity::note, "A note."}};
     report.relative_residuals = {1, 0.1, 0.01 * static_cast<double>(i + 1)};
     provenance.reports.push_back(report);
   }

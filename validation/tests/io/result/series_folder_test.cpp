@@ -42,7 +42,7 @@ Report report_of(unsigned seed) {
   Report report;
   report.settings = {{"method", "cg"}, {"iterations", "3"}};
   report.relative_residuals.assign(2 + seed % 3, 1.0 / (3 + seed));
-  report.suspicions = {"doubt " + std::to_string(seed)};
+  report.messages = {{"verdict", Severity::suspicion, "doubt " + std::to_string(seed)}};
   report.certificate.emplace().adjoint_error = 1e-7 / (1 + seed);
   return report;
 }
@@ -91,7 +91,7 @@ TEST_F(SeriesFolders, give_volumes_back_to_the_last_bit) {
     EXPECT_EQ(folder->geometry(4).position_mm, expected.geometry.position_mm);
     EXPECT_EQ(folder->report(4), report_to_json(report_of(4)).dump());
     const auto summary = summary_of_report(nlohmann::ordered_json::parse(folder->report(4)));
-    EXPECT_EQ(summary.suspicions, report_of(4).suspicions);
+    EXPECT_EQ(summary.messages, report_of(4).messages);
     EXPECT_EQ(summary.relative_residuals, report_of(4).relative_residuals);
     ASSERT_TRUE(summary.certificate);
     EXPECT_EQ(summary.certificate->error(), report_of(4).certificate->error());

@@ -81,8 +81,8 @@ TEST_F(OutsideTrajectory, is_that_of_the_file_in_every_format_and_is_said) {
   for (const char* file : {"scan.h5", "bare.h5", "other_traj.cfl", "other_traj", "other.mrd"}) {
     const auto made = read("other.h5", of(&OutsidePieces::trajectory, path(file)));
     EXPECT_LE(largest_difference(made.trajectory.k, scan.trajectory.k), 8 * rounding) << file;
-    ASSERT_EQ(made.remarks.size(), 1u);
-    EXPECT_CONTAINS(made.remarks[0], "the trajectory was taken from " + path(file));
+    ASSERT_EQ(made.messages.size(), 1u);
+    EXPECT_CONTAINS(made.messages[0].text, "the trajectory was taken from " + path(file));
   }
   EXPECT_EQ(largest_difference(read("other.h5", of(&OutsidePieces::trajectory, path("scan.h5"))).trajectory.k,
                                scan.trajectory.k),
@@ -203,10 +203,10 @@ TEST_F(OutsideMaps, are_those_of_the_file_in_double_too) {
   EXPECT_TRUE(file->summary().has_sensitivity_maps);
   const auto made = file->read(0, 0);
   EXPECT_EQ(largest_difference(made.sensitivity_maps->in_double, exact.sensitivity_maps->in_double), 0);
-  EXPECT_CONTAINS(made.remarks.at(0), "taken from " + path("exact.h5"));
+  EXPECT_CONTAINS(made.messages.at(0).text, "taken from " + path("exact.h5"));
   const auto replaced = read("scan.h5", of(&OutsidePieces::sensitivity_maps, path("exact_sens.cfl")));
   EXPECT_EQ(largest_difference(replaced.sensitivity_maps->values, exact.sensitivity_maps->values), 0);
-  EXPECT_CONTAINS(replaced.remarks.at(0), "in place of the scan's own");
+  EXPECT_CONTAINS(replaced.messages.at(0).text, "in place of the scan's own");
 }
 
 TEST_F(OutsideMaps, of_other_coils_or_voxels_or_none_are_refused) {
@@ -319,8 +319,8 @@ TEST_F(OutsideNoise, is_that_of_readouts_in_the_scan_itself) {
   for (const char* file : {"noise.mrd", "with.mrd", "unflagged.mrd"}) {
     const auto made = read("plain.mrd", of(&OutsidePieces::noise, path(file)));
     EXPECT_EQ(largest_difference(*made.noise, *embedded), 0) << file;
-    EXPECT_CONTAINS(made.remarks.at(0), "16 samples of 2 readouts");
-    EXPECT_EQ(contains(made.remarks[0], "none is flagged"), std::string(file) == "unflagged.mrd");
+    EXPECT_CONTAINS(made.messages.at(0).text, "16 samples of 2 readouts");
+    EXPECT_EQ(contains(made.messages[0].text, "none is flagged"), std::string(file) == "unflagged.mrd");
   }
 }
 
@@ -342,7 +342,7 @@ TEST_F(OutsideNoise, has_the_bandwidth_of_the_scan) {
     EXPECT_NEAR(narrow[i].im, 2 * std::numbers::sqrt2 * measured, 8 * rounding * measured);
     EXPECT_NEAR(embedded[i].im, narrow[i].im, 4 * rounding * narrow[i].im);
   }
-  EXPECT_CONTAINS(read("plain.mrd", of(&OutsidePieces::noise, path("noise.mrd"))).remarks.at(0),
+  EXPECT_CONTAINS(read("plain.mrd", of(&OutsidePieces::noise, path("noise.mrd"))).messages.at(0).text,
                   "scaled by 2 from a dwell time of 16 us to one of 4 us");
 }
 
@@ -362,7 +362,7 @@ TEST_F(OutsideNoise, is_read_from_hdf5_and_bart) {
   for (const char* name : {"noise.h5", "noise.cfl", "noise"}) {
     const auto made = read("scan.h5", of(&OutsidePieces::noise, path(name)));
     EXPECT_EQ(largest_difference(*made.noise, noise), 0) << name;
-    EXPECT_CONTAINS(made.remarks.at(0), "6 samples, not scaled");
+    EXPECT_CONTAINS(made.messages.at(0).text, "6 samples, not scaled");
   }
 }
 
@@ -440,8 +440,8 @@ TEST_F(OutsideFieldMap, is_brought_to_the_voxels_of_the_scan) {
       const auto made = read("wanted.h5", of(&OutsidePieces::field_map, path(file)));
       // Field and affine map are stored in single precision: 1000 rad/s, and 0.9 rad/s/mm of 500 mm, ten roundings.
       EXPECT_LE(largest_difference(*made.field_map, expected), 10 * rounding * (1000 + 0.9 * 500)) << file;
-      EXPECT_CONTAINS(made.remarks.at(0), "interpolated at the voxels");
-      EXPECT_FALSE(contains(made.remarks[0], "outside"));
+      EXPECT_CONTAINS(made.messages.at(0).text, "interpolated at the voxels");
+      EXPECT_FALSE(contains(made.messages[0].text, "outside"));
     }
   }
 }
@@ -461,7 +461,7 @@ TEST_F(OutsideFieldMap, in_hz_is_that_in_rad_per_s) {
   EXPECT_LE(largest_difference(made, rad), 4 * rounding * 1000);
   const auto same = read("scan.h5", of(&OutsidePieces::field_map, path("hz.h5"), FieldMapUnit::hz));
   EXPECT_LE(largest_difference(*same.field_map, *scan.field_map), 2 * rounding * 100);
-  EXPECT_CONTAINS(same.remarks.at(0), "in place of the scan's own, in Hz");
+  EXPECT_CONTAINS(same.messages.at(0).text, "in place of the scan's own, in Hz");
 }
 
 TEST_F(OutsideFieldMap, of_hdf5_is_used_as_it_is) {
@@ -489,7 +489,7 @@ TEST_F(OutsideFieldMap, has_its_nearest_value_outside_and_is_refused_elsewhere) 
   part.fov_mm[0] = 180;
   write_field(path("part.nii.gz"), part);
   const auto made = read("scan.h5", of(&OutsidePieces::field_map, path("part.nii.gz")));
-  EXPECT_CONTAINS(made.remarks.at(0), "48 of 192 lie outside of it and have its nearest value");
+  EXPECT_CONTAINS(made.messages.at(0).text, "48 of 192 lie outside of it and have its nearest value");
   const auto& map = *made.field_map;
   for (int y = 0; y < 12; ++y) {
     EXPECT_EQ(map[y * 16], map[y * 16 + 2]);
@@ -537,8 +537,8 @@ TEST_F(OutsideFieldMap, says_from_when_sample_times_count) {
   const auto file = open_scan(path("plain.mrd"), options);
   EXPECT_EQ(file->summary().time_origin, TimeOrigin::readout_start);
   const auto made = file->read(0, 0);
-  ASSERT_EQ(made.remarks.size(), 2u);
-  EXPECT_CONTAINS(made.remarks[1], "sample times counted from the start of each readout");
+  ASSERT_EQ(made.messages.size(), 2u);
+  EXPECT_CONTAINS(made.messages[1].text, "sample times counted from the start of each readout");
   // What is known of it stays known in other files.
   const auto series = read_all(*file);
   for (const auto& [name, format] :
@@ -546,7 +546,7 @@ TEST_F(OutsideFieldMap, says_from_when_sample_times_count) {
     write_scan(path(name), format, series);
     const auto copy = open_scan(path(name));
     EXPECT_EQ(copy->summary().time_origin, TimeOrigin::readout_start) << name;
-    EXPECT_EQ(copy->read(0, 0).remarks.size(), 1u) << name;
+    EXPECT_EQ(copy->read(0, 0).messages.size(), 1u) << name;
   }
 }
 

@@ -367,7 +367,7 @@ TEST_F(ScanFile, rejects_nan_and_positions_outside_the_matrix) {
                   "k-space of coil 0: expected finite numbers");
   EXPECT_CONTAINS(refused([](auto&, auto& values) { values[39].re = INFINITY; }),
                   "k-space of coil 0: expected finite numbers");
-  EXPECT_CONTAINS(refused([](auto& k, auto&) { k[3] = 8.2; }), "scan.trajectory.unit");
+  EXPECT_CONTAINS(refused([](auto& k, auto&) { k[3] = 8.2; }), "--trajectory-unit");
 }
 
 TEST_F(ScanFile, does_not_trust_hostile_extents) {

@@ -37,15 +37,15 @@ TEST_F(ZeroSamples, a_mask_is_left_out_and_said_whatever_the_format) {
     EXPECT_NO_THROW(read.validate(name));
     EXPECT_EQ(read.kspace.values[readout + 4], scan.kspace.values[3 * readout + 4]);
     EXPECT_NEAR(read.trajectory.k[readout + 4], scan.trajectory.k[3 * readout + 4], 1e-5);
-    ASSERT_EQ(read.remarks.size(), 1u);
-    EXPECT_CONTAINS(read.remarks[0], "400 of 600 samples (67 %) are exactly zero in every coil");
-    EXPECT_CONTAINS(read.remarks[0], "--zeros measured");
+    ASSERT_EQ(read.messages.size(), 1u);
+    EXPECT_CONTAINS(read.messages[0].text, "400 of 600 samples (67 %) are exactly zero in every coil");
+    EXPECT_CONTAINS(read.messages[0].text, "--zeros measured");
     EXPECT_EQ(file->summary().readout_length, readout) << "whole readouts are left out";
     ReadOptions measured;
     measured.zeros_are_measured = true;
     const auto as_stored = open_scan(path(name), measured)->read(0, 0);
     EXPECT_EQ(as_stored.kspace.sample_count(), samples) << name;
-    EXPECT_TRUE(as_stored.remarks.empty());
+    EXPECT_TRUE(as_stored.messages.empty());
   }
 }
 
@@ -83,7 +83,7 @@ TEST_F(ZeroSamples, values_in_double_follow_and_count_where_single_precision_has
 TEST_F(ZeroSamples, few_or_accidental_zeros_are_measured) {
   const auto kept = [](Scan scan) {
     readout_length_after(scan);
-    return scan.kspace.sample_count() == samples && scan.remarks.empty();
+    return scan.kspace.sample_count() == samples && scan.messages.empty();
   };
   EXPECT_TRUE(kept(filled([](std::int64_t) { return false; })));
   EXPECT_TRUE(kept(filled([](std::int64_t) { return true; }))) << "nothing is left";

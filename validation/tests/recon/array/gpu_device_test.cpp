@@ -24,7 +24,7 @@ TEST(Device, starting_what_is_not_there_is_one_clear_error) {
       device::start(device);
       ADD_FAILURE() << "device " << device.number() << " was accepted";
     } catch (const Error& error) {
-      EXPECT_NE(std::strstr(error.what(), "execution.device = cuda"), nullptr) << error.what();
+      EXPECT_NE(std::strstr(error.what(), "--device cuda"), nullptr) << error.what();
     }
   }
 }

@@ -123,16 +123,16 @@ TEST(CoilPreparation, leaves_12_coils_as_they_are_and_obeys_a_count) {
   settings.trajectory.matrix_size = {32, 32, 1};
   settings.coil_count = 12;
   const auto scan = data::simulate(settings).scan;
-  Journal journal(Device::cpu(), {});
+  RunLog log(Device::cpu(), {});
   Settings settings_of_recon;
-  EXPECT_FALSE(prepare_coils(scan, settings_of_recon, journal).has_value());
+  EXPECT_FALSE(prepare_coils(scan, settings_of_recon, log).has_value());
   settings_of_recon.coils.compression = VirtualCoils{5};
-  const auto prepared = prepare_coils(scan, settings_of_recon, journal);
+  const auto prepared = prepare_coils(scan, settings_of_recon, log);
   ASSERT_TRUE(prepared.has_value());
   EXPECT_EQ(prepared->kspace.coil_count(), 5);
   EXPECT_EQ(prepared->sensitivity_maps->values.extent(0), 5);
   settings_of_recon.coils.compression = VirtualCoils{13};
-  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, settings_of_recon, journal); }),
+  EXPECT_CONTAINS(io::error_of([&] { prepare_coils(scan, settings_of_recon, log); }),
                   "at most the 12 coils");
 }
 

@@ -243,10 +243,10 @@ TEST_F(GpuMaps, are_found_on_the_cpu_where_the_memory_is_too_short_which_a_note_
   Settings settings;
   settings.coils.maps = CoilMaps::espirit;
   const auto prepared = [&](Device device, std::string* note) {
-    Journal journal(device, {});
-    const auto with_maps = prepare_coils(scan, settings, journal, device);
-    for (const auto& said : journal.report.notes)
-      if (said.find("are found on the CPU: ") != std::string::npos) *note = said;
+    RunLog log(device, {});
+    const auto with_maps = prepare_coils(scan, settings, log, device);
+    for (const auto& said : log.report.messages)
+      if (said.code == "device") *note = said.text;
     return with_maps->sensitivity_maps->values;
   };
   std::string note;

@@ -17,6 +17,7 @@
 #include "recon/transform/toeplitz/toeplitz.hpp"
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -66,17 +67,17 @@ TEST(FrameLayout, refuses_what_does_not_fit) {
       "begin; convert it to ISMRMRD, or add the attribute readout_length (samples) to an fhd HDF5 file");
   EXPECT_EQ(line(101, 10, {.frames = 2}), line(100, 0, {.frames = 2}));
   EXPECT_EQ(line(100, 10, {.frames = 11}),
-            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 11");
+            "--frames: expected 2 ... 10, of the 10 readouts of the scan, found 11");
   EXPECT_EQ(line(100, 10, {.frames = 1}),
-            "frames.count: expected 2 ... 10, of the 10 readouts of the scan, found 1");
+            "--frames: expected 2 ... 10, of the 10 readouts of the scan, found 1");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 10}),
-            "frames.readouts: expected 1 ... 9, of the 10 readouts of the scan, found 10");
+            "--spokes-per-frame: expected 1 ... 9, of the 10 readouts of the scan, found 10");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 6}),
-            "frames.readouts: expected room for two frames, of the 10 readouts of the scan, found 6 to a "
+            "--spokes-per-frame: expected room for two frames, of the 10 readouts of the scan, found 6 to a "
             "frame; take "
-            "fewer readouts to a frame, or let frames overlap with frames.step");
+            "fewer readouts to a frame, or let frames overlap with --sliding");
   EXPECT_EQ(line(100, 10, {.readouts_per_frame = 3, .step = 4}),
-            "frames.step: expected 1 ... 3, the readouts of a frame, found 4");
+            "--sliding: expected 1 ... 3, the readouts of a frame, found 4");
   EXPECT_NE(line(10, 10, {.frames = 2}), "");
   EXPECT_NE(line(std::int64_t{1} << 62, 1, {.readouts_per_frame = std::int64_t{1} << 62}), "");
 }
@@ -251,7 +252,7 @@ TEST(Frames, carry_certificate_terms_and_objectives) {
     EXPECT_LT(report.objectives.back(), 1);
     EXPECT_TRUE(report.converged);
   }
-  const auto& notes = frames[0].report.notes;
+  const auto notes = tests::texts_of(frames[0].report.messages);
   EXPECT_NE(std::find(notes.begin(), notes.end(), "3 readouts of 43, the last ones, are in no frame"),
             notes.end());
 }
@@ -302,7 +303,7 @@ void expect_images_of_scans(const data::Simulation& made, const FrameLayout& lay
   // Two solutions to 1e-6 of a system of condition 2 / 0.05 or so; readouts share their times, hence the segments.
   EXPECT_LE(difference(together, alone), 1e-4);
   EXPECT_EQ(together[1].report.lambda, alone[1].report.lambda);
-  const auto& notes = together[0].report.notes;
+  const auto notes = tests::texts_of(together[0].report.messages);
   EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
                           [](const auto& note) { return note.starts_with("off-resonance: "); }),
             1);
@@ -363,7 +364,7 @@ TEST(OffResonantFrames, whose_samples_have_no_times_are_not_corrected_and_say_so
   auto made = off_resonant({24, 24, 1}, 40, 10);
   made.scan.sample_time_s.reset();
   const auto frames = frames_of(made, {.frames = 4}, with_terms({}));
-  const auto& notes = frames[0].report.notes;
+  const auto notes = tests::texts_of(frames[0].report.messages);
   EXPECT_EQ(
       std::count(notes.begin(), notes.end(),
                  "the field map of the scan is not used: the scan does not say when its samples were taken"),
@@ -403,7 +404,7 @@ TEST(Frames, take_the_q_of_each_from_the_cache) {
   const auto again = frames_of(made, {.frames = 4}, method, {cache, {}, {}});
   EXPECT_EQ(again[0].report.trajectory_hits, 4);
   EXPECT_EQ(difference(again, first), 0);
-  const auto& notes = again[0].report.notes;
+  const auto notes = tests::texts_of(again[0].report.messages);
   EXPECT_EQ(std::count(notes.begin(), notes.end(), "Q is taken from the cache"), 1);
 }
 
@@ -442,20 +443,19 @@ TEST(Frames, refuse_what_they_cannot_have) {
     return "";
   };
   EXPECT_EQ(line({ConventionalGridding{}}),
-            "frames: expected settings.method = cg, found settings.method = gridded");
+            "frames: does not go together with a method other than cg; leave one of them out");
   LeastSquares method;
   method.lambda = FromNoise{};
   EXPECT_EQ(line({method}),
-            "frames: expected a number for settings.lambda, found auto; the noise decides lambda of "
-            "one image alone");
+            "--lambda auto: does not go together with frames; give a number: the noise decides lambda of one image "
+            "alone");
   EXPECT_EQ(line({with_terms({{SparseKind::tgv, 0.01}})}),
-            "frames: expected wavelet, tv, temporal-tv or llr in settings.regularizer, found tgv; use tv in "
-            "its place");
+            "frames: does not go together with --regularizer tgv; use tv in its place");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_EQ(line(no_maps),
             "frames: expected sensitivity maps, or one coil, found 4 coils without maps; leave out "
-            "settings.coils.maps = none");
+            "--coils none");
   EXPECT_THROW(reconstruct(made.scan, {with_terms({{SparseKind::llr, 0.01}})}), Error);  // of one image
 }
 

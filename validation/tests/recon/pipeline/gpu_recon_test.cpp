@@ -263,7 +263,7 @@ TEST_F(GpuRecon, coils_are_tiled_where_memory_is_short) {
                        device::memory_use(Device::cuda()).used_bytes + needed - (std::size_t{1} << 20));
   const auto tiled = few(scan);
   EXPECT_LT(tiled.report.device_planned_bytes, needed);
-  EXPECT_NE(tiled.report.notes.back().find("of 8 coils at a time"), std::string::npos);
+  EXPECT_NE(tiled.report.messages.back().text.find("of 8 coils at a time"), std::string::npos);
   EXPECT_LE(difference(tiled.image, all.image), ten_preconditioned);
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/simulate.hpp"
 #include "recon/pipeline/reconstruct.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -55,10 +56,7 @@ TEST(LambdaFromNoise, grows_with_the_noise_and_keeps_its_curve) {
   }
 }
 
-bool has_note(const Report& report, const std::string& words) {
-  return std::any_of(report.notes.begin(), report.notes.end(),
-                     [&](const auto& note) { return note.find(words) != std::string::npos; });
-}
+bool has_note(const Report& report, const std::string& words) { return tests::tells(report.messages, words); }
 
 TEST(LambdaFromNoise, says_when_something_other_than_noise_dominates) {
   data::Simulation made = simulation(8);

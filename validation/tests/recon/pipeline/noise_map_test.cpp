@@ -12,6 +12,7 @@
 #include "validation/oracle.hpp"
 #include "validation/sense_oracle.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -243,9 +244,7 @@ TEST(NoiseMap, undersampling_and_lambda_widen_a_point) {
 
 TEST(NoiseMap, of_images_without_maps_and_of_sparse_terms_is_said_to_be_of_this_image) {
   const auto has_note = [](const NoiseMapResult& result, const std::string& words) {
-    for (const auto& note : result.notes)
-      if (note.find(words) != std::string::npos) return true;
-    return false;
+    return tests::tells(result.messages, words);
   };
   const Scan scan = cartesian(1);
   Settings settings = least_squares_with(0);
@@ -304,7 +303,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   const auto message = [&](std::int64_t replicas) {
     return error_of([&] { noise_maps(made, scan, settings, one_thread(), {replicas}); });
   };
-  EXPECT_CONTAINS(message(1), "noise_map.replicas: expected 2 ... 100000 replicas, found 1");
+  EXPECT_CONTAINS(message(1), "--noise-map: expected 2 ... 100000 replicas, found 1");
   EXPECT_CONTAINS(message(-3), "found -3");
   EXPECT_CONTAINS(message(100001), "found 100001");
   scan.noise->fill_zero();
@@ -315,7 +314,7 @@ TEST(NoiseMap, is_refused_where_there_is_nothing_to_say) {
   const Scan radial = data::simulate(scan_settings(data::TrajectoryKind::golden_radial, 24, 1)).scan;
   EXPECT_CONTAINS(error_of([&] { maps_of(radial, settings, 0); }), "exact noise map: expected a Cartesian scan");
   EXPECT_CONTAINS(error_of([&] { maps_of(cartesian(2), {ConventionalGridding{}}, 0); }),
-                  "settings.method = cg with settings.regularizer = identity");
+                  "--noise-map exact: does not go together with a method other than cg");
   Scan denser = cartesian(2);
   denser.trajectory.k[0] = denser.trajectory.k[1];  // one position twice, another never
   EXPECT_CONTAINS(error_of([&] { maps_of(denser, settings, 0); }), "as many samples at each position");
@@ -332,7 +331,8 @@ TEST(NoiseMap, is_refused_before_the_work_where_that_is_known) {
   EXPECT_EQ(refused({0}, {}, scan), "");
   Settings sparse;
   std::get<LeastSquares>(sparse.method).sparse = {{SparseKind::tv, 0.01}};
-  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }), "settings.regularizer = identity");
+  EXPECT_CONTAINS(error_of([&] { require_noise_maps_can({0}, sparse); }),
+                  "--noise-map exact: does not go together with --regularizer tv");
   Settings no_maps;
   no_maps.coils.maps = CoilMaps::none;
   EXPECT_CONTAINS(refused({0}, no_maps, scan), "expected sensitivity maps, or one coil, found 8 coils");

@@ -237,7 +237,7 @@ std::string line_of(const Scan& scan, const Settings& settings) {
 }
 
 TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
-  const std::string subject = "settings.partial_fourier = phase: expected ";
+  const std::string subject = "--partial-fourier phase: expected ";
   const auto whole = simulated(1, 1);
   EXPECT_EQ(line_of(whole.scan, {by_phase()}),
             subject + "a scan that leaves out most of one side of k-space, found one that reaches as far on both "
@@ -245,8 +245,9 @@ TEST(PartialFourier, refuses_scans_that_it_does_not_fit) {
   const auto partial = simulated(0.625, 2);
   Settings no_maps{by_phase()};
   no_maps.coils.maps = CoilMaps::none;
-  EXPECT_EQ(line_of(partial.scan, no_maps), subject + "sensitivity maps, or one coil, found 2 coils without maps; "
-                                                      "leave out settings.coils.maps = none");
+  EXPECT_EQ(line_of(partial.scan, no_maps), subject +
+                                                "sensitivity maps, or one coil, found 2 coils without maps; "
+                                                "leave out --coils none");
   Scan with_field(partial.scan);
   with_field.field_map = partial.field_map;
   EXPECT_EQ(line_of(with_field, {by_phase()}),
@@ -289,12 +290,11 @@ TEST(PartialFourier, refuses_settings_that_contradict_it) {
   auto sparse = by_phase();
   sparse.sparse = {{SparseKind::tv, 0.01}};
   EXPECT_EQ(line_of(scan, {sparse}),
-            "settings.partial_fourier: expected identity or roughness in settings.regularizer, found tv; leave one of "
-            "them out");
+            "--partial-fourier phase: does not go together with --regularizer tv; leave one of them out");
   auto searched = by_phase();
   searched.lambda = FromNoise{};
   EXPECT_EQ(line_of(scan, {searched}),
-            "settings.partial_fourier: expected a number for settings.lambda, found auto; leave one of them out");
+            "--partial-fourier phase: does not go together with --lambda auto; leave one of them out");
   EXPECT_THROW(require_noise_maps_can({.replicas = 10}, {by_phase()}), Error);
   EXPECT_THROW(Reconstructor({by_phase()})(scan, lay_out_frames(scan.trajectory.sample_count(), 64, {.frames = 2})),
                Error);

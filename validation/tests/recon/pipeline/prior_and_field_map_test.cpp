@@ -9,6 +9,7 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -150,9 +151,7 @@ TEST(FieldMap, is_said_to_be_unused_without_sample_times_or_another_method) {
   Scan scan = c.shifted;
   scan.field_map = c.field_map;
   const auto mentions = [](const Report& report) {
-    return std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
-      return note.starts_with("the field map of the scan is not used");
-    });
+    return tests::tells(report.messages, "the field map of the scan is not used");
   };
   EXPECT_FALSE(mentions(reconstruct(scan, Settings{}).report));
   EXPECT_TRUE(mentions(reconstruct(scan, {ConventionalGridding{}}).report));

@@ -10,6 +10,7 @@
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -126,9 +127,7 @@ TEST(SparseRecon, tells_terms_objective_and_residuals) {
   ASSERT_TRUE(report.certificate);
   EXPECT_TRUE(report.certificate->passed);
   EXPECT_LE(report.certificate->true_residual, 1e-4);
-  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
-    return note.find("the solver's word") != std::string::npos;
-  }));
+  EXPECT_TRUE(tests::tells(report.messages, "the solver's word"));
 }
 
 TEST(SparseRecon, goes_without_a_preconditioner_too_to_the_same_image) {

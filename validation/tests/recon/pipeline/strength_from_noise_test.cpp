@@ -9,6 +9,7 @@
 #include "validation/metrics.hpp"
 #include "validation/oracle.hpp"
 #include "validation/tests/io/io_scans.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -48,10 +49,7 @@ double error_of_image(const Reconstruction& made, const data::Simulation& simula
                                    converted<Complex<double>>(simulation.band_limited.values));
 }
 
-bool has_note(const Report& report, const std::string& words) {
-  return std::any_of(report.notes.begin(), report.notes.end(),
-                     [&](const auto& note) { return note.find(words) != std::string::npos; });
-}
+bool has_note(const Report& report, const std::string& words) { return tests::tells(report.messages, words); }
 
 TEST(StrengthFromNoise, error_is_within_a_tenth_of_the_best) {
   for (const auto& [kind, term, snr] :
@@ -147,7 +145,7 @@ TEST(StrengthFromNoise, two_searches_are_refused) {
   EXPECT_EQ(io::error_of([] {
               validate(with_terms({{SparseKind::wavelet, {}}, {SparseKind::tv, {}}}));
             }),
-            "settings.regularizer: expected one strength from the noise (auto) at most, found 2; the noise "
+            "--regularizer: expected one strength from the noise (auto) at most, found 2; the noise "
             "decides one "
             "number: give the others theirs, such as tv:0.005");
 }

@@ -15,6 +15,7 @@
 #include "validation/certificate.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -173,7 +174,7 @@ TEST(SubspaceFrames, do_not_change_with_the_numbers_that_span_them) {
   const auto a = frames_of(made, 6, in_subspace(GivenCourses{courses})),
              b = frames_of(made, 6, in_subspace(GivenCourses{mixed}));
   EXPECT_LE(metrics::relative_l2(joined(a), joined(b)), 1e-4);
-  const auto& notes = b.front().report.notes;
+  const auto notes = tests::texts_of(b.front().report.messages);
   EXPECT_EQ(std::count(notes.begin(), notes.end(),
                        "the courses of the temporal subspace were made orthonormal: they span the same"),
             1);
@@ -229,19 +230,18 @@ TEST(SubspaceFrames, refuse_courses_that_do_not_fit) {
     return "";
   };
   EXPECT_EQ(line(in_subspace(LeadingCourses{5})),
-            "settings.basis: expected 1 ... 4 components, the number of frames, found 5");
+            "--basis: expected 1 ... 4 components, the number of frames, found 5");
   EXPECT_NE(line(in_subspace(LeadingCourses{0})), "");
   EXPECT_EQ(line(in_subspace(GivenCourses{cosines(2, 7)})),
-            "settings.basis: expected courses of 4 numbers, one for each frame, found 2 rows of 7 numbers");
+            "--basis: expected courses of 4 numbers, one for each frame, found 2 rows of 7 numbers");
   auto twice = cosines(2, 4);
   std::copy_n(twice.data(), 4, twice.data() + 4);
   EXPECT_EQ(line(in_subspace(GivenCourses{twice})),
-            "settings.basis: expected courses of which none is a sum of others, or 0, found number 1 (from "
+            "--basis: expected courses of which none is a sum of others, or 0, found number 1 (from "
             "0), which is");
-  EXPECT_EQ(
-      line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
-      "settings.basis: expected llr, wavelet or tv in settings.regularizer, found temporal-tv; a subspace "
-      "couples frames already; leave one of them out");
+  EXPECT_EQ(line(in_subspace(LeadingCourses{2}, {{SparseKind::temporal_tv, 0.01}})),
+            "--basis: does not go together with --regularizer temporal-tv; a subspace couples frames already; "
+            "leave one of them out");
   EXPECT_THROW(reconstruct(made.scan, {in_subspace(LeadingCourses{2})}), Error);  // of one image
 }
 

@@ -13,6 +13,7 @@
 #include "recon/pipeline/reconstruct.hpp"
 #include "validation/metrics.hpp"
 #include "validation/tests/problems.hpp"
+#include "validation/tests/messages.hpp"
 
 namespace fhd {
 namespace {
@@ -58,11 +59,7 @@ double error_of(const Image& image, const data::Simulation& simulation) {
 }
 
 bool speaks_of_surroundings(const Report& report) {
-  const auto speaks = [](const std::string& sentence) {
-    return sentence.find("reaches beyond the field of view") != std::string::npos;
-  };
-  return std::any_of(report.notes.begin(), report.notes.end(), speaks) ||
-         std::any_of(report.warnings.begin(), report.warnings.end(), speaks);
+  return tests::tells(report.messages, "reaches beyond the field of view");
 }
 
 TEST(MatrixForObject, keeps_what_fits_and_what_cannot_be_told_apart) {

@@ -48,7 +48,7 @@ TEST(GradientDelays, of_zero_leave_every_bit_as_it_is) {
       std::memcmp(same.trajectory.k.data(), k.data(), sizeof(double) * static_cast<std::size_t>(k.size())),
       0);
   EXPECT_EQ(same.kspace.sample_count(), simulation.scan.kspace.sample_count());
-  EXPECT_TRUE(same.remarks.empty());
+  EXPECT_TRUE(same.messages.empty());
 }
 
 TEST(GradientDelays, move_spokes_to_where_they_were_played) {
@@ -104,8 +104,8 @@ TEST(GradientDelays, leave_out_samples_that_lie_beyond_the_matrix) {
   EXPECT_GT(left_out, 0);
   EXPECT_LE(left_out, 4 * simulation.readout_count);
   EXPECT_EQ(moved.sample_time_s->size(), moved.kspace.sample_count());
-  ASSERT_EQ(moved.remarks.size(), 1u);
-  EXPECT_NE(moved.remarks[0].find("beyond the matrix"), std::string::npos);
+  ASSERT_EQ(moved.messages.size(), 1u);
+  EXPECT_NE(moved.messages[0].text.find("beyond the matrix"), std::string::npos);
 }
 
 TEST(GradientDelays, leave_readouts_whole_where_frames_are_cut_by_them) {

@@ -183,8 +183,8 @@ TEST(GradientResponse, leaves_samples_out_that_move_beyond_the_matrix) {
   const Scan moved = with_response(scan, starts_of(design), low_pass(20e-6));
   moved.validate("moved scan");
   EXPECT_LT(moved.kspace.sample_count(), scan.kspace.sample_count());
-  ASSERT_EQ(moved.remarks.size(), 2u);
-  EXPECT_EQ(moved.remarks[0].find("the gradient response moved samples by up to "), 0u);
+  ASSERT_EQ(moved.messages.size(), 2u);
+  EXPECT_EQ(moved.messages[0].text.find("the gradient response moved samples by up to "), 0u);
 }
 
 TEST(GradientResponse, what_it_needs_is_told_in_one_line) {

@@ -549,7 +549,7 @@ double epi_error(double delay, const std::vector<bool>& navigators, std::vector<
   told = stream.assembler.summary().inferred;
   const auto& missing = stream.assembler.summary().missing;
   told.insert(told.end(), missing.begin(), missing.end());
-  told.insert(told.end(), scan.remarks.begin(), scan.remarks.end());
+  for (const auto& message : scan.messages) told.push_back(message.text);
   double difference = 0, all = 0;
   const auto count = scan.kspace.sample_count();
   for (int coil = 0; coil < coils; ++coil)

@@ -1,0 +1,68 @@
+#pragma once
+// Which features of a request do not go together: one table, from which requests are refused and the documentation of
+// limits is generated.
+#include <bitset>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "recon/domain/settings.hpp"
+
+namespace fhd {
+
+/// What a request asks for, as far as something else does not go together with it.
+enum class Feature {
+  other_method,     ///< than least squares
+  explicit_normal,  ///< E^H E without the Toeplitz operator
+  other_maps,       ///< than those that espirit finds
+  map_sets,         ///< two sets of maps, or as many as the scan needs
+  partial_fourier,
+  lambda_from_noise,
+  roughness,
+  wavelet,
+  tv,
+  tgv,
+  temporal_tv,
+  llr,
+  basis,      ///< a temporal subspace
+  one_image,  ///< not frames
+  frames,
+  noise_map,
+  exact_noise_map,
+  field_map,
+  several_processes  ///< or GPUs, for one volume
+};
+inline constexpr std::size_t feature_count = 19;
+
+class Features {
+ public:
+  bool has(Feature feature) const { return bits_[static_cast<std::size_t>(feature)]; }
+  /// Returns these features and another one, if `condition` holds.
+  Features with(Feature feature, bool condition = true) const {
+    Features more(*this);
+    if (condition) more.bits_.set(static_cast<std::size_t>(feature));
+    return more;
+  }
+
+ private:
+  std::bitset<feature_count> bits_;
+};
+
+/// Returns the features that the settings ask for.
+Features features_of(const Settings& settings);
+
+struct Conflict {
+  Feature feature, other;
+  const char* remedy;
+};
+/// Returns the first pair of features that do not go together; empty where all do.
+std::optional<Conflict> conflict_among(const Features& features);
+/// Returns a feature in the words of a user: "--partial-fourier phase", "frames".
+const char* name_of(Feature feature);
+/// Throws Error where two features do not go together.
+void refuse_incompatible(const Features& features);
+
+/// Returns the table in Markdown: "| feature | does not go together with |", ...
+std::string limits_in_markdown();
+
+}  // namespace fhd
