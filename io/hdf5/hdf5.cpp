@@ -348,7 +348,7 @@ void File::write(const std::string& name, std::string_view text) {
 }
 
 void File::write_text_of(const std::string& name, const std::string& text_path) {
-  const auto content = content_of_file(text_path, ~std::uint64_t{0}, "a text");
+  const auto content = content_of_file(text_path, ~std::uint64_t{0}, "a file");
   if (reserved_bytes_ > 0) reserve(destination_, reserved_bytes_ += content.size(), path_);
   write(name, content);
 }

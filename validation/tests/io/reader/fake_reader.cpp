@@ -74,7 +74,9 @@ std::function<void()> absurd(void (*change)(ScanSummary&)) {
   };
 }
 
-const std::map<std::string, std::function<void()>> lives{
+using Lives = std::map<std::string, std::function<void()>>;
+
+const Lives harms{
     {"segfault", [] { raise(SIGSEGV); }},
     {"abort in an answer",
      [] {
@@ -119,6 +121,9 @@ const std::map<std::string, std::function<void()>> lives{
        if (path.ends_with("file.h5")) raise(SIGSEGV);
        answer(std::string("well"));
      }},
+};
+
+const Lives absurdities{
     {"absurd slices", absurd([](ScanSummary& summary) { summary.slice_count = -1; })},
     {"absurd coils", absurd([](ScanSummary& summary) { summary.coil_count = 1 << 16; })},
     {"absurd volumes",
@@ -130,6 +135,9 @@ const std::map<std::string, std::function<void()>> lives{
     {"absurd matrix", absurd([](ScanSummary& summary) { summary.geometry.matrix_size[1] = 4097; })},
     {"absurd FOV", absurd([](ScanSummary& summary) { summary.geometry.fov_mm[2] = 1e-300; })},
     {"absurd unit", absurd([](ScanSummary& summary) { summary.unit_geometry.fov_mm[0] = INFINITY; })},
+};
+
+const Lives confinements{
     {"open other", confined([] {
        const int own = open(path.c_str(), O_RDONLY);
        const int other = open((path.substr(0, path.rfind('/')) + "/other.h5").c_str(), O_RDONLY);
@@ -181,6 +189,7 @@ int main() {
   Input in("request", 1 << 20, take);
   std::uint32_t request = 0;
   in(opening, request, path);
-  lives.at(std::getenv("FHD_FAKE"))();
+  for (const auto* lives : {&harms, &absurdities, &confinements})
+    if (const auto found = lives->find(std::getenv("FHD_FAKE")); found != lives->end()) found->second();
   for (char byte = 0;;) take(&byte, 1);
 }

@@ -158,18 +158,6 @@ TEST_F(SeriesFolders, are_not_made_of_what_somebody_else_put_there) {
   EXPECT_CONTAINS(error_of([&] { open({}, true); }), "found a file");
 }
 
-TEST_F(SeriesFolders, stay_the_folders_that_they_were) {
-  fs::create_directory(path("victim"));
-  {
-    const auto folder = open();
-    fs::rename(path("out.partial"), path("moved"));
-    fs::create_symlink(path("victim"), path("out.partial"));
-    add(*folder, 0);
-  }
-  EXPECT_TRUE(fs::is_empty(path("victim")));
-  EXPECT_TRUE(fs::exists(path("moved/series.json")));
-}
-
 TEST_F(SeriesFolders, remove_no_folder_that_has_taken_their_place) {
   fs::create_directories(path("theirs/out.partial"));
   fs::create_directory(path("mine"));
