@@ -106,8 +106,9 @@ const Lives harms{
        for (std::int64_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
        answer_with(opening.lends, Outcome::result, values);
      }},
-    {"long error", [] { answer_with(false, Outcome::error, std::string(1 << 20, 'x')); }},
-    {"no memory", [] { answer_with(false, Outcome::out_of_memory, std::string()); }},
+    {"long error",
+     [] { answer_with(false, Outcome::error, ErrorParts{.subject = std::string(1 << 20, 'x')}); }},
+    {"no memory", [] { answer_with(false, Outcome::error, ErrorParts{.kind = ErrorKind::out_of_memory}); }},
     {"other shape",
      [] {
        ImageSeries series;
