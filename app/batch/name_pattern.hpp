@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/values.hpp"
 
 namespace fhd::app {
 

@@ -12,10 +12,9 @@
 
 namespace fhd::app {
 
-std::shared_ptr<const RunSettings> settings_of_job(std::vector<std::string> arguments,
-                                                   const std::string& device) {
-  arguments.push_back("--device=" + device);
-  RunSettings settings{RunOptions(arguments)};
+std::shared_ptr<const RunSettings> settings_of_job(RunOptions options, const std::string& device) {
+  options.device.set_name(device);
+  RunSettings settings(std::move(options));
   settings.is_sparing = true;
   return std::make_shared<const RunSettings>(std::move(settings));
 }

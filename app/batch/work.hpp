@@ -8,8 +8,8 @@
 
 #include "app/batch/scans.hpp"
 #include "app/options/run_options.hpp"
-#include "app/terminal/processes.hpp"
 #include "app/run/series_formats.hpp"
+#include "app/terminal/processes.hpp"
 
 namespace CLI {
 class App;
@@ -19,7 +19,7 @@ namespace fhd::app {
 
 /// Options of `fhd recon` that one or more scans share.
 struct BatchSettings {
-  std::vector<std::string> arguments;           ///< "--lambda=1e-3"
+  RunOptions options;
   std::map<std::string, std::string> recorded;  ///< those that change the result, for manifests
   std::string where;                            ///< lines of the recipe that they come from
 };
@@ -36,10 +36,10 @@ struct BatchWork {
   bool cpu_stands_in = false;            ///< the user left the choice: where devices fail, the CPU goes on
 };
 
-/// From the options given to `app`, of `fhd batch`, and the file `recipe`, empty for none. The directory is
-/// that of `output`. A recipe (app/options/recipe.hpp) goes before `app`. Throws Error, naming the line of the recipe where it
-/// is its mistake.
-BatchWork plan_work(const CLI::App& app, const std::string& recipe, const std::string& output, Ranks& ranks,
-                    std::vector<BatchScan> scans);
+/// Returns what `options` of `fhd batch`, whose parser is `app`, and the file `recipe`, empty for none, ask for. The
+/// directory is that of `output`. A recipe (app/options/recipe.hpp) goes before the options. Throws Error, naming the line
+/// of the recipe where it is its mistake.
+BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::string& recipe,
+                    const std::string& output, Ranks& ranks, std::vector<BatchScan> scans);
 
 }  // namespace fhd::app

@@ -267,7 +267,7 @@ class WorkerProcess {
     const std::size_t number = work_.settings_of[scan];
     const std::lock_guard lock(examining_);
     auto& settings = settings_[number];
-    if (!settings) settings = settings_of_job(work_.settings[number].arguments, crew_.device);
+    if (!settings) settings = settings_of_job(work_.settings[number].options, crew_.device);
     return settings;
   }
 

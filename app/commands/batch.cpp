@@ -21,14 +21,15 @@
 #include "app/batch/summary.hpp"
 #include "app/batch/work.hpp"
 #include "app/commands/commands.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "app/options/number_option.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"
 #include "app/terminal/timeline.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/page/own_page.hpp"
 #include "io/page/report_page.hpp"
-#include "io/files/atomic_file.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -115,7 +116,8 @@ int BatchCommand::run() {
   };
   Ranks ranks = Ranks::of_environment();
   BatchList list = of_options([&] { return listed(); });
-  BatchWork work = of_options([&] { return plan_work(*app, recipe, output, ranks, std::move(list.scans)); });
+  BatchWork work =
+      of_options([&] { return plan_work(*app, options, recipe, output, ranks, std::move(list.scans)); });
   work.accepts_version = accept_version;
   require_no_timeline_among(work.scans);
   make_folder(output);
@@ -172,8 +174,7 @@ BatchList BatchCommand::listed() const {
 
 BatchLimits BatchCommand::limits(const Ranks& ranks, const BatchWork& work) const {
   BatchLimits limits;
-  const auto* option = app->get_option("--threads");
-  const int given = option->count() > 0 ? option->as<int>() : 0;
+  const int given = options.threads;
   limits.threads = given > 0                  ? bounded_threads(given)
                    : threads_of_environment() ? default_threads()
                                               : std::max(1, usable_processors() / ranks.here());
@@ -256,7 +257,8 @@ Run add_batch(CLI::App& app) {
   app.add_flag("--accept-version", command->accept_version,
                "keep results that another version of fhd made, where input and options are the same");
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
-  command->options.add_to(app);
+  command->options.cache = "auto";
+  add_options(app, command->options, in_batch);
   return with_event_lines(app, with_timeline(app, [command] { return command->run(); }));
 }
 

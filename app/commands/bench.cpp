@@ -13,8 +13,8 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/nearest_word.hpp"
-#include "app/options/options.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/table.hpp"
 #include "app/run/scan_cost.hpp"
 #include "recon/error.hpp"
 #include "validation/bench/chain_bench.hpp"
@@ -31,7 +31,7 @@ namespace {
 struct BenchCommand {
   std::string what = "cpu", only, folder;
   bool quick = false;
-  DeviceOption device_option;
+  RunOptions options;
   CLI::App* app = nullptr;
 
   int run() const {
@@ -75,7 +75,7 @@ int BenchCommand::bench_cpu() const {
   return 0;
 }
 
-/// The ladder of kernels beside the ceilings of the device.
+/// Prints the ladder of kernels and the ceilings of the device.
 void print_ladder(bool quick) {
   const Ceilings ceilings = measure_ceilings();
   print_out(
@@ -118,7 +118,7 @@ void print_exact_sums(bool quick) {
 }
 
 ChosenDevice BenchCommand::gpu() const {
-  ChosenDevice device = device_option.choose();
+  ChosenDevice device = options.device.choose();
   if (device.device.is_cpu())
     throw Error("bench " + what, "a GPU", device.text,
                 "run it where there is one; 'fhd bench' measures the CPU");
@@ -170,7 +170,7 @@ int BenchCommand::bench_ladder() const {
   return 0;
 }
 
-/// A folder of its own while the object lives.
+/// A temporary folder that lives as long as the object.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const std::string& in) {
@@ -214,7 +214,7 @@ int BenchCommand::bench_chain() const {
   if (cases.empty()) throw UsageError(Error("--case", "a part of the name of a case", "'" + only + "'"));
   const ScratchFolder scratch(folder);
   const auto begin = std::chrono::steady_clock::now();
-  const ChosenDevice device = device_option.choose();
+  const ChosenDevice device = options.device.choose();
   const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - begin;
   const double start_s = device.device.is_cuda() ? starting.count() : 0;
   const FileRates rates = measure_file_rates(scratch.path());
@@ -259,7 +259,7 @@ Run add_bench(CLI::App& app) {
          "--folder", command->folder,
          "of chain: where scans are made (up to 4 GB) and removed again [the system's temporary folder]")
       ->type_name("DIR");
-  command->device_option.add_to(app);
+  add_options(app, command->options, in_serve);
   return [command] { return command->run(); };
 }
 

@@ -1,4 +1,4 @@
-// fhd check: the input doctor. What scans hold, what was inferred, what is suspicious or missing, and what to
+// fhd check: the input doctor. It prints what scans hold, what was inferred, what is suspicious or missing, and what to
 // do.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "io/result/message_json.hpp"
 #include "io/scan/nifti_volume.hpp"
 #include "validation/doctor/diagnosis.hpp"
@@ -21,42 +20,13 @@
 namespace fhd::app {
 namespace {
 
-/// What may differ between scans, by a recipe.
-struct OptionsOfScan {
-  std::string prior;
-  io::ReadOptions read_options;
-
-  void add_to(CLI::App& app) {
-    app.add_option("--prior", prior, "NIfTI image meant for fhd recon --prior: is it where the scan is?")
-        ->type_name("FILE");
-    add_read_options(app, read_options);
-  }
-};
-
-struct Options {
+struct CheckCommand {
   CLI::App* app;
-  std::shared_ptr<std::string> recipe;
+  std::string recipe;
   std::vector<std::string> scans;
-  bool strict = false, json = false;
-  OptionsOfScan of_scan;
+  bool json = false;
+  RunOptions options;
 };
-
-/// With what the recipe says of it; `options` then have what it says of all scans.
-OptionsOfScan options_of(const std::string& scan, const Options& options) {
-  if (options.recipe->empty()) return options.of_scan;
-  OptionsOfScan own = options.of_scan;
-  CLI::App parser;
-  own.add_to(parser);
-  const auto recipe = recipe_of(*options.app, *options.recipe, scan);
-  for (const auto& [name, entry] : recipe) {
-    auto* option = parser.get_option_no_throw(name);
-    if (option == nullptr && !entry.pattern.empty())
-      throw UsageError(Error(entry.where, "what may differ between scans", name, "give it for all scans"));
-    if (option == nullptr) option = options.app->get_option(name);  // --strict, of this scan and the next
-    give(*option, entry);
-  }
-  return own;
-}
 
 std::size_t machine_memory_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -99,7 +69,7 @@ void print_text(const std::string& path, const std::vector<Message>& findings) {
             plural(Severity::problem), plural(Severity::warning), plural(Severity::note));
 }
 
-int run(const Options& options) {
+int run(const CheckCommand& command) {
   DiagnosisSettings settings;
   settings.memory_bytes = machine_memory_bytes();
   settings.cost = [&](io::ScanFile& file) {
@@ -108,35 +78,35 @@ int run(const Options& options) {
   };
   bool usable = true;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const auto& path : options.scans) {
-    const auto own = options_of(path, options);
+  for (const auto& path : command.scans) {
+    RunOptions own = command.options;
+    if (!command.recipe.empty()) apply_recipe(own, command.recipe, path, *command.app, in_check);
     settings.options = own.read_options;
     settings.prior.reset();
     if (!own.prior.empty()) settings.prior = io::read_nifti_volume(own.prior);
     const auto findings = diagnose(path, settings);
-    usable = usable && is_usable(count(findings), options.strict);
-    if (options.json)
-      json.push_back(as_json(path, findings, options.strict));
+    usable = usable && is_usable(count(findings), own.strict);
+    if (command.json)
+      json.push_back(as_json(path, findings, own.strict));
     else
       print_text(path, findings);
   }
-  if (options.json) print_json(json);
+  if (command.json) print_json(json);
   return usable ? 0 : 1;
 }
 
 }  // namespace
 
 Run add_check(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
-  app.add_option("SCAN", options->scans, "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories")
+  const auto command = std::make_shared<CheckCommand>();
+  command->app = &app;
+  app.add_option("SCAN", command->scans, "scans: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directories")
       ->required();
-  options->app = &app;
-  options->recipe = add_recipe_option(app);
-  app.add_flag("--strict", options->strict, "warnings, too, give exit status 1");
-  app.add_flag("--json", options->json, "print JSON: a list with one entry for each scan");
-  options->of_scan.add_to(app);
+  add_recipe_option(app, command->recipe);
+  app.add_flag("--json", command->json, "print JSON: a list with one entry for each scan");
+  add_options(app, command->options, in_check);
   app.footer("Exit status: 0 usable, 1 a problem that would stop fhd recon, 2 wrong usage.");
-  return [options] { return run(*options); };
+  return [command] { return run(*command); };
 }
 
 }  // namespace fhd::app

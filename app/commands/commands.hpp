@@ -14,7 +14,7 @@ class App;
 
 namespace fhd::app {
 
-/// What the exit status of the program says; of those of its manual pages.
+/// The exit statuses of the program, for its manual pages.
 inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
     {"0", "success"},
     {"1",
@@ -29,16 +29,16 @@ inline constexpr std::pair<const char*, const char*> exit_statuses[] = {
 
 using Run = std::function<int()>;  ///< exit status: 0 success, 1 failure
 
-/// The command line of this process, quoted so that a shell reads it back: command_line.cpp.
+/// Returns the command line of this process, quoted so that a shell reads it back: command_line.cpp.
 const std::string& command_line();
-/// Once, before any command runs.
+/// Is called once, before any command runs.
 void set_command_line(int argc, const char* const* argv);
 
-/// What the user typed is wrong: exit status 2.
+/// A mistake in what the user typed: exit status 2.
 struct UsageError : Error {
   explicit UsageError(const Error& error) : Error(error) {}
 };
-/// The result of `work`, whose errors are those of the options, but for files that these name.
+/// Returns the result of `work`, whose errors are usage errors unless they are of files that options name.
 template <class Work>
 auto of_options(Work work) {
   try {
@@ -65,7 +65,7 @@ Run add_fieldmap(CLI::App& app);
 Run add_serve(CLI::App& app);
 Run add_documentation(CLI::App& app);
 
-/// What --version says with --verbose: libraries, instruction set, devices.
+/// Returns what --version prints with --verbose: libraries, instruction set, devices.
 std::string verbose_version();
 
 }  // namespace fhd::app

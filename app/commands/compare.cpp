@@ -9,10 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/run/corrected_scan.hpp"
-#include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
+#include "app/run/corrected_scan.hpp"
+#include "app/terminal/console.hpp"
 #include "io/files/file_set.hpp"
 #include "io/result/picture.hpp"
 #include "io/result/report_json.hpp"
@@ -28,25 +27,22 @@ using validation::Comparison;
 using validation::Measurement;
 
 struct CompareCommand {
-  std::string scan, output, truth;
-  std::int64_t slice = 0, repetition = 0;
-  io::ReadOptions read_options;
-  ReconOptions recon_options;
-  DeviceOption device_option;
+  std::string scan, output;
+  RunOptions options;
 
   int run();
   void write(const Comparison& comparison, const io::ScanSummary& summary, const ChosenDevice& device,
              const io::OutputLock& lock) const;
 };
 
-/// "path/scan.h5" -> "path/scan"
+/// Returns "path/scan" for "path/scan.h5".
 std::filesystem::path without_extension(const std::string& scan) {
   std::filesystem::path path(scan);
   if (!path.has_filename()) path = path.parent_path();
   return path.replace_extension();
 }
 
-/// The true image of this slice and repetition; one of a slice serves all repetitions, one alone every scan.
+/// Reads the true image of this slice and repetition; one of a slice serves all repetitions, one alone every scan.
 Image read_truth(const std::string& path, std::int64_t slice, std::int64_t repetition) {
   auto series = io::read_image(path);
   if (series.images.size() == 1) return std::move(series.images.front());
@@ -75,7 +71,7 @@ void print_table(const Comparison& comparison, const char* quantity,
             comparison.reference, errors_against);
 }
 
-/// On the device, or where it fails and the user left the choice, on the CPU.
+/// Compares on the device, or where it fails and the user left the choice, on the CPU.
 Comparison compared(const Scan& scan, const Settings& settings, const ChosenDevice& device,
                     const std::optional<Image>& true_image) {
   ProgressLine progress(false);
@@ -122,18 +118,19 @@ nlohmann::json json_of(const Comparison& comparison) {
 }
 
 int CompareCommand::run() {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
+  const Settings settings = of_options([&] { return options.image_settings(); });
   if (output.empty()) output = without_extension(scan).filename().string() + "_compare";
   io::check_writable(output, {scan});
   const io::OutputLock lock(output);
 
-  read_options.precision = Precision::double_precision;
-  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
-  const auto file = with_trajectory_correction(io::open_scan(scan, read_options), correction);
+  options.read_options.precision = Precision::double_precision;
+  const auto file = with_trajectory_correction(io::open_scan(scan, options.read_options), options.correction);
   const auto& summary = file->summary();
   print_scan(summary);
+  const auto [slice, repetition] = std::pair(options.slice, options.repetition);
   parse_selection(std::to_string(slice), summary.slice_count, "--slice");
   parse_selection(std::to_string(repetition), summary.repetition_count, "--repetition");
+  std::string& truth = options.truth;
   if (truth.empty()) {
     const auto sibling = without_extension(scan).string() + ".truth.h5";
     std::error_code status;
@@ -143,7 +140,7 @@ int CompareCommand::run() {
   if (!truth.empty()) true_image = read_truth(truth, slice, repetition);
   print_out("truth     {}\n", truth.empty() ? "unknown: images are compared with CPU.DP" : truth);
 
-  const ChosenDevice device = device_option.choose();
+  const ChosenDevice device = options.device.choose();
   print_out("device    {}\n", device.text);
   const auto comparison = compared(file->read(slice, repetition), settings, device, true_image);
   print_table(comparison, "F^H d", &CaseResult::fhd, comparison.reference);
@@ -162,9 +159,9 @@ void CompareCommand::write(const Comparison& comparison, const io::ScanSummary& 
                               {"command_line", command_line()},
                               {"scan", scan},
                               {"scan_checksum", io::checksum_of(scan)},
-                              {"truth", truth},
-                              {"slice", slice},
-                              {"repetition", repetition},
+                              {"truth", options.truth},
+                              {"slice", options.slice},
+                              {"repetition", options.repetition},
                               {"environment", environment},
                               {"reference", comparison.reference},
                               {"matrix_size", comparison.matrix_size},
@@ -187,20 +184,10 @@ Run add_compare(CLI::App& app) {
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();
   app.add_option("-o,--output", command->output, "prefix of the results: OUT.png OUT.json [SCAN_compare]");
-  app.add_option("--truth", command->truth,
-                 "HDF5 file with the true /image [SCAN.truth.h5 of 'fhd simulate', where it exists]");
-  app.add_option("--slice", command->slice, "which slice of a scan of several")->capture_default_str();
-  app.add_option("--repetition", command->repetition, "which repetition of a scan of several")
-      ->capture_default_str();
   // All cases stop at the same iteration, so that what differs is the arithmetic.
-  command->recon_options.set_default_tolerance(0);
-  command->recon_options.add_to(app);
-  command->device_option.add_to(app);
-  for (const char* flag :
-       {"--method", "--transform", "--precision", "--gpu-sums"})  // these are what is compared
-    app.remove_option(app.get_option(flag));
-  add_read_options(app, command->read_options);
-  return with_recipe(app, [command] { return command->run(); });
+  command->options.solver.tolerance = 0;
+  add_options(app, command->options, in_compare);
+  return with_recipe(app, command->options, in_compare, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

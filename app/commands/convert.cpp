@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/options/nearest_word.hpp"
-#include "app/options/options.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/table.hpp"
 #include "app/run/outputs.hpp"
+#include "app/terminal/console.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -27,7 +27,7 @@ const std::map<std::string, io::ScanFormat> formats{{"fhd", io::ScanFormat::fhd}
 struct ConvertOptions {
   std::string input, output, format;
   bool force = false;
-  io::ReadOptions read_options;
+  RunOptions run;
 };
 
 io::ScanFormat format_of_name(const std::string& output) {
@@ -41,7 +41,7 @@ io::ScanFormat format_of_name(const std::string& output) {
               extension.empty() ? "no ending" : "'" + extension + "'", "name the format with --to");
 }
 
-/// The files that a conversion would replace.
+/// Returns the files that a conversion would replace.
 std::vector<std::string> outputs_of(const std::string& output, io::ScanFormat format) {
   if (format != io::ScanFormat::bart) return {output};
   std::vector<std::string> paths;
@@ -52,7 +52,7 @@ std::vector<std::string> outputs_of(const std::string& output, io::ScanFormat fo
 
 int convert(const ConvertOptions& options) {
   const auto format = options.format.empty() ? format_of_name(options.output) : formats.at(options.format);
-  auto read_options = options.read_options;
+  auto read_options = options.run.read_options;
   read_options.precision = Precision::double_precision;
   const auto file = io::open_scan(options.input, read_options);
   const auto inputs = inputs_of({options.input}, read_options);
@@ -91,8 +91,8 @@ Run add_convert(CLI::App& app) {
       ->check(one_of({"fhd", "ismrmrd", "bart", "impatient"}))
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "replace OUT where it exists");
-  options->read_options.zeros_are_measured = true;  // a copy holds what the original does
-  add_read_options(app, options->read_options);
+  options->run.read_options.zeros_are_measured = true;  // a copy holds what the original does
+  add_options(app, options->run, in_info);
   return [options] { return convert(*options); };
 }
 

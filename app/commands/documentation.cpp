@@ -6,6 +6,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/options/command_table.hpp"
+#include "app/options/checks.hpp"
 #include "app/options/nearest_word.hpp"
 #include "io/files/atomic_file.hpp"
 #include "recon/domain/compatibility.hpp"

@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "app/commands/commands.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/table.hpp"
+#include "app/run/corrected_scan.hpp"
+#include "app/run/echo_field_map.hpp"
+#include "app/run/outputs.hpp"
+#include "app/run/recon_engine.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/report_lines.hpp"
-#include "app/run/corrected_scan.hpp"
-#include "app/run/echo_field_map.hpp"
-#include "app/options/number_option.hpp"
-#include "app/options/options.hpp"
-#include "app/run/outputs.hpp"
-#include "app/run/recon_engine.hpp"
-#include "io/result/field_map_file.hpp"
 #include "io/files/file_set.hpp"
+#include "io/result/field_map_file.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/error.hpp"
 
@@ -34,9 +34,7 @@ struct FieldMapCommand {
   std::optional<std::string> echo_times;
   double smoothing = default_smoothing_voxels;
   bool force = false;
-  io::ReadOptions read_options;
-  ReconOptions recon_options;
-  DeviceOption device_option;
+  RunOptions options;
 
   int run();
 };
@@ -78,9 +76,10 @@ void print_found(const std::vector<Echo>& echoes, const FieldMaps& found) {
 }
 
 int FieldMapCommand::run() {
-  const Settings settings = of_options([&] { return recon_options.settings(); });
+  const Settings settings = of_options([&] { return options.image_settings(); });
   require_phase(settings);
-  const auto correction = of_options([&] { return recon_options.trajectory_correction(); });
+  const auto& correction = options.correction;
+  auto& read_options = options.read_options;
   const auto given =
       of_options([&] { return echo_times ? std::optional(parse_echo_times(*echo_times)) : std::nullopt; });
   if (const auto& map = read_options.outside.field_map; !map.empty())
@@ -99,18 +98,19 @@ int FieldMapCommand::run() {
   files = with_trajectory_correction(std::move(files), correction);
   std::vector<io::ScanFile*> opened;
   for (const auto& file : files) opened.push_back(file.get());
-  const RunEvents events{{}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
+  const RunEvents events{
+      {}, print_fallback, [](const char* what, const std::string& text) { say(what, text); }};
   const auto echoes = find_echoes(opened, given, events);
-  const ChosenDevice device = device_option.choose();
+  const ChosenDevice device = options.device.choose();
   print_out("device    {}\n", device.text);
-  ReconEngine engine(settings, {}, device, recon_options.trajectory_cache(), {});
+  ReconEngine engine(settings, {}, device, options.trajectory_cache(), {});
   const CurrentDevice current(device.device);
   std::set<std::string> printed;
-  const auto found = field_maps_of(
-      echoes, smoothing, settings, engine, correction.kind == TrajectoryCorrection::Kind::automatic, events,
-      [&](std::int64_t slice, std::size_t echo, const Report& report) {
-        print_echo(slice, echo, report, printed);
-      });
+  const auto found = field_maps_of(echoes, smoothing, settings, engine,
+                                   correction.kind == TrajectoryCorrection::Kind::automatic, events,
+                                   [&](std::int64_t slice, std::size_t echo, const Report& report) {
+                                     print_echo(slice, echo, report, printed);
+                                   });
   std::vector<const Array<float>*> slices;
   for (const auto& map : found.maps) slices.push_back(&map);
   io::FileSet written(lock);
@@ -137,9 +137,7 @@ Run add_fieldmap(CLI::App& app) {
       ->check(number_between(0, 100))
       ->capture_default_str();
   app.add_flag("--force", command->force, "overwrite what is there under this name");
-  command->device_option.add_to(app);
-  command->recon_options.add_to(app);
-  add_read_options(app, command->read_options);
+  add_options(app, command->options, in_fieldmap);
   return [command] { return command->run(); };
 }
 

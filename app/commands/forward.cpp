@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/options/nearest_word.hpp"
-#include "app/options/options.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/table.hpp"
 #include "app/run/outputs.hpp"
 #include "app/run/recon_engine.hpp"
+#include "app/terminal/console.hpp"
 #include "io/result/results.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/encoding/exact_samples.hpp"
@@ -23,16 +23,15 @@ namespace {
 struct ForwardCommand {
   std::string image, scan, output, dataset = "/image", precision = "double";
   bool no_maps = false, no_field_map = false, force = false;
-  VolumeSelection selection;
-  io::ReadOptions read_options;
-  DeviceOption device_option;
+  RunOptions options;
 
   int run();
   template <class T>
   void evaluate(const Image& of, Scan& volume, Device device) const;
 };
 
-/// About its centre, floor(N/2), with zeros around: what a reconstruction cropped (readout oversampling) is put back.
+/// Returns the image with zeros around, about its centre, floor(N/2): they replace what a reconstruction cropped (readout
+/// oversampling).
 template <class T>
 Array<Complex<T>> padded(const Array<Complex<T>>& image, const Shape& to) {
   if (image.shape() == to) return image;
@@ -56,7 +55,7 @@ void require_matrix(const Image& image, const Scan& scan, const std::string& sub
               "give the matrix of the image with --matrix");
 }
 
-/// What may be another scan's image is told.
+/// Prints that the image may be of another scan.
 void note_geometry(const Image& image, const Scan& scan) {
   const auto &n = image.geometry.matrix_size, &of_scan = scan.geometry.matrix_size;
   for (int axis = 0; axis < 3; ++axis) {
@@ -80,15 +79,16 @@ void ForwardCommand::evaluate(const Image& of, Scan& volume, Device device) cons
 
 int ForwardCommand::run() {
   if (!output.ends_with(".h5")) output += ".h5";
-  require_new_file(output, inputs_of({image, scan}, read_options), force);
+  require_new_file(output, inputs_of({image, scan}, options.read_options), force);
   const io::OutputLock lock(output);
   const bool in_double = precision == "double";
-  read_options.precision = in_double ? Precision::double_precision : Precision::single_precision;
-  const auto file = io::open_scan(scan, read_options);
+  options.read_options.precision = in_double ? Precision::double_precision : Precision::single_precision;
+  const auto file = io::open_scan(scan, options.read_options);
   const auto& summary = file->summary();
   print_scan(summary);
-  const auto slices = parse_selection(selection.slices, summary.slice_count, "--slices"),
-             repetitions = parse_selection(selection.repetitions, summary.repetition_count, "--repetitions");
+  const auto slices = parse_selection(options.selection.slices, summary.slice_count, "--slices"),
+             repetitions =
+                 parse_selection(options.selection.repetitions, summary.repetition_count, "--repetitions");
   const auto images = io::read_image(image, dataset);
   io::ScanSeries series{static_cast<std::int64_t>(repetitions.size()),
                         static_cast<std::int64_t>(slices.size()),
@@ -101,7 +101,7 @@ int ForwardCommand::run() {
         fmt::format("{} repetitions and {} slices as the scan", series.repetition_count, series.slice_count),
         fmt::format("{} and {}", images.repetition_count, images.slice_count),
         "choose those of the image with --slices and --repetitions");
-  const ChosenDevice device = device_option.choose();
+  const ChosenDevice device = options.device.choose();
   print_out("device    {}\n", device.text);
   for (const auto repetition : repetitions)
     for (const auto slice : slices) {
@@ -151,10 +151,8 @@ Run add_forward(CLI::App& app) {
   app.add_flag("--no-maps", command->no_maps, "one coil of sensitivity 1");
   app.add_flag("--no-field-map", command->no_field_map, "without off-resonance");
   app.add_flag("--force", command->force, "replace OUT where it exists");
-  command->selection.add_to(app);
-  command->device_option.add_to(app);
-  command->read_options.zeros_are_measured = true;  // F is evaluated at all positions
-  add_read_options(app, command->read_options);
+  command->options.read_options.zeros_are_measured = true;  // F is evaluated at all positions
+  add_options(app, command->options, in_forward);
   return [command] { return command->run(); };
 }
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/options.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
@@ -16,7 +16,7 @@ namespace {
 struct InfoOptions {
   std::string input;
   bool json = false;
-  io::ReadOptions read_options;
+  RunOptions run;
 };
 
 void print_as_json(const io::ScanSummary& summary) {
@@ -130,9 +130,9 @@ Run add_info(CLI::App& app) {
   app.add_option("SCAN", options->input, "scan: ISMRMRD or fhd HDF5, BART .cfl, IMPATIENT directory")
       ->required();
   app.add_flag("--json", options->json, "print JSON");
-  add_read_options(app, options->read_options);
+  add_options(app, options->run, in_info);
   return [options] {
-    const auto file = io::open_scan(options->input, options->read_options);
+    const auto file = io::open_scan(options->input, options->run.read_options);
     if (options->json)
       print_as_json(file->summary());
     else

@@ -8,13 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
-#include "app/options/frame_options.hpp"
-#include "app/run/machine_rates.hpp"
-#include "app/options/noise_map_option.hpp"
-#include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
+#include "app/run/machine_rates.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
@@ -27,17 +24,10 @@ namespace {
 
 struct PlanCommand {
   std::string scan;
-  VolumeSelection selection;
-  bool json = false, no_gridded_image = false;
-  io::ReadOptions read_options;
-  ReconOptions recon_options;
-  DeviceOption device_option;
-  FrameOptions frame_options;
-  NoiseMapOption noise_map;
+  bool json = false;
+  RunOptions options;
 
   int run();
-  Settings chosen_settings() const;
-  EstimateSettings estimate_settings() const;
 };
 
 /// One column of the table.
@@ -134,7 +124,7 @@ nlohmann::ordered_json to_json(const DevicePlan& plan) {
           {"assumptions", made.assumptions}};
 }
 
-/// "one image", or "60 frames".
+/// Returns "one image", or "60 frames".
 std::string one_of_them(const EstimateSettings& how) {
   return how.frames ? fmt::format("{} frames", how.frames->frames) : "one image";
 }
@@ -174,42 +164,26 @@ std::vector<DevicePlan> plans_of(const ScanSizes& sizes, const EstimateSettings&
   return plans;
 }
 
-/// As recon's, which refuses the same.
-Settings PlanCommand::chosen_settings() const {
-  Settings settings = recon_options.settings();
-  frame_options.take_part_in(settings);
-  validate(settings);
-  if (frame_options.asks()) {
-    validate_for_frames(settings);
-    noise_map.require_no_frames();
-  }
-  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
-  return settings;
-}
-
-EstimateSettings PlanCommand::estimate_settings() const {
-  EstimateSettings how{of_options([&] { return chosen_settings(); })};
-  if (const auto request = noise_map.request()) how.noise_replicas = request->replicas;
-  return how;
-}
-
 int PlanCommand::run() {
   const auto verifier = validation::make_verifier();
-  EstimateSettings how = estimate_settings();
+  const auto& frames = options.frames;
+  const auto& noise_map = options.noise_map;
+  EstimateSettings how{of_options([&] { return options.settings(); })};
+  if (noise_map.given()) how.noise_replicas = noise_map.request()->replicas;
   const auto companion = companion_settings(how.settings);
   how.verifier = verifier.get();
-  how.companion = companion && !no_gridded_image ? &*companion : nullptr;
-  read_options.precision = how.settings.precision;
-  const auto file = io::open_scan(scan, read_options);
+  how.companion = companion && !options.no_gridded_image ? &*companion : nullptr;
+  options.read_options.precision = how.settings.precision;
+  const auto file = io::open_scan(scan, options.read_options);
   const io::ScanSummary& summary = file->summary();
-  const std::int64_t images = how.images = image_count(summary, selection);
-  if (frame_options.asks())
+  const std::int64_t images = how.images = image_count(summary, options.selection);
+  if (frames.asks())
     FrameOptions::require_one(
-        parse_selection(selection.repetitions, summary.repetition_count, "--repetitions"));
+        parse_selection(options.selection.repetitions, summary.repetition_count, "--repetitions"));
   noise_map.require_alone(static_cast<std::size_t>(images), 1);
   const ScanSizes sizes = sizes_of(*file, how.settings);
-  if (frame_options.asks()) how.frames = frame_options.sizes(sizes.samples.all, summary.readout_length);
-  const ChosenDevice chosen = device_option.choose();
+  if (frames.asks()) how.frames = frames.sizes(sizes.samples.all, summary.readout_length);
+  const ChosenDevice chosen = options.device.choose();
   const std::vector<DevicePlan> plans = plans_of(sizes, how, chosen);
 
   if (json) {
@@ -240,15 +214,9 @@ Run add_plan(CLI::App& app) {
   const auto command = std::make_shared<PlanCommand>();
   app.add_option("SCAN", command->scan, "ISMRMRD or fhd HDF5 file, BART .cfl, or IMPATIENT directory")
       ->required();
-  command->selection.add_to(app);
-  app.add_flag("--no-gridded-image", command->no_gridded_image, "as of fhd recon");
   app.add_flag("--json", command->json, "print JSON");
-  command->device_option.add_to(app);
-  command->frame_options.add_to(app);
-  command->recon_options.add_to(app);
-  command->noise_map.add_to(app);
-  add_read_options(app, command->read_options);
-  return with_recipe(app, [command] { return command->run(); });
+  add_options(app, command->options, in_plan);
+  return with_recipe(app, command->options, in_plan, [command] { return command->run(); });
 }
 
 }  // namespace fhd::app

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "app/commands/commands.hpp"
-#include "app/options/options.hpp"
 #include "app/options/recipe.hpp"
 #include "app/options/run_options.hpp"
 #include "app/run/mpi_run.hpp"
@@ -58,7 +57,7 @@ std::string ReconCommand::checked_prefix() const {
 /// Throws Error where the results cannot be written, or would overwrite what is read.
 void ReconCommand::require_output(const RunOptions& of_run, const std::string& prefix) const {
   auto inputs = inputs_of({scan}, of_run.read_options);
-  if (const auto& girf = of_run.trajectory_correction().girf; !girf.empty()) inputs.push_back(girf);
+  if (const auto& girf = of_run.correction.girf; !girf.empty()) inputs.push_back(girf);
   for (const auto& [what, file] : of_run.frames.files()) inputs.push_back(file);
   require_writable(of_run, prefix, inputs);
   const auto noise_maps = of_run.noise_map.given() ? io::noise_endings.size() : 0;
@@ -115,7 +114,7 @@ void ReconCommand::keep_in_folder(ScanResults& results, const std::string& prefi
                                   const io::ChecksumInBackground& checksum, RunPrinter& printer) const {
   const auto identity = [&results, &checksum, this] {
     results.set_checksum(checksum.get());
-    return identity_of(*app, results.provenance());
+    return identity_of(options, results.provenance());
   };
   const auto host = [&results] { return results.host(); };
   const auto total = results.volumes().size();
@@ -163,37 +162,13 @@ Run add_recon(CLI::App& app) {
                  "prefix of the results: OUT.h5 .nii.gz .png .json [SCAN_recon]");
   app.add_flag("--force", command->force,
                "overwrite what is there under these names, also a result of another scan");
-  app.add_flag("--strict", options.strict,
-               "fail, and write nothing, where the image or the scan is suspicious");
-  app.add_flag("--phase", options.phase, "also write OUT_phase.nii.gz, the phase in rad");
-  add_compression_option(app, options.compression);
-  options.selection.add_to(app);
   app.add_flag("--quiet", command->quiet, "print nothing but errors");
   app.add_flag("--verbose", command->verbose, "also print what is planned of a GPU's memory");
-  app.add_flag("--no-gridded-image", options.no_gridded_image,
-               "leave out the gridded image that OUT.h5 holds beside the other, as /gridded");
-  options.device.add_to(app);
-  options.frames.add_to(app);
-  options.recon.add_to(app);
-  options.noise_map.add_to(app);
-  const auto is_named = [](const std::string& name) {
-    return name.empty() ? "expected a name, found none" : "";
-  };
-  app.add_option(
-         "--dicom", options.dicom_folder,
-         "also write the magnitudes as a DICOM series: a folder, new, empty or with an earlier series of "
-         "this scan")
-      ->type_name("DIR")
-      ->check(is_named);
-  app.add_option("--ismrmrd-images", options.ismrmrd_images_file,
-                 "also write the magnitudes as ISMRMRD images: /dataset/image_0 of this HDF5 file")
-      ->type_name("FILE")
-      ->check(is_named);
-  add_read_options(app, options.read_options, /*finds_field_maps=*/true);
+  add_options(app, options, in_recon);
   const auto run = [command] {
     return run_in_team([&](const std::shared_ptr<MpiTeam>& team) { return command->run(team); });
   };
-  return with_event_lines(app, with_recipe(app, with_timeline(app, run)));
+  return with_event_lines(app, with_recipe(app, options, in_recon, with_timeline(app, run)));
 }
 
 }  // namespace fhd::app

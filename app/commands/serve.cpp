@@ -14,9 +14,9 @@
 #include <memory>
 
 #include "app/commands/commands.hpp"
+#include "app/options/checks.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/number_option.hpp"
-#include "app/options/options.hpp"
+#include "app/options/table.hpp"
 #include "app/terminal/processors.hpp"
 #include "app/server/configuration.hpp"
 #include "app/server/server.hpp"
@@ -33,7 +33,7 @@ struct ServeCommand {
   std::int64_t image_s = 600;
   std::uint64_t most_bytes = std::uint64_t{4} << 30;
   bool quiet = false;
-  DeviceOption device_option;
+  RunOptions options;
 
   int run();
   SessionLimits limits() const;
@@ -87,7 +87,7 @@ int ServeCommand::run() {
   if (!configurations.empty() && !std::filesystem::is_directory(configurations, unknown))
     throw UsageError(Error("--configs", "a folder", "'" + configurations + "'"));
   if (threads > 0) omp_set_num_threads(bounded_threads(threads));
-  const auto device = device_option.choose();
+  const auto device = options.device.choose();
   SharedProcessors processors{omp_get_max_threads()};
   stop_on_signals();
   keep_freed_memory();
@@ -150,7 +150,7 @@ Run add_serve(CLI::App& app) {
   number("--images-at-once", command->images_at_once, whole_number(0, 64),
          "images of a session that are made side by side after the first of their slice; 0: as many as gain "
          "something");
-  command->device_option.add_to(app);
+  add_options(app, command->options, in_serve);
   app.add_flag("--quiet", command->quiet, "print nothing but errors and the port");
   app.footer(session_options_help());
   return [command] { return command->run(); };

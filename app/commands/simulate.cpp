@@ -16,9 +16,8 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/nearest_word.hpp"
-#include "app/options/number_option.hpp"
-#include "app/options/options.hpp"
+#include "app/options/checks.hpp"
+#include "app/options/values.hpp"
 #include "app/run/outputs.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/hdf5/made_by.hpp"
@@ -217,8 +216,8 @@ void print_summary(const Options& options, const data::SimulationSettings& setti
                            options.output));
 }
 
-/// The anatomy of a volume or slice as another contrast shows it, at twice the matrix: brighter where the object is
-/// darker, all edges in their places.
+/// Returns the anatomy of a volume or slice as another contrast shows it, at twice the matrix: brighter where the object
+/// is darker, all edges in their places.
 Image prior_of(const data::SimulationSettings& settings, const Geometry& geometry) {
   Image prior;
   prior.geometry = geometry;
@@ -265,7 +264,7 @@ void require_replaceable(const Options& options) {
   }
 }
 
-/// All slices and repetitions or echoes, moved out of `slices`.
+/// Returns all slices and repetitions or echoes, moved out of `slices`.
 io::ScanSeries series_of(std::vector<data::Simulation>& slices, const std::vector<double>& echo_times_s) {
   io::ScanSeries series;
   series.echo_times_s = echo_times_s;
@@ -288,7 +287,7 @@ io::ScanSeries series_of(std::vector<data::Simulation>& slices, const std::vecto
   return series;
 }
 
-/// One image of every slice.
+/// Returns one image of every slice.
 io::ImageSeries of_slices(std::vector<Image> images) {
   return {1, static_cast<std::int64_t>(images.size()), std::move(images)};
 }
@@ -318,7 +317,7 @@ void require_memory(const Options& options, const data::SimulationSettings& sett
         settings.with_maps ? "simulate fewer, or leave the maps out with --no-maps" : "simulate fewer");
 }
 
-/// A number on each line.
+/// Writes a number on each line.
 void write_depths(const std::string& temporary, const std::string& path, const std::vector<double>& depths) {
   std::ofstream file(temporary);
   for (const double depth : depths) file << fmt::format("{:.6f}\n", depth);
@@ -326,7 +325,7 @@ void write_depths(const std::string& temporary, const std::string& path, const s
   if (!file) throw Error(path, "a file that can be written", "none");
 }
 
-/// The true images, moved out of `slices`.
+/// Returns the true images, moved out of `slices`.
 void write_truth(io::FileSet& files, const std::string& name, std::vector<data::Simulation>& slices) {
   std::vector<Image> ideal_images, band_limited_images;
   for (auto& slice : slices) {
@@ -386,7 +385,7 @@ int run(const Options& options) {
   return 0;
 }
 
-/// Slices through the object.
+/// Adds the options of slices through the object.
 void add_slices(CLI::App& app, Options& options) {
   app.add_option(
          "--slices", options.slices,
@@ -431,7 +430,7 @@ void add_object(CLI::App& app, Options& options) {
 
 }  // namespace
 
-/// Options for what the scan does not state about itself.
+/// Adds the options for what the scan does not state about itself.
 static void add_imperfections(CLI::App& app, Options& options) {
   app.add_option("--delay", options.delay,
                  "gradients play so many samples later than the scan says, along x, y and z [0]")

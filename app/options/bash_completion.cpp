@@ -7,7 +7,7 @@
 namespace fhd::app {
 namespace {
 
-/// Marks among words: names of files, of folders.
+/// Words that stand for the names of files and of folders.
 constexpr const char *bash_file_mark = "/file", *bash_folder_mark = "/folder";
 
 std::string bash_quoted(const std::string& text) {
@@ -23,7 +23,7 @@ std::string bash_values(const DocumentedOption& option) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-/// What a value of an option, or a positional, of the commands can be.
+/// Returns the lines of a `case` with the values that options and positionals of a command take.
 std::string bash_cases(const DocumentedCommand& command) {
   std::string cases;
   for (const auto& option : command.options) {

@@ -21,7 +21,7 @@ void refuse_empty_values(CLI::App& parser) {
 
 void parse_words(CLI::App& parser, const std::vector<std::string>& words) {
   refuse_empty_values(parser);
-  // Of "--name=" CLI11 takes the next word for the value.
+  // CLI11 takes the word after "--name=" for the value.
   for (const auto& word : words) {
     if (word == "--") break;
     if (word.starts_with("--") && word.find('=') == word.size() - 1)

@@ -15,13 +15,13 @@ std::vector<std::string> split_at(const std::string& text, char separator) {
   return pieces;
 }
 
-/// "auto", "cycles/FOV"; not "FILE", "N", "NUMBER", which stand for something.
+/// Returns whether a value is a word, such as "auto" or "cycles/FOV"; "FILE", "N" and "NUMBER" stand for something.
 bool is_word(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::islower(c) != 0; }) &&
          text.find_first_of("[].") == std::string::npos;
 }
 
-/// CLI11 says the type and what the checks say of themselves: "TEXT:{cg,gridded}", "N:INT in [0 - 9]", "FILE|auto".
+/// Reads the values from the type that CLI11 shows: "TEXT:{cg,gridded}", "N:INT in [0 - 9]", "FILE|auto".
 void describe_value(const std::string& type, DocumentedOption& option) {
   const auto opening = type.find('{'), closing = type.find('}');
   if (opening != std::string::npos && closing != std::string::npos) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the commands and their options are, read off the parser itself: manual pages and completions of shells are
-// printed from it, so that no second table can differ.
+// The commands and their options, read from the parser: manual pages and completions of shells are printed from it, so
+// that no second table can differ.
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ struct DocumentedOption {
   bool is_positional() const { return short_names.empty() && long_names.empty(); }
   bool is_flag() const { return !is_positional() && value.empty(); }
   std::string positional_name;
-  /// "-o", "--output"
+  /// Returns {"-o", "--output"}.
   std::vector<std::string> flags() const;
 };
 
@@ -31,12 +31,12 @@ struct DocumentedCommand {
   std::vector<DocumentedOption> options;  ///< in the order of --help, without hidden ones
 };
 
-/// The program itself, whose name is empty, and its commands in their order, without hidden ones.
+/// Returns the program itself, whose name is empty, and its commands in their order, without hidden ones.
 std::vector<DocumentedCommand> documented_commands(const CLI::App& program);
 
-/// The pages fhd.1 and fhd-COMMAND.1 in man(7). `all`: as documented_commands gives them.
+/// Returns the page fhd.1 or fhd-COMMAND.1 in man(7). `all`: as documented_commands gives them.
 std::string manual_page(const DocumentedCommand& command, const std::vector<DocumentedCommand>& all);
-/// Scripts for the folders in which shells look for them.
+/// Return scripts for the folders in which shells look for them.
 std::string bash_completion(const std::vector<DocumentedCommand>& all);
 std::string zsh_completion(const std::vector<DocumentedCommand>& all);
 std::string fish_completion(const std::vector<DocumentedCommand>& all);

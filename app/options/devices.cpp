@@ -1,25 +1,31 @@
-// Several GPUs: which, how they start side by side, and what is told of them.
+#include "app/options/devices.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
-#include <future>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 
-#include "app/options/options.hpp"
+#include "app/options/nearest_word.hpp"
+#include "app/terminal/console.hpp"
+#include "app/terminal/processors.hpp"
 #include "recon/error.hpp"
+#include "recon/transform/direct/direct.hpp"
 
 namespace fhd::app {
 namespace {
 
 constexpr std::string_view gpus_by_number = "cuda:";
-/// On a thread of its own; where the system starts none, by who waits for it.
+/// Runs work on a thread of its own; where the system starts none, when it is waited for.
 constexpr auto aside = std::launch::async | std::launch::deferred;
 
-/// "GPU 0, 1: 2 x what", or each by itself where they differ.
+/// Returns "GPU 0, 1: 2 x what", or each by itself where they differ.
 template <class What>
 std::string of_each_gpu(const std::vector<ChosenDevice>& devices, const What& what) {
   std::vector<std::string> numbers, each;
@@ -52,21 +58,115 @@ std::vector<int> gpu_numbers_of(const std::string& text) {
   }
 }
 
-bool DeviceOption::names_several() const {
-  return device_ == "cuda:all" || device_.find(',') != std::string::npos;
+namespace {
+
+ChosenDevice gpu(Device device) {
+  const auto description = device::start(device);
+  return {device, false, fmt::format("GPU {}: {}", device.number(), description.text()), description};
 }
+
+/// Returns a GPU where there is one that works, else the CPU.
+ChosenDevice choose_any(int preferred) {
+  const auto inventory = device::inventory();
+  ChosenDevice chosen;
+  try {
+    if (inventory.devices.empty()) throw Error(inventory.reason, "", "");
+    chosen = gpu(inventory.devices[static_cast<std::size_t>(preferred) % inventory.devices.size()].device);
+  } catch (const Error& error) {
+    chosen.text = std::string("CPU, because ") + error.what();
+  }
+  chosen.automatic = true;
+  return chosen;
+}
+
+}  // namespace
+
+void DeviceOption::set_name(const std::string& text) {
+  const std::vector<std::string> names{"auto", "cpu", "cuda", "cuda:all"};
+  if (std::find(names.begin(), names.end(), text) == names.end() && gpu_numbers_of(text).empty())
+    throw Error("--device", "auto, cpu, cuda, cuda:N, or several as cuda:all or cuda:0,2", "'" + text + "'",
+                did_you_mean(text, names));
+  name = text;
+}
+
+DeviceMemory parse_device_memory(const std::string& text) {
+  constexpr std::pair<const char*, double> units[] = {{"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+                                                      {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+  constexpr double least = 0x1p20, most = 0x1p60;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  auto [unit, error] = std::from_chars(text.data(), end, number);
+  if (unit != end && *unit == ' ') ++unit;
+  const std::string found(unit, end);
+  if (error == std::errc()) {
+    if (found == "%" && number > 0 && number <= 100) return {0, number / 100};
+    for (const auto& [name, bytes] : units)
+      if (found == name && number * bytes >= least && number * bytes <= most) return {number * bytes, 0};
+  }
+  throw Error("--device-memory",
+              "1MiB or more with its unit (MiB, GiB, TiB, MB, GB, TB), or a share such as 50%",
+              "'" + text + "'");
+}
+
+std::size_t DeviceMemory::limit_bytes(std::size_t memory_bytes) const {
+  return static_cast<std::size_t>(share > 0 ? share * static_cast<double>(memory_bytes) : bytes);
+}
+
+ChosenDevice DeviceOption::choose(int preferred) const {
+  if (names_several())
+    throw Error("--device " + name, "one device", "several, which only 'fhd recon' uses",
+                "use --device cuda, or cuda:N");
+  ChosenDevice chosen;
+  if (name == "cuda") {
+    const auto count = static_cast<int>(device::inventory().devices.size());
+    chosen = gpu(Device::cuda(count > 0 ? preferred % count : 0));
+  } else if (name == "auto" && leaves_gpu_alone) {
+    chosen.text = "CPU, because it is done before a GPU has started";
+  } else if (name == "auto") {
+    chosen = choose_any(preferred);
+  } else if (name != "cpu") {
+    chosen = gpu(Device::cuda(gpu_numbers_of(name).front()));
+  }
+  const auto limit = memory.limit_bytes(chosen.description.memory_bytes);
+  if (chosen.device.is_cuda() && limit > 0) {
+    device::limit_memory(chosen.device, limit);
+    chosen.text += fmt::format(", at most {:.1f} GiB of it", std::ldexp(static_cast<double>(limit), -30));
+  }
+  return chosen;
+}
+
+std::vector<std::pair<std::string, std::string>> host_environment() {
+  std::string processor = "unknown", line;
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  while (std::getline(cpuinfo, line))
+    if (line.starts_with("model name")) {
+      processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  std::vector<std::pair<std::string, std::string>> environment{
+      {"processor", processor},
+      {"threads", std::to_string(omp_get_max_threads())},
+      {"instruction set", instruction_set()}};
+  if (const int usable = usable_processors(), all = omp_get_num_procs(); usable < all)
+    environment.emplace_back("processor quota", fmt::format("the time of {} of {} processors", usable, all));
+  return environment;
+}
+
+void print_fallback(const std::string& reason) { print_error("the GPU failed, the CPU goes on: " + reason); }
+
+bool DeviceOption::names_several() const { return name == "cuda:all" || name.find(',') != std::string::npos; }
 
 std::vector<ChosenDevice> DeviceOption::choose_all(int preferred) const {
   if (!names_several()) return {choose(preferred)};
-  std::vector<int> numbers = gpu_numbers_of(device_);
-  if (device_ == "cuda:all")
+  std::vector<int> numbers = gpu_numbers_of(name);
+  if (name == "cuda:all")
     for (const auto& d : device::inventory().devices) numbers.push_back(d.device.number());
   std::vector<std::future<ChosenDevice>> starting;
   DeviceOption one = *this;
-  one.device_ = "cuda";  // says why there is none
+  one.name = "cuda";  // says why there is none
   if (numbers.empty()) return {one.choose()};
   for (const int number : numbers) {
-    one.device_ = std::string(gpus_by_number) + std::to_string(number);
+    one.name = std::string(gpus_by_number) + std::to_string(number);
     starting.push_back(std::async(aside, [one] { return one.choose(); }));
   }
   std::vector<ChosenDevice> devices;
@@ -112,7 +212,7 @@ std::vector<std::pair<std::string, std::string>> ChosenDevice::environment() con
   return environment_of({*this});
 }
 
-DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferred)
+DevicesInBackground::DevicesInBackground(DeviceOption option, int preferred)
     : chosen_(promise_.get_future().share()) {
   // For DeviceTeam, while no other thread reads the environment; what the user set stays.
   if (option.names_several()) setenv("NCCL_NVLS_ENABLE", "0", 0);
@@ -124,7 +224,7 @@ DevicesInBackground::DevicesInBackground(const DeviceOption& option, int preferr
     } catch (...) {
       promise_.set_exception(std::current_exception());
     }
-    std::vector<std::future<void>> warming;  // their end waits
+    std::vector<std::future<void>> warming;  // their destructors wait
     for (const auto& chosen : devices)
       warming.push_back(std::async(aside, [&chosen] { device::warm_up(chosen.device); }));
   };

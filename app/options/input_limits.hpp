@@ -1,6 +1,9 @@
 #pragma once
-// What files of others may cost: io/guard.
+// How much reading files of others may cost: io/reader.
 #include <string>
+#include <vector>
+
+#include "app/options/table.hpp"
 
 namespace CLI {
 class App;
@@ -8,10 +11,13 @@ class App;
 
 namespace fhd::app {
 
-/// Adds --trust-input, --input-memory and --input-seconds, which hold for the process.
+/// Returns the rows of --trust-input, --input-memory and --input-seconds, which hold for the process and set no field of
+/// RunOptions.
+const std::vector<OptionRow>& input_limits();
+/// Adds them to a command.
 void add_input_limits(CLI::App& app);
 
-/// The largest scan, for --help.
+/// Returns the limits of a scan, for --help.
 std::string text_of_limits();
 
 }  // namespace fhd::app

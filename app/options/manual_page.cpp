@@ -10,7 +10,7 @@
 namespace fhd::app {
 namespace {
 
-/// Characters that roff would take for something else; a line does not begin with a request.
+/// Escapes what roff would take for something else; no line begins with a request.
 std::string in_roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) switch (c) {
@@ -45,7 +45,7 @@ std::string page_name(const DocumentedCommand& command) {
   return command.name.empty() ? "fhd" : "fhd-" + command.name;
 }
 
-/// "\fB\-o\fR, \fB\-\-output\fR \fINAME\fR"
+/// Returns "\fB\-o\fR, \fB\-\-output\fR \fINAME\fR".
 std::string tag_of(const DocumentedOption& option) {
   if (option.is_positional()) return "\\fI" + in_roff(option.positional_name) + "\\fR";
   std::string tag;
@@ -75,7 +75,7 @@ std::string synopsis_of(const DocumentedCommand& command) {
   return line + "\n";
 }
 
-/// Under one heading for each group.
+/// Returns the options, under one heading for each group.
 std::string options_of(const DocumentedCommand& command) {
   std::vector<std::string> groups;
   for (const auto& option : command.options)

@@ -1,8 +1,8 @@
 #include "app/options/nearest_word.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -25,8 +25,8 @@ bool looks_like_option(const std::string& word) {
          std::isalpha(static_cast<unsigned char>(word[first])) != 0;
 }
 
-/// "coils", ...: the options that a user is told of.
-std::vector<std::string> option_names(const CLI::App& app) {
+/// Returns the long names of the options that help shows.
+std::vector<std::string> shown_options(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* option : app.get_options()) {
     if (option->get_group().empty()) continue;
@@ -84,16 +84,6 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return "did you mean " + (before.empty() ? "'" + nearest + "'" : before + nearest) + "?";
 }
 
-CLI::Validator one_of(const std::vector<std::string>& words) {
-  const auto refusal = [words](const std::string& word) {
-    if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
-    const auto hint = did_you_mean(word, words);
-    return fmt::format("expected {}, found '{}'{}{}", fmt::join(words, ", "), word, hint.empty() ? "" : "; ",
-                       hint);
-  };
-  return {refusal, fmt::format("{{{}}}", fmt::join(words, ","))};
-}
-
 std::string usage_error(const CLI::App& app, const std::vector<std::string>& typed,
                         const std::string& reason) {
   std::vector<std::string> commands;
@@ -110,7 +100,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
   const auto name = parsed.empty() ? std::string("fhd") : "fhd " + command.get_name();
   const auto left = command.remaining();
-  // In the order of the command line: CLI11 hands out what it cannot use in its own.
+  // Searches in the order of the command line: CLI11 returns what it cannot use in its own order.
   const auto unknown = std::find_if(typed.begin(), typed.end(), [&](const std::string& word) {
     return looks_like_option(word) && std::any_of(left.begin(), left.end(), [&](const std::string& each) {
              return word == each || word.starts_with(each + "=");
@@ -123,7 +113,7 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& typ
     if (&command != other && option.starts_with("--") && other->get_option_no_throw(option))
       return fmt::format("unknown option {} of '{}': only 'fhd recon' has it; {}", option, name,
                          help_of(name));
-  const auto hint = did_you_mean(without_dashes(option), option_names(command), "--");
+  const auto hint = did_you_mean(without_dashes(option), shown_options(command), "--");
   return "unknown option " + option + (hint.empty() ? "; " + help_of(name) : ": " + hint);
 }
 

@@ -1,52 +1,150 @@
 #include "app/options/run_options.hpp"
 
-#include <CLI/CLI.hpp>
+#include <omp.h>
 
-#include "app/commands/commands.hpp"
-#include "app/options/command_parser.hpp"
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "app/terminal/console.hpp"
+#include "app/terminal/input_error.hpp"
+#include "app/terminal/processors.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/result/trajectory_cache.hpp"
+#include "io/scan/nifti_volume.hpp"
 #include "recon/error.hpp"
-#include "recon/pipeline/noise_map.hpp"
+#include "version.hpp"
 
 namespace fhd::app {
+namespace {
 
-RunOptions::RunOptions(const std::vector<std::string>& arguments)
-    : parser_(std::make_shared<CLI::App>("options of fhd recon")) {
-  add_to(*parser_);
+/// Throws Error where an option is given that does not go with `without`.
+void refuse(const RunOptions& options, const std::string& flag, const std::string& without) {
+  if (options.is_given(flag))
+    throw Error(flag + " with " + without, "", "these options contradict each other", "leave out " + flag);
+}
+
+Regularizer regularizer_of(const RunOptions& options) {
+  const bool roughness = options.regularizer.quadratic == "roughness";
+  if (!options.prior.empty()) {
+    if (options.is_given("--regularizer") && !roughness)
+      throw Error("--prior with --regularizer " + options.given.at("--regularizer"), "",
+                  "these options contradict each other",
+                  options.regularizer.sparse.empty() ? "leave out --regularizer"
+                                                     : "add roughness:0.01, which the prior weights");
+    return RoughnessPenalty{AnatomicalPrior{of_input([&] { return io::read_nifti_volume(options.prior); }),
+                                            options.prior_strength}};
+  }
+  if (options.is_given("--prior-strength"))
+    throw Error("--prior-strength without --prior", "", "there is no prior image",
+                "add --prior image.nii.gz");
+  return roughness ? Regularizer(RoughnessPenalty{}) : IdentityPenalty{};
+}
+
+LambdaChoice lambda_of(const RunOptions& options) {
+  const auto& [quadratic, strength, sparse] = options.regularizer;
+  if (!strength && sparse.empty()) return options.lambda.value_or(OfMeanEigenvalue{});
+  refuse(options, "--lambda", "--regularizer " + options.given.at("--regularizer"));
+  if (strength) return OfMeanEigenvalue{*strength};
+  // Terms in time alone would leave to the noise what no frame has measured (the corners of k-space of radial scans).
+  const bool in_time_alone =
+      std::all_of(sparse.begin(), sparse.end(), [](const auto& term) { return is_temporal(term.kind); });
+  return in_time_alone ? LambdaChoice(OfMeanEigenvalue{share_beside_terms_in_time}) : OfLargestEigenvalue{0};
+}
+
+/// Throws Error where a method is given options of another one.
+void refuse_options_of_other_methods(const RunOptions& options, const Settings& settings) {
+  const std::string method = std::string("--method ") + name_of(settings.method);
+  if (!least_squares(settings)) {
+    for (const char* flag : {"--normal", "--preconditioner", "--regularizer", "--prior", "--lambda",
+                             "--iterations", "--tolerance", "--surroundings", "--partial-fourier"})
+      refuse(options, flag, method);
+    if (options.field_map == FieldMapChoice::from_echoes) refuse(options, "--field-map", method);
+  }
+  if (is_method<ConventionalGridding>(settings) && options.solver.transform.kind == TransformKind::direct)
+    refuse(options, "--transform", method);
+  if (is_method<CartesianFft>(settings))
+    for (const char* flag : {"--transform", "--accuracy"}) refuse(options, flag, method);
+}
+
+void refuse_contradictions(const RunOptions& options, const Settings& settings) {
+  refuse_options_of_other_methods(options, settings);
+  const auto maps = settings.coils.maps;
+  if (maps != CoilMaps::automatic && maps != CoilMaps::file)
+    refuse(options, "--maps", std::string("--coils ") + name_of(maps));
+  if (options.is_given("--field-map-unit") && options.read_options.outside.field_map.empty())
+    throw Error("--field-map-unit", "--field-map FILE beside it", "none", "/field_map of a scan is in rad/s");
+  if (const auto kind = temporal_kind(settings); kind && !options.frames.asks())
+    throw Error(std::string("--regularizer ") + name_of(*kind),
+                "--frames, --spokes-per-frame or --gate beside it", "none",
+                "it couples frames; tv, wavelet and tgv are of one image");
+}
+
+/// Prints once, however many scans have these options, that not all threads can be used.
+void print_bound(int threads) {
+  static bool printed = false;
+  const auto note = note_of_bound(threads, "--threads");
+  if (!note.empty() && !std::exchange(printed, true)) print_error(note);
+}
+
+/// Prints once, however many scans have these options, that the cache cannot be used: it only costs time.
+void print_unusable_cache(const std::string& folder) {
+  static bool printed = false;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
   try {
-    parse_words(*parser_, arguments);
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(Error(error.what(), "", "", "see 'fhd batch --help'"));
+    io::require_writable_folder((std::filesystem::path(folder) / "q").string());
+  } catch (const Error& error) {
+    if (!std::exchange(printed, true))
+      print_error(std::string("nothing is kept for other scans (--cache): ") + error.what());
   }
 }
 
-Settings RunOptions::settings() const {
-  Settings settings = recon.settings();
-  frames.take_part_in(settings);
-  validate(settings);
-  if (const auto request = noise_map.request()) require_noise_maps_can(*request, settings);
-  if (frames.asks()) {
-    validate_for_frames(settings);
-    noise_map.require_no_frames();
+}  // namespace
+
+void NoiseMapOption::require_alone(std::size_t volumes, int processes) const {
+  if (!wanted) return;
+  if (volumes != 1)
+    throw Error("--noise-map", "one volume", std::to_string(volumes),
+                "choose one with --repetitions and --slices");
+  if (processes != 1)
+    throw Error("--noise-map", "one process", std::to_string(processes), "run it without mpirun");
+}
+
+void NoiseMapOption::require_no_frames() const {
+  if (!wanted) return;
+  throw Error("--noise-map with --frames, --spokes-per-frame or --gate", "",
+              "these options contradict each other", "leave out --noise-map");
+}
+
+Settings RunOptions::image_settings() const {
+  LeastSquares solved = solver;
+  solved.lambda = lambda_of(*this);
+  solved.regularizer = regularizer_of(*this);
+  solved.sparse = regularizer.sparse;
+  if (!solved.sparse.empty()) {
+    if (!is_given("--iterations")) solved.iterations = sparse_iterations;
+    if (solved.tolerance == LeastSquares{}.tolerance && !is_given("--tolerance"))
+      solved.tolerance = sparse_tolerance;
+  }
+  Settings settings = chosen;
+  if (is_method<LeastSquares>(chosen)) settings.method = std::move(solved);
+  if (is_method<ConventionalGridding>(chosen))
+    settings.method = ConventionalGridding{solver.transform.accuracy};
+  if (is_method<PlainAdjoint>(chosen)) settings.method = PlainAdjoint{solver.transform};
+  refuse_contradictions(*this, settings);
+  if (threads > 0) {
+    print_bound(threads);
+    omp_set_num_threads(bounded_threads(threads));
   }
   return settings;
 }
 
-void RunOptions::add_to(CLI::App& app) {
-  selection.add_to(app);
-  app.add_flag("--strict", strict, "a scan whose image or input is suspicious fails, without results");
-  app.add_flag("--no-gridded-image", no_gridded_image,
-               "leave out the gridded image that NAME.h5 holds beside the other, as /gridded");
-  app.add_flag("--phase", phase, "also write NAME_phase.nii.gz, the phase in rad");
-  app.add_flag("--dicom", dicom, "also write NAME_dicom/, the magnitudes as a DICOM series");
-  app.add_flag("--ismrmrd-images", ismrmrd_images,
-               "also write NAME_images.h5, the magnitudes as ISMRMRD images");
-  add_compression_option(app, compression);
-  recon.set_default_cache("auto");
-  device.add_to(app);
-  frames.add_to(app);
-  recon.add_to(app);
-  noise_map.add_to(app);
-  add_read_options(app, read_options, /*finds_field_maps=*/true);
+std::shared_ptr<TrajectoryCache> RunOptions::trajectory_cache() const {
+  const std::string folder = cache == "auto" ? io::default_trajectory_cache() : cache;
+  if (folder == "off" || folder.empty()) return nullptr;
+  if (cache != "auto") print_unusable_cache(folder);
+  return std::make_shared<io::DiskTrajectoryCache>(folder, program_version);
 }
 
 }  // namespace fhd::app

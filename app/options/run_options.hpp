@@ -1,47 +1,89 @@
 #pragma once
-// All choices of a run: how a scan is read, reconstructed and written. `fhd recon`, `fhd batch` and Python fill it.
+// All choices of a run: how a scan is read, reconstructed and written. The table of options (table.cpp) fills it, for
+// every command and for Python.
+#include <array>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "app/options/devices.hpp"
 #include "app/options/frame_options.hpp"
-#include "app/options/noise_map_option.hpp"
-#include "app/options/options.hpp"
-
-namespace CLI {
-class App;
-}
+#include "app/options/regularizer_option.hpp"
+#include "app/options/values.hpp"
+#include "io/scan/scan_file.hpp"
+#include "recon/domain/settings.hpp"
+#include "recon/domain/trajectory_cache.hpp"
+#include "recon/pipeline/noise_map.hpp"
 
 namespace fhd::app {
 
+/// Gradient delays that a scan does not state (recon/trajectory/gradient_delays.hpp): ignored, found in it, or given.
+struct TrajectoryCorrection {
+  enum class Kind { off, automatic, given } kind = Kind::off;
+  std::array<double, 3> delay_samples{};  ///< where given
+  std::string girf;  ///< file of the gradients' impulse responses, applied before; empty: none
+};
+
+/// --field-map: the map of the scan or of a file, none, or one made of the echoes of the scan.
+enum class FieldMapChoice { of_scan, off, from_echoes };
+
+/// --noise-map: maps of the noise beside the image.
+struct NoiseMapOption {
+  std::optional<NoiseMapRequest> wanted;
+
+  const std::optional<NoiseMapRequest>& request() const { return wanted; }
+  bool given() const { return wanted.has_value(); }
+  /// Throws Error unless there is one volume, and one process at work.
+  void require_alone(std::size_t volumes, int processes) const;
+  /// Throws Error: frames have no noise maps.
+  void require_no_frames() const;
+};
+
 struct RunOptions {
+  // Volumes and outputs
   VolumeSelection selection;
   bool no_gridded_image = false, phase = false, strict = false;
   /// Further formats beside the results: NAME_dicom/ and NAME_images.h5, or, where these name them, other places.
   bool dicom = false, ismrmrd_images = false;
   std::string dicom_folder, ismrmrd_images_file;
-  std::optional<int> compression;
-  io::ReadOptions read_options;
-  ReconOptions recon;
-  FrameOptions frames;
+  std::optional<int> compression;  ///< of NIfTI and PNG files, 0 ... 9
   NoiseMapOption noise_map;
+  // Reading
+  io::ReadOptions read_options;
+  FieldMapChoice field_map = FieldMapChoice::of_scan;
+  // Reconstruction
+  FrameOptions frames;
+  Settings chosen;      ///< of its method the kind alone: `solver` has the numbers
+  LeastSquares solver;  ///< without regularizer, sparse terms and lambda, which the next fields say
+  RegularizerOption regularizer{"identity", {}, {}};
+  std::string prior;  ///< NIfTI image of the anatomy; empty: none
+  double prior_strength = 1;
+  std::optional<LambdaChoice> lambda;
+  TrajectoryCorrection correction;
+  // Device, threads and cache
   DeviceOption device;
+  int threads = 0;            ///< 0: all
+  std::string cache = "off";  ///< folder of operators of trajectories; "auto": the user's
+  // Volume and true image of `fhd compare`
+  std::int64_t slice = 0, repetition = 0;
+  std::string truth;
 
-  RunOptions() = default;
-  /// Parses options, each "--name=value". Throws UsageError.
-  explicit RunOptions(const std::vector<std::string>& arguments);
-  /// Adds the options of `fhd batch` to a command; the object must outlive the parse.
-  void add_to(CLI::App& app);
+  /// The options that were given: "--lambda" -> "1e-3".
+  std::map<std::string, std::string> given;
 
-  /// Returns the settings that all options ask for. Throws Error where options contradict each other.
+  bool is_given(const std::string& flag) const { return given.contains(flag); }
+  bool threads_are_given() const { return threads > 0; }
+  const TrajectoryCorrection& trajectory_correction() const { return correction; }
+
+  /// Returns the settings of single images, and sets the number of threads. Reads the prior image. Throws Error where
+  /// options contradict each other.
+  Settings image_settings() const;
+  /// Returns the settings with those of frames and noise maps. Throws Error, too.
   Settings settings() const;
-  /// Returns the cache of operators of a trajectory; null: none is used.
-  std::shared_ptr<TrajectoryCache> trajectory_cache() const { return recon.trajectory_cache(); }
-  TrajectoryCorrection trajectory_correction() const { return recon.trajectory_correction(); }
-
- private:
-  std::shared_ptr<CLI::App> parser_;
+  /// Returns the cache of operators of trajectories; null: none is used.
+  std::shared_ptr<TrajectoryCache> trajectory_cache() const;
 };
 
 }  // namespace fhd::app

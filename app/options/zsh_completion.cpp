@@ -7,7 +7,7 @@
 namespace fhd::app {
 namespace {
 
-/// Inside a specification in single quotes: brackets and colons would end its parts.
+/// Escapes text inside a specification in single quotes, whose parts brackets and colons end.
 std::string zsh_escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -21,7 +21,7 @@ std::string zsh_escaped(const std::string& text) {
   return escaped;
 }
 
-/// ":FILE:_files"
+/// Returns ":FILE:_files".
 std::string zsh_value(const DocumentedOption& option) {
   const auto words = zsh_escaped(fmt::format("{}", fmt::join(option.words, " ")));
   const char* const paths = option.takes_file ? "_files" : option.takes_folder ? "_files -/" : "";

@@ -16,24 +16,24 @@ namespace fhd::python {
 namespace nb = nanobind;
 
 /// Any array, taken as it is, also one that may not be written. Parameters of this type are bound with
-/// `nb::arg(...).noconvert()`. Those that are written are made by fhd/arrays.py, for that.
+/// `nb::arg(...).noconvert()`. fhd/arrays.py makes the arrays that are written.
 using AnyArray = nb::ndarray<nb::ro>;
 
-/// "[4][64][64] of complex64": for messages.
+/// Returns "[4][64][64] of complex64", for messages.
 std::string text_of(const AnyArray& array);
-/// Where it lies. Throws Error unless that is the CPU or a CUDA device.
+/// Returns the device that holds the array. Throws Error unless that is the CPU or a CUDA device.
 Device device_of(const AnyArray& array);
-/// Whether the elements lie one after the other, the last axis fastest.
+/// Returns whether the elements lie one after the other, the last axis fastest.
 bool is_contiguous(const AnyArray& array);
 
 template <class T>
 bool holds(const AnyArray& array) {
   return array.dtype() == nb::dtype<T>();
 }
-/// complex128: double. Throws Error unless it is complex64 or complex128; `name` is what the message calls the array.
+/// Returns whether it is complex128. Throws Error unless it is complex64 or complex128; `name` is what the message calls the array.
 bool is_double(const AnyArray& array, const char* name);
 
-/// A view of its elements under `shape`, which has as many. Throws Error unless they are contiguous and complex of T.
+/// Returns a view of its elements under `shape`, which has as many. Throws Error unless they are contiguous and complex of T.
 template <class T>
 Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char* name) {
   if (!holds<std::complex<T>>(array) || !is_contiguous(array) ||
@@ -44,7 +44,7 @@ Array<Complex<T>> view_of(const AnyArray& array, const Shape& shape, const char*
                                  device_of(array));
 }
 
-/// A copy in host memory of contiguous elements of type U, as they lie there, under `shape`. Throws Error.
+/// Returns a copy in host memory of contiguous elements of type U, as they lie there, under `shape`. Throws Error.
 template <class To, class U>
 Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, const char* type) {
   static_assert(sizeof(To) == sizeof(U));
@@ -54,7 +54,7 @@ Array<To> copy_of(const AnyArray& array, const Shape& shape, const char* name, c
   return Array<To>::view(static_cast<To*>(const_cast<void*>(array.data())), shape).to(Device::cpu());
 }
 
-/// Its elements for numpy, without a copy: the array lives as long as what Python makes of it.
+/// Returns the array for numpy, without a copy: it lives as long as numpy's.
 template <class T, class Element>
 nb::object to_numpy(Array<Element> array, std::initializer_list<std::size_t> shape) {
   static_assert(sizeof(T) == sizeof(Element));

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays in the place of a scan file: what reads files can then be told the same.
+// Arrays as a scan file, so that a run reads both alike.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ class MemoryScan {
              std::int64_t readout_length);
   const io::ScanSummary& summary() const { return summary_; }
   Scan read(std::int64_t slice, std::int64_t repetition) const;
-  /// "sha256-arrays:" and 64 hex digits, of all positions and values.
+  /// Returns "sha256-arrays:" and 64 hex digits, of all positions and values.
   std::string checksum() const;
 
  private:

@@ -1,10 +1,10 @@
-// The extension module fhd._native. What Python's users see is made of it in fhd/*.py.
+// The extension module fhd._native. The files fhd/*.py make of it what Python's users see.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
 #include "app/commands/commands.hpp"
-#include "app/terminal/console.hpp"
 #include "app/python/arrays.hpp"
+#include "app/terminal/console.hpp"
 #include "io/reader/reader.hpp"
 #include "recon/array/device.hpp"
 #include "recon/error.hpp"
@@ -13,11 +13,11 @@
 namespace fhd::python {
 namespace {
 
-/// Named for the handler below, which may capture nothing.
+/// The handler below, which may capture nothing, uses these.
 nb::object* error_class = nullptr;
 nb::object* device_error_class = nullptr;
 
-/// fhd::Error -> fhd.Error, with its line in the words of the options.
+/// Turns fhd::Error into fhd.Error, with its line in the words of the options.
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);

@@ -1,5 +1,5 @@
-// F, F S and their normal operators on arrays of Python. What a device and a precision need is made when the first
-// array of that kind comes, and kept.
+// F, F S and their normal operators on arrays of Python. The first array on a device and in a precision makes what it
+// needs; later ones use it again.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -25,7 +25,7 @@
 namespace fhd::python {
 namespace {
 
-/// One of a thing for each device and precision, made on demand by make(device).
+/// One object for each device and precision, made on demand by make(device).
 template <template <class> class Thing>
 class OfEach {
  public:
@@ -42,7 +42,7 @@ class OfEach {
       made_;
 };
 
-/// A GPU is started before the first array of it is used.
+/// Starts a GPU before the first array of it is used.
 class InUse {
  public:
   explicit InUse(Device device) : device_(device), current_((start(device), device)) {}
@@ -68,7 +68,7 @@ class InUse {
   CurrentDevice current_;
 };
 
-/// What one trajectory gives: exact sums, or gridding to an accuracy.
+/// The transform of one trajectory: exact sums, or gridding to an accuracy.
 class Transform {
  public:
   Transform(const AnyArray& trajectory, std::array<int, 3> matrix_size, std::optional<double> accuracy)
@@ -98,7 +98,7 @@ class Transform {
   std::array<int, 3> matrix_size() const { return matrix_size_; }
   std::int64_t sample_count() const { return trajectory_.sample_count(); }
   Array<double> density_weights() const { return density_compensation(trajectory_, matrix_size_); }
-  /// Relative l2 error that is promised of that precision on that device.
+  /// Returns the relative l2 error that is promised for that precision on that device.
   double accuracy(bool in_double, int device) {
     const InUse in_use(device < 0 ? Device::cpu() : Device::cuda(device));
     const auto where = device < 0 ? Device::cpu() : Device::cuda(device);

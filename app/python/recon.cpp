@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -21,11 +20,12 @@
 #include <utility>
 
 #include "app/options/input_limits.hpp"
-#include "app/terminal/processors.hpp"
+#include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
 #include "app/run/scan_run.hpp"
+#include "app/terminal/processors.hpp"
 #include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/report_json.hpp"
 #include "io/result/results.hpp"
@@ -34,17 +34,17 @@
 namespace fhd::python {
 namespace {
 
-/// Ctrl-C, on its way out of the work.
+/// Ends the work at Ctrl-C.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Work on a thread of its own, while this one tells Python how far it is, and listens for Ctrl-C.
+/// Runs work on a thread of its own, while this thread tells Python how far it is, and listens for Ctrl-C.
 class Watched {
  public:
   explicit Watched(nb::object listener) : listener_(std::move(listener)) {}
 
-  /// Called by the work. Throws Interrupted.
+  /// Returns what the work calls; it throws Interrupted.
   ProgressCallback callback() {
     return [this](const Progress& progress) {
       const std::lock_guard lock(mutex_);
@@ -107,7 +107,7 @@ class Watched {
   bool is_new_ = false, stopped_ = false, ended_ = false;
 };
 
-/// Images of a series stacked: [repetition][slice][z][y][x].
+/// Returns the images of a series as one array [repetition][slice][z][y][x].
 template <class T>
 nb::object stacked(const io::ImageSeries& series, const Array<Complex<T>>& (*values_of)(const Image&)) {
   const Shape one = values_of(series.images.front()).shape();
@@ -142,10 +142,10 @@ nb::object to_python(const Array<Element>& array) {
   return to_numpy<T>(Array(array), {extent(0), extent(1), extent(2), extent(3)});
 }
 
-/// What came of it; the arrays of Python are copies.
+/// The results of a run; the arrays of Python are copies.
 class ResultHandle {
  public:
-  /// `is_of_file`: not of arrays.
+  /// `is_of_file`: the scan is a file, not arrays.
   ResultHandle(std::unique_ptr<app::ScanRun> run, bool is_of_file)
       : run_(std::move(run)), is_of_file_(is_of_file) {}
 
@@ -169,14 +169,14 @@ class ResultHandle {
     }
     return exhibits;
   }
-  /// The text of OUT.json.
+  /// Returns the text of OUT.json.
   std::string report() const {
     std::string text;
     io::write_report_json(results().series(), results().provenance(),
                           [&](std::string_view piece) { text += piece; });
     return text;
   }
-  /// Voxel (x, y, z, 1) of the first slice -> LPS, mm.
+  /// Returns the matrix from voxel (x, y, z, 1) of the first slice to LPS, mm.
   std::array<std::array<double, 4>, 3> affine() const {
     return voxel_to_lps_mm(results().series().images.front().geometry);
   }
@@ -184,8 +184,8 @@ class ResultHandle {
     const std::string name = io::without_result_ending(prefix);
     app::require_writable(run_->settings->options, name,
                           is_of_file_ ? results().inputs() : std::vector<std::string>{});
-    app::require_replaceable(
-        *run_, name, io::ChecksumInBackground::of(results().provenance().input_checksum), force);
+    app::require_replaceable(*run_, name, io::ChecksumInBackground::of(results().provenance().input_checksum),
+                             force);
     app::write_results(*run_, io::OutputLock(name), name);
   }
 
@@ -196,20 +196,23 @@ class ResultHandle {
 };
 
 std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
-                                    std::vector<std::string> arguments, const std::string& device,
-                                    const std::string& call, nb::object listener) {
+                                    const std::map<std::string, std::string>& given,
+                                    const std::string& device, const std::string& call, nb::object listener) {
   std::shared_ptr<ResultHandle> result;
   Watched watched(std::move(listener));
   const auto progress = watched.callback();
   watched.run([&] {
     const std::lock_guard lock(scan->mutex);
-    arguments.push_back("--device=" + device);
-    app::RunSettings of{app::RunOptions(arguments)};
+    app::RunOptions options;
+    options.cache = "auto";
+    for (const auto& [flag, value] : given)
+      app::set_option(options, *app::find_option(flag, app::in_batch), value);
+    options.device.set_name(device);
+    app::RunSettings of(std::move(options));
     of.is_sparing = true;
     const auto settings = std::make_shared<const app::RunSettings>(std::move(of));
     auto checksum = std::async(std::launch::async, [&] { return scan->checksum(); });
-    auto run =
-        app::open_run(std::make_unique<io::ScanFile>(*scan->file), scan->name, settings, call);
+    auto run = app::open_run(std::make_unique<io::ScanFile>(*scan->file), scan->name, settings, call);
     const auto chosen = settings->options.device.choose();
     const CurrentDevice current(chosen.device);
     app::start_reading(*run);
@@ -222,7 +225,7 @@ std::shared_ptr<ResultHandle> recon(const std::shared_ptr<ScanHandle>& scan,
   return result;
 }
 
-/// What OUT.h5 holds.
+/// Returns the images and the report of OUT.h5.
 nb::dict load(const std::string& path) {
   io::ImageSeries images, gridded;
   std::string report;
@@ -243,26 +246,20 @@ nb::dict load(const std::string& path) {
   return told;
 }
 
-/// Of the options that a reconstruction takes, or `of_files` those that reading a file takes: name, text, whether it is
-/// a flag, default.
+/// Returns the options of a reconstruction, or `of_files` those of reading a file: flag, text, whether it takes no value,
+/// default.
 std::vector<std::tuple<std::string, std::string, bool, std::string>> options(bool of_files) {
-  CLI::App parser("options");
-  app::RunOptions job;
-  io::ReadOptions read;
-  if (of_files) {
-    app::add_read_options(parser, read);
-    app::add_input_limits(parser);
-  } else {
-    job.add_to(parser);
-  }
-  std::vector<std::tuple<std::string, std::string, bool, std::string>> told;
-  for (const auto* option : parser.get_options()) {
-    const auto name = option->get_name();
-    if (name == "--help" || option->get_group().empty()) continue;
-    told.emplace_back(name, option->get_description(), option->get_expected_max() == 0,
-                      option->get_default_str());
-  }
-  return told;
+  std::vector<std::tuple<std::string, std::string, bool, std::string>> found;
+  app::RunOptions defaults;
+  defaults.cache = "auto";
+  const auto add = [&](const app::OptionRow& row) {
+    found.emplace_back(row.flag, row.help, row.is_flag(), row.standard ? row.standard(defaults) : "");
+  };
+  for (const auto& row : app::option_table())
+    if ((row.commands & (of_files ? app::in_info : app::in_batch)) != 0) add(row);
+  if (of_files)
+    for (const auto& row : app::input_limits()) add(row);
+  return found;
 }
 
 }  // namespace
@@ -276,7 +273,7 @@ void bind_recon(nb::module_& module) {
       .def_prop_ro("report", &ResultHandle::report)
       .def("save", &ResultHandle::save, nb::arg("prefix"), nb::arg("force"),
            nb::call_guard<nb::gil_scoped_release>());
-  module.def("recon", &recon, nb::arg("scan"), nb::arg("arguments"), nb::arg("device"), nb::arg("call"),
+  module.def("recon", &recon, nb::arg("scan"), nb::arg("given"), nb::arg("device"), nb::arg("call"),
              nb::arg("listener").none());
   module.def("load", &load, nb::arg("path"));
   module.def(

@@ -1,4 +1,4 @@
-// Scans, of files and of arrays.
+// Scans of files and of arrays, for Python.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -7,40 +7,37 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "app/options/command_parser.hpp"
-#include "app/commands/commands.hpp"
 #include "app/options/input_limits.hpp"
-#include "app/options/options.hpp"
+#include "app/options/table.hpp"
 #include "app/python/arrays.hpp"
 #include "app/python/memory_scan.hpp"
 #include "app/python/scan_handle.hpp"
-#include "io/reader/limits.hpp"
 #include "io/files/input_memory.hpp"
+#include "io/reader/limits.hpp"
 
 namespace fhd::python {
 namespace {
 
-io::ReadOptions read_options_of(const std::vector<std::string>& arguments) {
-  io::ReadOptions options;
-  CLI::App parser("options of a scan");
-  app::add_read_options(parser, options);
-  app::add_input_limits(parser);
-  try {
-    app::parse_words(parser, arguments);
-  } catch (const CLI::ParseError& error) {
-    throw app::UsageError(Error(error.what(), "", ""));
+/// Returns what the options say of a file. Sets the limits of reading it.
+io::ReadOptions read_options_of(const std::map<std::string, std::string>& given) {
+  app::RunOptions options;
+  for (const auto& [flag, value] : given) {
+    const auto& limits = app::input_limits();
+    const auto limit =
+        std::find_if(limits.begin(), limits.end(), [&](const auto& row) { return row.flag == flag; });
+    app::set_option(options, limit != limits.end() ? *limit : *app::find_option(flag, app::in_info), value);
   }
-  return options;
+  return options.read_options;
 }
 
-/// Limits that arguments set are those of one file, which keeps them.
+/// Restores the limits of reading: those that arguments set hold for one file, which has copied them.
 class LimitsOfOneFile {
  public:
   LimitsOfOneFile() : lock_(mutex()), kept_(io::reader::limits()) {}
@@ -60,16 +57,16 @@ class LimitsOfOneFile {
   const io::reader::Limits kept_;
 };
 
-std::shared_ptr<ScanHandle> read(const std::string& path, const std::vector<std::string>& arguments) {
+std::shared_ptr<ScanHandle> read(const std::string& path, const std::map<std::string, std::string>& given) {
   const nb::gil_scoped_release released;
   const LimitsOfOneFile limits;
-  const auto options = read_options_of(arguments);
+  const auto options = read_options_of(given);
   return std::make_shared<ScanHandle>(io::open_scan(path, options), path);
 }
 
 using Extents = std::array<std::int64_t, 3>;
 
-/// Complex values, in double too where they come so.
+/// Copies complex values, in double, too, where they come so.
 template <class Held>
 Held values_of_array(const AnyArray& array, const Shape& shape, const char* name) {
   Held held;
@@ -82,14 +79,14 @@ Held values_of_array(const AnyArray& array, const Shape& shape, const char* name
   return held;
 }
 
-/// The part of an array [volume]... that belongs to one volume.
+/// Returns the part of an array [volume]... that belongs to one volume.
 template <class T>
 Array<T> part(const Array<T>& all, const Shape& shape, std::int64_t volume) {
   if (all.empty()) return {};
   return Array<T>::view(const_cast<T*>(all.data()) + volume * shape.size(), shape).to(Device::cpu());
 }
 
-/// What all volumes share, as Python's `Scan` completes it: axes x, y, z everywhere.
+/// Values that all volumes share, as Python's `Scan` completes them: axes x, y, z everywhere.
 struct Shared {
   std::array<int, 3> matrix_size;
   std::array<double, 3> fov_mm, position_mm;
@@ -101,7 +98,7 @@ Geometry geometry_of(const Shared& shared) {
           shared.directions[0], shared.directions[1], shared.directions[2]};
 }
 
-/// k-space [repetition][slice][coil][sample], trajectory [3][sample].
+/// Makes a scan of k-space [repetition][slice][coil][sample] and a trajectory [3][sample].
 std::shared_ptr<ScanHandle> scan_of_arrays(const AnyArray& kspace, const AnyArray& trajectory,
                                            const Shared& shared, std::int64_t readout_length,
                                            const std::optional<AnyArray>& maps,
@@ -143,7 +140,7 @@ nb::object complex_to_numpy(const Held& held, std::initializer_list<std::size_t>
   return to_numpy<std::complex<float>>(Array(held.values), shape);
 }
 
-/// One volume as numpy arrays: what Python's `Volume` is made of.
+/// Returns one volume as numpy arrays, for Python's `Volume`.
 nb::dict volume_of(ScanHandle& handle, std::int64_t slice, std::int64_t repetition) {
   const auto& summary = handle.file->summary();
   if (slice < 0 || slice >= summary.slice_count)
@@ -217,7 +214,7 @@ void bind_scans(nb::module_& module) {
   nb::class_<ScanHandle>(module, "ScanHandle")
       .def_prop_ro("summary", &summary_of)
       .def("volume", &volume_of, nb::arg("slice"), nb::arg("repetition"));
-  module.def("read", &read, nb::arg("path"), nb::arg("arguments"));
+  module.def("read", &read, nb::arg("path"), nb::arg("given"));
   module.def(
       "scan_of_arrays",
       [](const AnyArray& kspace, const AnyArray& trajectory, std::array<int, 3> matrix_size,

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/run_options.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/trajectory/gradient_delays.hpp"
 

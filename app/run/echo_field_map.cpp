@@ -108,13 +108,6 @@ std::vector<Echo> echoes_of_scan(io::ScanFile& file) {
 
 }  // namespace
 
-FieldMapChoice take_field_map_choice(io::ReadOptions& options) {
-  auto& text = options.outside.field_map;
-  if (text == "auto") return text.clear(), FieldMapChoice::from_echoes;
-  if (text == "off") return text.clear(), FieldMapChoice::off;
-  return FieldMapChoice::of_scan;
-}
-
 std::vector<Echo> find_echoes(const std::vector<io::ScanFile*>& files,
                               const std::optional<std::vector<double>>& given, const RunEvents& events) {
   std::vector<Echo> echoes;

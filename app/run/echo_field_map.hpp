@@ -9,18 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/run_options.hpp"
 #include "app/run/recon_engine.hpp"
 #include "io/scan/scan_file.hpp"
 
 namespace fhd::app {
 
 inline constexpr double default_smoothing_voxels = 2;
-
-/// What --field-map asks for: the map of the scan or of a file, none, or one made of the echoes of the scan.
-enum class FieldMapChoice { of_scan, off, from_echoes };
-/// Takes the words that name no file out of `options`.
-FieldMapChoice take_field_map_choice(io::ReadOptions& options);
 
 /// One of a scan's volumes, of every slice.
 struct Echo {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/json_text.hpp"
 #include "version.hpp"

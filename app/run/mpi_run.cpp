@@ -41,7 +41,7 @@ void share_work(const MpiTeam& team, const RunSettings& settings) {
     throw Error("--device " + options.device.text(), "one GPU for each process that mpirun started", "several",
                 "leave --device out, and every process takes its own; or run one process");
   options.noise_map.require_alone(1, team.size());
-  if (options.recon.threads_are_given()) return;
+  if (options.threads > 0) return;
   // Where mpirun has not bound the processes to some processors each.
   const int all = static_cast<int>(std::thread::hardware_concurrency());
   if (omp_get_num_procs() >= all) omp_set_num_threads(std::max(1, all / team.local_size()));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 #include "app/run/doubts.hpp"
 #include "app/run/run_events.hpp"
 #include "app/run/scan_cost.hpp"

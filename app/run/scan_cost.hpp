@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "app/options/options.hpp"
+#include "app/options/values.hpp"
 #include "io/scan/scan_file.hpp"
 #include "recon/pipeline/estimate.hpp"
 

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
+#include "app/options/values.hpp"
 #include "app/run/recon_engine.hpp"
 #include "app/run/volume_reader.hpp"
 #include "io/result/results.hpp"

@@ -21,8 +21,8 @@ namespace fhd::app {
 RunSettings::RunSettings(RunOptions of)
     : options(std::move(of)),
       settings(options.settings()),
-      correction(options.trajectory_correction()),
-      field_map(take_field_map_choice(options.read_options)) {
+      correction(options.correction),
+      field_map(options.field_map) {
   options.read_options.precision = settings.precision;
   if (options.frames.asks() && options.device.names_several())
     throw Error("--frames, --spokes-per-frame and --gate", "one device", "--device " + options.device.text(),

@@ -1,41 +1,14 @@
 #include "app/run/series_identity.hpp"
 
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <set>
+#include <string>
+#include <vector>
 
-#include "app/options/options.hpp"
+#include "app/options/table.hpp"
 
 namespace fhd::app {
 namespace {
 
-/// Options that leave the images as they are: where results go, what is said, how fast; and those told otherwise.
-const std::set<std::string>& without_effect() {
-  static const std::set<std::string> names{"SCAN",
-                                           "--help",
-                                           "--output",
-                                           "--force",
-                                           "--strict",
-                                           "--phase",
-                                           "--compression",
-                                           "--dicom",
-                                           "--ismrmrd-images",
-                                           "--quiet",
-                                           "--recipe",
-                                           "--json-lines",
-                                           "--verbose",
-                                           "--device",
-                                           "--device-memory",
-                                           "--device-memory-mib",
-                                           "--threads",
-                                           "--cache",
-                                           "--trace",
-                                           "--slices",
-                                           "--repetitions"};
-  return names;
-}
-
-/// "0-39", "0-3,7", "5,1": as the options take them.
+/// Returns "0-39", "0-3,7" or "5,1", as the options take them.
 std::string in_ranges(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (std::size_t i = 0, end; i < numbers.size(); i = end) {
@@ -48,17 +21,15 @@ std::string in_ranges(const std::vector<std::int64_t>& numbers) {
 
 }  // namespace
 
-io::SeriesIdentity identity_of(const CLI::App& app, const io::Provenance& provenance) {
+io::SeriesIdentity identity_of(const RunOptions& options, const io::Provenance& provenance) {
   io::SeriesIdentity identity{{"the scan", provenance.input_checksum},
                               {"fhd", provenance.program_version},
                               {"--repetitions", in_ranges(provenance.repetitions)},
                               {"--slices", in_ranges(provenance.slices)}};
-  for (const auto* option : app.get_options()) {
-    if (option->count() == 0 || without_effect().contains(option->get_name())) continue;
-    std::string values;
-    for (const auto& value : option->results()) values += (values.empty() ? "" : " ") + with_content(value);
-    identity.emplace_back(option->get_name(), values);
-  }
+  for (const auto& row : option_table())
+    if (const auto given = options.given.find(row.flag);
+        (row.commands & in_recon) != 0 && row.effect == Effect::image && given != options.given.end())
+      identity.emplace_back(row.flag, recorded_value(row, given->second));
   return identity;
 }
 

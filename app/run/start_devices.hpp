@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 #include "app/run/scan_run.hpp"
 #include "io/scan/scan_file.hpp"
 

@@ -9,20 +9,20 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/options/checks.hpp"
 #include "app/options/command_parser.hpp"
-#include "app/options/number_option.hpp"
-#include "app/options/recipe.hpp"
+#include "app/options/recipe_text.hpp"
+#include "app/options/table.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
 constexpr auto configuration_subject = "configuration";
-constexpr const char* of_server[] = {"--threads", "--cache"};
 constexpr const char* names_without_options[] = {"default", "fhd", "default.xml"};
 constexpr std::size_t longest_file = 1 << 16;
 
-/// As a shell parts them: at blanks that are not quoted.
+/// Splits text as a shell does, at blanks that are not quoted.
 std::vector<std::string> shell_words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
@@ -49,7 +49,7 @@ std::vector<std::string> shell_words_of(const std::string& text) {
   return words;
 }
 
-/// Keys of a recipe without patterns.
+/// Returns the entries of a recipe without patterns as "--name=value".
 std::vector<std::string> arguments_of(const std::vector<RecipeEntry>& entries) {
   std::vector<std::string> arguments;
   for (const auto& entry : entries) {
@@ -72,13 +72,7 @@ std::string content_of(const std::filesystem::path& path) {
   return text;
 }
 
-/// As the option says of its value: "FILE", "auto|FILE".
-bool names_file(const CLI::Option& named) {
-  const auto type = "|" + named.get_type_name() + "|";
-  return type.find("|FILE|") != std::string::npos;
-}
-
-/// No way out of the folder.
+/// Returns whether a name cannot lead out of the folder.
 bool is_plain_file_name(const std::string& name) {
   return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.';
@@ -105,36 +99,27 @@ void SessionOptions::add_own_to(CLI::App& app) {
          "images as soon as they are whole, or all at the end, as of a file");
 }
 
-void SessionOptions::add_to(CLI::App& app) {
-  add_own_to(app);
-  recon_.add_to(app);
-  add_read_options(app, read_options_);
-}
-
-SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool may_name_files)
-    : parser_(std::make_shared<CLI::App>(configuration_subject)) {
-  add_to(*parser_);
-  parser_->set_help_flag();
+SessionOptions::SessionOptions(const std::vector<std::string>& arguments, bool may_name_files) {
+  CLI::App parser(configuration_subject);
+  parser.set_help_flag();
+  add_own_to(parser);
+  add_options(parser, options_, in_session);
   try {
-    parse_words(*parser_, arguments);
+    parse_words(parser, arguments);
   } catch (const CLI::ParseError& error) {
     throw Error(configuration_subject, "", error.what(),
                 "options are those of 'fhd recon' and 'fhd serve --help'");
   }
-  const auto is_given = [&](const char* option) { return parser_->get_option(option)->count() > 0; };
-  for (const char* option : of_server)
-    if (is_given(option))
-      throw Error(configuration_subject, "options of one scan", option, "it is an option of the server");
-  for (const auto* option : parser_->get_options())
-    if (option->count() > 0 && names_file(*option) && !may_name_files)
-      throw Error(configuration_subject, "options that name no file of the server", option->get_name(),
+  for (const auto& [flag, value] : options_.given)
+    if (find_option(flag, in_session)->takes_file() && !may_name_files)
+      throw Error(configuration_subject, "options that name no file of the server", flag,
                   "put it into a configuration in the folder of --configs, and send its name");
   if (spokes_per_frame_ > 0 && waits_for_close())
     throw Error(configuration_subject, "", "--spokes-per-frame and --send at-close contradict each other",
                 "leave one of them out");
-  settings_ = recon_.settings();
+  settings_ = options_.image_settings();
   validate(settings_);
-  read_options_.precision = settings_.precision;
+  options_.read_options.precision = settings_.precision;
 }
 
 SessionOptions options_of_text(const std::string& text) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 #include "app/run/scan_results.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/report_lines.hpp"

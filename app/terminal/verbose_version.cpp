@@ -7,7 +7,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/terminal/console.hpp"
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 #include "app/terminal/processes.hpp"
 #include "io/reader/reader.hpp"
 #include "io/libraries.hpp"

@@ -1,6 +1,8 @@
 #pragma once
 // What image is wanted. A value that cannot contradict itself: a method has only what belongs to it. Where the
 // work runs is an Execution (array/execution.hpp); what helps or watches it, Services (pipeline/services.hpp).
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -12,24 +14,26 @@
 
 namespace fhd {
 
+/// Returns the word for a value. Each enum below has its words beside it, in the order of its values: `names_of`.
+template <class Enum>
+requires requires(Enum value) { names_of(value); }
+constexpr const char* name_of(Enum value) { return names_of(value)[static_cast<std::size_t>(value)]; }
+constexpr std::array<const char*, 2> names_of(Precision) { return {"single", "double"}; }
+
 // --- Transforms: F of a trajectory ---
 
 /// direct: exact sums over all pairs of voxels and samples. gridded: interpolation on an oversampled grid and
 /// an FFT. automatic: direct where it is affordable (pipeline/decisions.hpp).
 enum class TransformKind { automatic, direct, gridded };
-constexpr const char* name_of(TransformKind kind) {
-  constexpr const char* names[] = {"auto", "direct", "gridded"};
-  return names[static_cast<int>(kind)];
-}
+constexpr std::array<const char*, 3> names_of(TransformKind) { return {"auto", "direct", "gridded"}; }
 
 /// How a GPU takes direct sums: as products of matrices on its tensor cores, in single precision with as many parts to a
 /// number as the accuracy asks for (transform/direct/matrix_plan.hpp), or voxel by voxel from constant memory, where sin
 /// and cos of single precision are `fast` (special-function units, absolute error 2^-21) or `accurate` (sincospi, 1 ulp).
 /// automatic: matrices where they are faster and as accurate as asked. On the CPU it has no effect.
 enum class GpuSums { automatic, tensor_cores, fast, accurate };
-constexpr const char* name_of(GpuSums sums) {
-  constexpr const char* names[] = {"auto", "tensor-cores", "fast", "accurate"};
-  return names[static_cast<int>(sums)];
+constexpr std::array<const char*, 4> names_of(GpuSums) {
+  return {"auto", "tensor-cores", "fast", "accurate"};
 }
 
 struct TransformSettings {
@@ -76,9 +80,8 @@ using LambdaChoice = std::variant<OfMeanEigenvalue, OfLargestEigenvalue, FromNoi
 /// of second order. Of frames (pipeline/frames.hpp) alone: temporal_tv, differences from frame to frame; llr, locally low
 /// rank.
 enum class SparseKind { wavelet, tv, tgv, temporal_tv, llr };
-constexpr const char* name_of(SparseKind kind) {
-  constexpr const char* names[] = {"wavelet", "tv", "tgv", "temporal-tv", "llr"};
-  return names[static_cast<int>(kind)];
+constexpr std::array<const char*, 5> names_of(SparseKind) {
+  return {"wavelet", "tv", "tgv", "temporal-tv", "llr"};
 }
 constexpr bool is_temporal(SparseKind kind) { return kind >= SparseKind::temporal_tv; }
 /// A strength means the same whatever the scale of the data and the number of samples: pipeline/sparse.cpp.
@@ -91,12 +94,15 @@ struct SparsePenalty {
 // --- Methods ---
 
 enum class NormalKind { toeplitz, explicit_product };
+constexpr std::array<const char*, 2> names_of(NormalKind) { return {"toeplitz", "explicit"}; }
 /// automatic: circulant (encoding/preconditioner.hpp) where E^H E is one Toeplitz operator, else none.
 enum class PreconditionerKind { automatic, none };
+constexpr std::array<const char*, 2> names_of(PreconditionerKind) { return {"auto", "none"}; }
 
 /// Of Cartesian scans that leave out most of one side of k-space. phase: the image is real but for the phase that the
 /// symmetric centre of k-space tells, which takes the place of what is missing (pipeline/partial_fourier.hpp).
 enum class PartialFourier { off, phase };
+constexpr std::array<const char*, 2> names_of(PartialFourier) { return {"off", "phase"}; }
 
 /// Of frames (pipeline/subspace.hpp): the courses in time that a voxel may take, sums of these, real.
 struct LeadingCourses {
@@ -137,10 +143,8 @@ struct PlainAdjoint {
 /// The inverse FFT of a Cartesian scan, on the CPU.
 struct CartesianFft {};
 using Method = std::variant<LeastSquares, ConventionalGridding, PlainAdjoint, CartesianFft>;
-inline const char* name_of(const Method& method) {
-  constexpr const char* names[] = {"cg", "gridded", "adjoint", "fft"};
-  return names[method.index()];
-}
+inline constexpr std::array<const char*, 4> method_names{"cg", "gridded", "adjoint", "fft"};
+inline const char* name_of(const Method& method) { return method_names[method.index()]; }
 
 // --- Coils ---
 
@@ -149,12 +153,16 @@ inline const char* name_of(const Method& method) {
 /// joint: those of which, with one image, the samples are explained (coils/calibration.hpp, estimate_jointly): where the
 /// centre of k-space is too thin for the others.
 enum class CoilMaps { automatic, file, none, espirit, adaptive, joint };
+constexpr std::array<const char*, 6> names_of(CoilMaps) {
+  return {"auto", "file", "none", "espirit", "adaptive", "joint"};
+}
 /// Whether a method of coils/maps.hpp is asked for.
 constexpr bool asks_to_find(CoilMaps maps) { return maps > CoilMaps::none; }
 
 /// automatic: from the noise samples of the scan, where it has them. edge: from these, else from the edge of
 /// k-space.
 enum class NoiseWhitening { automatic, edge, off };
+constexpr std::array<const char*, 3> names_of(NoiseWhitening) { return {"auto", "edge", "off"}; }
 
 /// Scans of more than `uncompressed` coils that are reconstructed with maps get a third as many virtual coils,
 /// but at least that number. A share of energy would be no rule for every scan: noise alone holds some
@@ -175,6 +183,7 @@ using CompressionChoice = std::variant<AutomaticCompression, NoCompression, Virt
 /// How many sets of maps espirit gives, each with an image of its own (encoding/map_sets.hpp). automatic: two where the
 /// object is folded within the field of view, as the second eigenvalue tells (coils/maps.hpp).
 enum class MapSetCount { one, two, automatic };
+constexpr std::array<const char*, 3> names_of(MapSetCount) { return {"1", "2", "auto"}; }
 
 struct MapSettings {
   MapSetCount sets = MapSetCount::one;  ///< two, automatic: least squares alone, and see validate
@@ -219,6 +228,7 @@ struct CoilSettings {
 /// automatic: where least squares can tell it apart from the noise, on a larger matrix that is cropped after
 /// (pipeline/surroundings.hpp).
 enum class Surroundings { automatic, off };
+constexpr std::array<const char*, 2> names_of(Surroundings) { return {"auto", "off"}; }
 
 struct Settings {
   Method method = LeastSquares{};

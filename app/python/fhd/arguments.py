@@ -1,40 +1,38 @@
-"""Keywords as options of the command line: one table, that of the program."""
+"""Keywords as options of the program, by its table."""
 
 from __future__ import annotations
 
 import difflib
 import keyword
 import os
-from typing import Any, Iterable, Mapping
+from typing import Any, Mapping
 
+from fhd import _native
 from fhd._native import Error
 
 
-def option_of(name: str) -> str:
-    """ "lambda_" -> "--lambda", "no_gridded_image" -> "--no-gridded-image"."""
-    return "--" + name.rstrip("_").replace("_", "-")
-
-
-def keyword_of(option: str) -> str:
-    """The inverse of option_of."""
-    name = option[2:].replace("-", "_")
+def keyword_of(flag: str) -> str:
+    """"--lambda" -> "lambda_", "--no-gridded-image" -> "no_gridded_image"."""
+    name = flag[2:].replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def arguments_of(options: Mapping[str, Any], known: Iterable[str] = ()) -> list[str]:
-    """["--name=value", ...]. True: a flag; False or None: left out; lists and tuples: joined by commas, dicts as
-    "key:value". Throws Error at a keyword that is not `known`, where some are."""
-    known = list(known)
-    arguments = []
+def table(of_files: bool = False) -> dict[str, tuple[str, str, bool, str]]:
+    """The options of `fhd.recon`, or those of `fhd.read`: keyword -> flag, text, whether it is a flag, default."""
+    return {keyword_of(row[0]): row for row in _native.options(of_files)}
+
+
+def values_of(options: Mapping[str, Any], of_files: bool = False) -> dict[str, str]:
+    """{flag: text of the value} for keywords of `table`. False and None leave an option out; lists and tuples are joined
+    by commas, dicts as "key:value". Throws Error at an unknown keyword."""
+    known, values = table(of_files), {}
     for name, value in options.items():
-        option = option_of(name)
-        if known and option not in known:
-            near = difflib.get_close_matches(option, known, 1)
-            raise Error(f"{name}: no such option" + (f"; did you mean {keyword_of(near[0])}?" if near else ""))
-        if value is None or value is False:
-            continue
-        arguments.append(option if value is True else f"{option}={_text_of(value)}")
-    return arguments
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise Error(f"{name}: no such option" + (f"; did you mean {near[0]}?" if near else ""))
+        if value is not None and value is not False:
+            values[known[name][0]] = _text_of(value)
+    return values
 
 
 def _text_of(value: Any) -> str:
@@ -44,4 +42,6 @@ def _text_of(value: Any) -> str:
         return ",".join(_text_of(part) for part in value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if value is True:
+        return "true"
     return repr(float(value)) if isinstance(value, float) else str(value)

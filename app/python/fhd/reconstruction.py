@@ -11,9 +11,9 @@ import numpy as np
 
 from fhd import _native
 from fhd._native import DeviceError, Error
-from fhd.arguments import arguments_of, keyword_of
+from fhd.arguments import table, values_of
 from fhd.progress import listener_of
-from fhd.scan import Scan, read, read_options
+from fhd.scan import Scan, read
 
 #: Called with the stage, the steps done and in all, and the residual (< 0 where there is none).
 Progress = Union[None, bool, Callable[[str, int, int, float], None]]
@@ -77,17 +77,17 @@ def _recon(scan: Any, options: dict[str, Any], stacklevel: int) -> Result:
     """`stacklevel`: of warnings, from here to the caller."""
     progress, device = options.pop("progress", None), options.pop("device", "auto")
     # field_map may also be "auto" or "off", which are not of the file.
-    of_file = {name for name in read_options() & set(options) if options[name] not in ("auto", "off")}
+    of_file = {name for name in set(table(of_files=True)) & set(options) if options[name] not in ("auto", "off")}
     if not isinstance(scan, Scan):
         scan = read(scan, **{name: options.pop(name) for name in of_file})
     elif of_file:
         raise Error(f"{min(of_file)}: says what a file leaves out; give it to fhd.read or fhd.Scan")
-    arguments = arguments_of(options, [name for name, *_ in _native.options(of_files=False)])
+    values = values_of(options)
     call = f"fhd.recon({', '.join(['scan', *(f'{name}={value!r}' for name, value in options.items())])})"
 
     def run(device: str) -> Any:
         with listener_of(progress) as listener:
-            return _native.recon(scan._handle, arguments, device, call, listener)
+            return _native.recon(scan._handle, values, device, call, listener)
 
     try:
         handle = run(device)
@@ -122,8 +122,8 @@ def reconstruct(kspace: Any, trajectory: Any, shape: Sequence[int], **options: A
 def options() -> dict[str, dict[str, Any]]:
     """The options of `fhd.recon`: for each keyword its text, its default, and whether it is a flag."""
     return {
-        keyword_of(name): {"text": text, "is_flag": is_flag, "default": default}
-        for name, text, is_flag, default in _native.options(of_files=False)
+        name: {"text": text, "is_flag": is_flag, "default": default}
+        for name, (_, text, is_flag, default) in table().items()
     }
 
 

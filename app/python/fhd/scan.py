@@ -9,7 +9,7 @@ import numpy as np
 
 from fhd import _native
 from fhd._native import Error
-from fhd.arguments import arguments_of, keyword_of
+from fhd.arguments import values_of
 from fhd.arrays import complex_to_numpy, to_numpy
 from fhd.operators import matrix_size, padded_trajectory
 
@@ -138,13 +138,7 @@ def read(path: Any, **options: Any) -> Scan:
     trajectory, maps, noise, field_map, field_map_unit. The file is read in a process of its own, which may do nothing
     else; how much it may take: input_memory (GiB), input_seconds. trust_input=True: in this process, without limits.
     """
-    known = [name for name, *_ in _native.options(of_files=True)]
-    return Scan._of_handle(_native.read(os.fspath(path), arguments_of(options, known)))
-
-
-def read_options() -> set[str]:
-    """Keywords of fhd.read."""
-    return {keyword_of(name) for name, *_ in _native.options(of_files=True)}
+    return Scan._of_handle(_native.read(os.fspath(path), values_of(options, of_files=True)))
 
 
 def _text(shape: Sequence[int]) -> str:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/options/table.hpp"
 #include "validation/tests/program.hpp"
 
 namespace fhd::app {
@@ -20,7 +21,12 @@ class PlannedMemory : public tests::ProgramTest {
     if (!IsSkipped()) setenv("OMP_NUM_THREADS", "1", 1);
   }
   double planned(const std::vector<std::string>& options) const {
-    const auto settings = settings_of_job(options, "cpu");
+    RunOptions given;
+    for (const auto& option : options) {
+      const auto equals = option.find('=');
+      set_option(given, *find_option(option.substr(0, equals), in_batch), option.substr(equals + 1));
+    }
+    const auto settings = settings_of_job(given, "cpu");
     const auto scan = path("scan.h5");
     return static_cast<double>(planned_host_bytes(*open_run(io::open_scan(scan), scan, settings, "")));
   }

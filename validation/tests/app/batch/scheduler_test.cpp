@@ -22,7 +22,7 @@ class Scheduler : public tests::ProgramTest {
     fs::create_directory(path("scans"));
     BatchWork work;
     work.directory = path("results");
-    work.settings = {{{"--cache=off"}, {}, {}}};
+    work.settings.resize(1);  // whose cache is off
     for (int i = 0; i < count; ++i) {
       const auto name = "s" + std::to_string(i);
       EXPECT_EQ(run("simulate -o scans/" + name + " --matrix 24 --coils 2 --seed " + std::to_string(i)), 0)

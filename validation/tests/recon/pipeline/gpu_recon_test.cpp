@@ -385,7 +385,7 @@ TEST_F(GpuProgram, auto_falls_back_to_the_cpu_with_one_line_and_the_cpus_image) 
   // More pairs of voxels and samples than auto leaves to the CPU from the start.
   const std::string scan = path("large.h5");
   ASSERT_EQ(run("simulate --trajectory spiral --matrix 192 --coils 8 -o " + path("large")), 0) << text("err");
-  ASSERT_EQ(run("recon " + scan + " --device-memory-mib 4 -o " + path("fallen")), 0) << text("err");
+  ASSERT_EQ(run("recon " + scan + " --device-memory 4MiB -o " + path("fallen")), 0) << text("err");
   const std::string error = text("err");
   EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
   EXPECT_NE(error.find("the CPU goes on"), std::string::npos) << error;
@@ -395,7 +395,7 @@ TEST_F(GpuProgram, auto_falls_back_to_the_cpu_with_one_line_and_the_cpus_image) 
 }
 
 TEST_F(GpuProgram, a_gpu_asked_for_that_is_too_small_is_one_line_and_no_result) {
-  EXPECT_EQ(run("recon " + path("scan.h5") + " --device cuda --device-memory-mib 4 -o " + path("none")), 1);
+  EXPECT_EQ(run("recon " + path("scan.h5") + " --device cuda --device-memory 4MiB -o " + path("none")), 1);
   EXPECT_NE(text("err").find("4 MiB available"), std::string::npos) << text("err");
   EXPECT_FALSE(std::filesystem::exists(path("none.h5")));
   EXPECT_EQ(run("recon " + path("scan.h5") + " --device cuda:99 -o " + path("none")), 1);
@@ -406,7 +406,7 @@ TEST_F(GpuProgram, compare_adds_the_gpu) {
   ASSERT_EQ(run("compare " + path("scan.h5") + " -o " + path("compared")), 0) << text("err");
   for (const char* name : {"gridded", "CPU.DP", "CPU.SP", "GPU.accurate", "GPU.fast"})
     EXPECT_NE(text("out").find(name), std::string::npos) << text("out");
-  ASSERT_EQ(run("compare " + path("scan.h5") + " --device-memory-mib 4 -o " + path("compared")), 0)
+  ASSERT_EQ(run("compare " + path("scan.h5") + " --device-memory 4MiB -o " + path("compared")), 0)
       << text("err");
   EXPECT_NE(text("err").find("the CPU goes on"), std::string::npos) << text("err");
   EXPECT_EQ(text("out").find("GPU.fast"), std::string::npos) << text("out");
