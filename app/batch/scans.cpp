@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +14,9 @@
 #include <sstream>
 
 #include "app/batch/pattern.hpp"
+#include "app/options/nearest_word.hpp"
 #include "io/files/input_file.hpp"
+#include "io/hdf5/hdf5_facts.hpp"
 #include "io/result/manifest.hpp"
 #include "io/result/results.hpp"
 #include "recon/error.hpp"
@@ -193,6 +196,11 @@ void rename_scans(BatchList& list, const std::string& directory, const NameOfSca
 
 }  // namespace
 
+bool holds_only_images(const std::string& path) {
+  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
+  return facts && facts->has == std::vector{1, 0, 0, 0};
+}
+
 std::string absolute_path(const std::string& scan) {
   std::error_code status;
   fs::path path = fs::absolute(scan, status).lexically_normal();
@@ -208,10 +216,6 @@ std::string plain_name(const std::string& scan) {
   const bool known =
       ending == ".h5" || ending == ".hdf5" || ending == ".mrd" || ending == ".cfl" || ending == ".hdr";
   return known ? path.stem().string() : path.filename().string();
-}
-
-BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory) {
-  return list_scans(arguments, directory, {});
 }
 
 BatchList list_scans(const std::vector<std::string>& arguments, const std::string& directory,
@@ -232,6 +236,36 @@ BatchList list_scans(const std::vector<std::string>& arguments, const std::strin
         throw Error("-o " + directory, "a folder of its own for the results", result + " is one of the scans",
                     "choose another folder");
   return list;
+}
+
+void keep_named(std::vector<BatchScan>& scans, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const auto& scan : scans) known.push_back(scan.name);
+  for (const auto& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("--only " + name, "the name of a scan, as --list prints it", "none of that name",
+                  did_you_mean(name, known));
+  std::erase_if(scans, [&](const BatchScan& scan) {
+    return std::find(names.begin(), names.end(), scan.name) == names.end();
+  });
+}
+
+void keep_shard(std::vector<BatchScan>& scans, const std::string& shard) {
+  std::size_t part = 0, parts = 0;
+  const auto slash = std::min(shard.find('/'), shard.size());
+  const char *begin = shard.data(), *middle = begin + slash, *end = begin + shard.size();
+  const auto first = std::from_chars(begin, middle, part);
+  const auto second = middle == end ? first : std::from_chars(middle + 1, end, parts);
+  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() || second.ptr != end ||
+      part < 1 || part > parts)
+    throw Error("--shard", "K/N with 1 <= K <= N, such as 1/4", shard);
+  std::vector<std::string> names;
+  for (const auto& scan : scans) names.push_back(scan.name);
+  std::sort(names.begin(), names.end());
+  std::erase_if(scans, [&](const BatchScan& scan) {
+    const auto number = std::lower_bound(names.begin(), names.end(), scan.name) - names.begin();
+    return static_cast<std::size_t>(number) % parts != part - 1;
+  });
 }
 
 }  // namespace fhd::app

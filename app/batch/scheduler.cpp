@@ -14,11 +14,11 @@ std::size_t BatchScheduler::WorkerLoad::count(Stage stage) const {
       std::count_if(scans.begin(), scans.end(), [&](const auto& each) { return each.second == stage; }));
 }
 
-BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger,
+BatchScheduler::BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchState& state,
                                BatchLog& log)
     : work_(work),
       limits_(limits),
-      ledger_(ledger),
+      state_(state),
       log_(log),
       needs_(work.scans.size()),
       roster_(limits.crews) {
@@ -32,16 +32,11 @@ void BatchScheduler::run() {
   while (true) {
     if (const int signal = StopRequests::caught()) stopped_ = strsignal(signal);
     if (!stopped_.empty()) return abandon();
-    try {
-      hand_out();
-    } catch (const Error& error) {  // no claim can be had: a full disk, a file system without locks
-      stopped_ = error.what();
-      continue;
-    }
+    hand_out();
     start_planned();
-    if (under_way() == 0 && open_.empty() && given_up_.empty() && of_others_.empty()) return;
+    if (under_way() == 0 && open_.empty() && given_up_.empty()) return;
     wait_for_events();
-    log_.show(totals(ledger_.outcomes()), under_way());
+    log_.show(totals(state_.outcomes()), under_way());
   }
 }
 
@@ -54,11 +49,6 @@ std::size_t BatchScheduler::under_way() const {
 // --- Giving out work
 
 void BatchScheduler::hand_out() {
-  const auto now = Clock::now();
-  if (open_.empty() && !of_others_.empty() && now - looked_ > std::chrono::milliseconds(200)) {
-    looked_ = now;
-    open_.swap(of_others_);
-  }
   // Each of those that a device gave up has crews of its own; the others are alike.
   for (std::size_t i = 0; i < given_up_.size() && StopRequests::caught() == 0;)
     if (!give(given_up_.begin() + static_cast<std::ptrdiff_t>(i), given_up_)) ++i;
@@ -74,9 +64,7 @@ bool BatchScheduler::give(std::deque<std::size_t>::iterator next, std::deque<std
   // A scan that killed a worker gets one for itself.
   if (!hopeless && (!load || (needs_[scan].alone && !load->scans.empty()))) return false;
   open.erase(next);
-  const auto turn = ledger_.take(scan);
-  if (turn == BatchLedger::Turn::of_another) of_others_.push_back(scan);
-  if (turn != BatchLedger::Turn::ours) return true;
+  if (state_.end_if_unchanged(scan)) return true;
   if (hopeless) {
     fail_without_device(scan);
     return true;
@@ -134,7 +122,7 @@ void BatchScheduler::start_planned() {
       const std::uint64_t bytes = needs_[scan].bytes;
       if (stage == Stage::planned && bytes > limits_.memory_bytes) {
         load.worker.forget(scan);
-        ledger_.fail(
+        state_.fail(
             scan, fmt::format("{}: expected a scan that fits into memory, found {} MiB planned and {} MiB to "
                               "use; give --memory-mib if there is more, or run it on a larger machine",
                               work_.scans[scan].path, (bytes >> 20) + 1, limits_.memory_bytes >> 20));
@@ -191,7 +179,7 @@ void BatchScheduler::end(WorkerLoad& load, std::size_t scan, Outcome::Status sta
                          const std::string& line) {
   load.scans.erase(scan);
   if (load.scans.empty()) load.alone = false;
-  ledger_.end(scan, status, line);
+  state_.end(scan, status, line);
 }
 
 /// A device could not do it: others may.
@@ -215,7 +203,7 @@ void BatchScheduler::give_up(WorkerLoad& load, std::size_t scan, const std::stri
 }
 
 void BatchScheduler::fail_without_device(std::size_t scan) {
-  ledger_.fail(scan, needs_[scan].because.empty() ? lost_ : needs_[scan].because);
+  state_.fail(scan, needs_[scan].because.empty() ? lost_ : needs_[scan].because);
 }
 
 /// A worker has died. With one scan under way that scan is the reason; of several, and where none is, each gets a second
@@ -224,16 +212,16 @@ void BatchScheduler::bury(std::list<WorkerLoad>::iterator dead) {
   const auto cause = dead->worker.cause();
   const auto scans = std::move(dead->scans);
   loads_.erase(dead);
+  if (log_.has_locks()) remove_leftovers(work_.directory);
   for (const auto& [scan, stage] : scans) {
     const BatchScan& lost = work_.scans[scan];
-    remove_temporaries(work_.directory, lost.name);
-    if (ledger_.adopt(scan)) continue;  // it had ended, and could not tell any more
+    if (state_.end_by_manifest(scan)) continue;
     if (scans.size() > 1 && !needs_[scan].alone) {
       needs_[scan].alone = true;
       open_.push_front(scan);
       log_.line(fmt::format("{}: done again alone, because a worker that had it {}", lost.name, cause));
     } else {
-      ledger_.fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
+      state_.fail(scan, fmt::format("{}: the process that worked on it {}", lost.path, cause));
     }
   }
   if (scans.empty()) log_.line("an idle worker " + cause);
@@ -244,9 +232,7 @@ void BatchScheduler::abandon() {
   std::map<std::size_t, Stage> scans;
   for (auto& load : loads_) scans.merge(load.scans);
   loads_.clear();
-  for (const auto& [scan, stage] : scans) ledger_.abandon(scan);
-  for (std::size_t scan = 0; scan < needs_.size(); ++scan)  // claimed, and waiting for another worker
-    if (!scans.contains(scan) && (needs_[scan].alone || !needs_[scan].gave_up.empty())) ledger_.abandon(scan);
+  for (const auto& [scan, stage] : scans) state_.end_by_manifest(scan);
 }
 
 }  // namespace fhd::app

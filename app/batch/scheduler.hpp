@@ -1,6 +1,5 @@
 #pragma once
 // Hands out the scans of a batch to workers and follows them to their end.
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "app/batch/crews.hpp"
-#include "app/batch/ledger.hpp"
+#include "app/batch/state.hpp"
 #include "app/batch/log.hpp"
 #include "app/batch/stop_requests.hpp"
 #include "app/batch/work.hpp"
@@ -28,14 +27,13 @@ struct BatchLimits {
 class BatchScheduler {
  public:
   /// All must outlive it.
-  BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchLedger& ledger, BatchLog& log);
+  BatchScheduler(const BatchWork& work, const BatchLimits& limits, BatchState& state, BatchLog& log);
   /// To the end of all scans, or until it is stopped. Signals stop it: see StopRequests.
   void run();
   /// Why the batch ended early; empty when it did not.
   const std::string& stopped() const { return stopped_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   enum class Stage { examined, planned, running, writing };
   /// A worker and the scans that it has.
   struct WorkerLoad {
@@ -71,15 +69,13 @@ class BatchScheduler {
 
   const BatchWork& work_;
   const BatchLimits limits_;
-  BatchLedger& ledger_;
+  BatchState& state_;
   BatchLog& log_;
   std::vector<Need> needs_;
-  /// Scans that nobody has, that a device gave up, that another process has.
-  std::deque<std::size_t> open_, given_up_, of_others_;
+  std::deque<std::size_t> open_, given_up_;  ///< scans that no worker has: new ones; those that a device gave up
   Roster roster_;
   std::string lost_;  ///< how the last device was lost
   std::list<WorkerLoad> loads_;
-  Clock::time_point looked_{};
   std::string stopped_;
 };
 

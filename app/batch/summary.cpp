@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "app/batch/ledger.hpp"
 #include "app/batch/stop_requests.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/file_set.hpp"
@@ -215,7 +214,6 @@ std::vector<std::string> write_summary(const std::string& directory, const std::
                   {"not_run", t.open},  {"earlier", t.earlier},       {"scans", rows}};
   const auto json_text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 
-  const Claim claim = Claim::wait(directory, "summary");  // of several processes one after the other
   const io::OutputLock lock((std::filesystem::path(directory) / "summary").string());
   require_own_summaries(directory);
   io::FileSet files(lock);

@@ -12,7 +12,7 @@ namespace fhd::app {
 struct Outcome {
   enum class Status {
     open,       ///< not reached: the batch was stopped
-    finished,   ///< reconstructed now, by this or another process
+    finished,   ///< reconstructed now
     unchanged,  ///< reconstructed before; input, settings, version and results are what they were
     images,     ///< no scan but results, found in a folder or by a pattern
     failed,

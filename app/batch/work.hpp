@@ -31,8 +31,8 @@ struct BatchWork {
   std::vector<BatchSettings> settings;
   std::vector<std::size_t> settings_of;  ///< of each scan
   bool accepts_version = false;          ///< results of another version of the program are kept
-  std::string device;                    ///< as --device says it; of several processes, that of this one
-  int gpus = 0;                          ///< of this machine, unless the CPU is asked for
+  std::string device;                    ///< as --device says it
+  int gpus = 0;                          ///< of this machine; the command counts them
   bool cpu_stands_in = false;            ///< the user left the choice: where devices fail, the CPU goes on
 };
 
@@ -40,6 +40,6 @@ struct BatchWork {
 /// directory is that of `output`. A recipe (app/options/recipe.hpp) goes before the options. Throws Error, naming the line
 /// of the recipe where it is its mistake.
 BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::string& recipe,
-                    const std::string& output, Ranks& ranks, std::vector<BatchScan> scans);
+                    const std::string& output, std::vector<BatchScan> scans);
 
 }  // namespace fhd::app

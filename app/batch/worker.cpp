@@ -22,13 +22,13 @@
 
 #include "app/batch/engines.hpp"
 #include "app/batch/scan_job.hpp"
+#include "app/batch/state.hpp"
 #include "app/batch/summary.hpp"
 #include "app/terminal/console.hpp"
 #include "app/terminal/ending.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/timeline.hpp"
 #include "io/reader/reader.hpp"
-#include "io/hdf5/hdf5_facts.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/folder.hpp"
 #include "io/result/manifest.hpp"
@@ -59,12 +59,6 @@ void require_readable_kind(const std::string& path) {
   if (!fs::is_regular_file(found) && !fs::is_directory(found))
     throw Error(path, "a file", "a pipe, a device or a socket", "save the scan as a file first");
   if (::access(path.c_str(), R_OK) != 0) throw Error(path, "a readable file", std::strerror(errno));
-}
-
-/// Whether a file holds images and no scan: results of fhd, which lie beside scans now and then.
-bool holds_only_images(const std::string& path) {
-  const auto facts = io::facts_of_hdf5(path, {{"/image", "/kspace", "/trajectory", "/dataset"}, {}});
-  return facts && facts->has == std::vector{1, 0, 0, 0};
 }
 
 /// From one thread to the next. The process that hands out the scans bounds how many are under way.
@@ -292,11 +286,9 @@ class WorkerProcess {
           now.input_checksum = io::checksum_of(scan.path, 1);
           const auto path = io::manifest_path(work_.directory, scan.name);
           auto before = io::read_manifest(path);
-          unchanged = before && before->status == io::Manifest::Status::finished &&
-                      before->settings == now.settings &&
-                      (work_.accepts_version || before->program_version == now.program_version) &&
-                      io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum) &&
-                      !io::missing_product(work_.directory, *before);
+          unchanged = before && !missing_of(work_, index, *before, [&] {
+            return io::is_checksum_of(before->input_checksum, scan.path, now.input_checksum);
+          });
           if (unchanged) {  // other times of the same content
             before->scan = now.scan;
             before->input = now.input;

@@ -35,12 +35,12 @@ class Scheduler : public tests::ProgramTest {
     }
     fs::create_directory(path("results"));
     const BatchLimits limits{2, std::move(crews), std::uint64_t{1} << 30};
-    BatchLog log(work.directory, true, Ranks::of_environment(), work.scans.size());
-    BatchLedger ledger(work, log);
-    BatchScheduler scheduler(work, limits, ledger, log);
+    BatchLog log(work.directory, true, BatchLog::Part::whole, work.scans.size());
+    BatchState state(work, log);
+    BatchScheduler scheduler(work, limits, state, log);
     scheduler.run();
     EXPECT_EQ(scheduler.stopped(), "");
-    return ledger.outcomes();
+    return state.outcomes();
   }
   std::int64_t finished(const std::vector<Outcome>& outcomes) const {
     return std::count_if(outcomes.begin(), outcomes.end(),

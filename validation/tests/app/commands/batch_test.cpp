@@ -1,8 +1,6 @@
 // fhd batch: what is done, what is recorded, what is done again, and what a failure costs.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "io/hdf5/hdf5.hpp"
@@ -76,15 +75,25 @@ class Batch : public ProgramTest {
                    static_cast<std::size_t>(image.values.size()) * sizeof(Complex<float>));
     return bytes;
   }
-  /// What should not be in a folder of results: temporary files and claims.
+  /// What should not be in a folder of results: temporary files.
   std::vector<std::string> strays(const std::string& folder = "results") const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(path(folder)))
       if (entry.path().filename().string().starts_with(".")) found.push_back(entry.path().filename());
     return found;
   }
-  std::vector<std::string> words(const std::string& folder = "results") const {
-    return {"batch", path("scans"), "-o", path(folder), "--device", "cpu", "--cache", "off"};
+  std::vector<std::string> words() const {
+    return {"batch", path("scans"), "-o", path("results"), "--device", "cpu", "--cache", "off"};
+  }
+  pid_t start_batch(const std::string& option) const {
+    auto all = words();
+    all.push_back(option);
+    return start(all);
+  }
+  static int status_of(pid_t process) {
+    int status = 0;
+    waitpid(process, &status, 0);
+    return exit_status(status);
   }
 };
 
@@ -233,44 +242,43 @@ TEST_F(Batch, killed_at_any_moment_it_loses_nothing_that_was_finished) {
   }
 }
 
-TEST_F(Batch, two_processes_share_the_scans) {
-  simulate(24);
-  const pid_t one = start(words()), two = start(words());
-  int first = 0, second = 0;
-  waitpid(one, &first, 0);
-  waitpid(two, &second, 0);
-  EXPECT_TRUE(WIFEXITED(first) && WEXITSTATUS(first) == 0);
-  EXPECT_TRUE(WIFEXITED(second) && WEXITSTATUS(second) == 0);
-  EXPECT_EQ(summary().at("finished").get<int>() + summary().at("unchanged").get<int>(), 24);
-  // No scan was done by both: every end is in the log once.
-  const auto log = text("results/batch.log");
-  for (int i = 0; i < 24; ++i) {
-    const auto line = "  s" + std::to_string(i) + "  finished  ";
-    const auto at = log.find(line);
-    ASSERT_NE(at, std::string::npos) << line;
-    EXPECT_EQ(log.find(line, at + 1), std::string::npos) << line;
-  }
-  EXPECT_EQ(strays(), std::vector<std::string>{});
-}
-
-TEST_F(Batch, the_page_waits_while_another_process_has_the_claim_to_it) {
-  simulate(1);
-  fs::create_directories(path("results/.claims"));
-  const int claim = ::open(path("results/.claims/index").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  ASSERT_EQ(::flock(claim, LOCK_EX), 0);
-  const pid_t child = start(words());
-  const auto done = [&] { return fs::exists(path("results/summary.json")); };
-  for (int look = 0; look < 5000 && !done(); ++look)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_TRUE(done());
-  EXPECT_FALSE(fs::exists(path("results/index.html")));
-  ::close(claim);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text("err_bg");
+TEST_F(Batch, lists_what_is_missing_and_does_parts_of_it) {
+  simulate(6);
+  const auto missing = [&](const std::string& arguments = {}) {
+    EXPECT_EQ(batch("--list " + arguments), 0) << text("err");
+    std::map<std::string, std::string> reasons;
+    std::istringstream lines(text("out"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto scan = nlohmann::json::parse(line);
+      EXPECT_EQ(scan.at("path"), path("scans/" + scan.at("name").get<std::string>() + ".h5"));
+      reasons[scan.at("name")] = scan.at("reason");
+    }
+    return reasons;
+  };
+  using Reasons = std::map<std::string, std::string>;
+  EXPECT_EQ(missing("--only s0 --only s4"), (Reasons{{"s0", "new"}, {"s4", "new"}}));
+  EXPECT_FALSE(fs::exists(path("results"))) << "a list makes nothing";
+  fs::resize_file(path("scans/s2.h5"), 3000);
+  const pid_t first = start_batch("--shard=1/2"), second = start_batch("--shard=2/2");  // at the same time
+  EXPECT_EQ(std::set({status_of(first), status_of(second)}), (std::set{0, 1}));
+  EXPECT_FALSE(fs::exists(path("results/summary.json"))) << "of a batch as a whole";
+  EXPECT_EQ(missing(), (Reasons{{"s2", "failed"}}));
+  fs::remove(path("results/s1.png"));
+  fs::last_write_time(path("scans/s3.h5"), fs::file_time_type::clock::now());  // touched: its content decides
+  EXPECT_EQ(missing(), (Reasons{{"s1", "results_changed"}, {"s2", "failed"}}));
+  EXPECT_EQ(batch("--only s1"), 0) << text("err");
+  EXPECT_EQ(missing("--iterations 3 --shard 6/6"), (Reasons{{"s5", "settings_changed"}}));
+  ASSERT_EQ(run("simulate -o " + path("scans/s2") + " --matrix 24 --coils 2 --force"), 0);
+  fs::remove(path("scans/s2.truth.h5"));
+  EXPECT_EQ(batch("--shard 7/8"), 0) << "nothing to do";
+  EXPECT_EQ(batch("--only s2"), 0) << text("err");
+  EXPECT_EQ(missing(), Reasons{});
+  ASSERT_EQ(batch(""), 0) << text("err");
+  EXPECT_EQ(summary().at("unchanged"), 6);
   EXPECT_TRUE(fs::exists(path("results/index.html")));
   EXPECT_EQ(strays(), std::vector<std::string>{});
+  for (const char* wrong : {"--shard 0/2", "--shard 3/2", "--shard 2", "--shard 1/2x", "--only s9"})
+    EXPECT_EQ(batch(wrong), 2) << wrong;
 }
 
 TEST_F(Batch, a_crash_of_a_worker_costs_no_other_scan) {
@@ -335,7 +343,7 @@ TEST_F(Batch, a_full_disk_stops_it_and_it_goes_on_when_there_is_space) {
   EXPECT_GE(result.at("unchanged").get<int>(), 1);
 }
 
-TEST_F(Batch, a_disk_too_full_for_a_summary_is_left_without_claims_or_temporary_files) {
+TEST_F(Batch, a_disk_too_full_for_a_summary_is_left_without_temporary_files) {
   simulate(12);
   fs::create_directory(path("small"));
   // Where the space ends, in the results or in the summary, differs with every block.
@@ -440,58 +448,6 @@ TEST_F(Batch, a_scan_beyond_the_memory_is_refused_and_the_rest_go_on) {
   EXPECT_NE(row("large").at("why").get<std::string>().find("--memory-mib"), std::string::npos);
   EXPECT_EQ(row("s0").at("status"), "finished");
   EXPECT_EQ(row("s1").at("status"), "finished");
-}
-
-TEST_F(Batch, of_four_mpi_ranks_one_is_killed_and_the_others_finish) {
-  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun";
-  simulate(24);
-  std::vector<std::string> line{
-      "/usr/bin/env", "mpirun", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-n", "4",
-      program()};
-  for (const auto& word : words()) line.push_back(word);
-  const pid_t ranks = start_process(line, path("out_bg"), path("err_bg"));
-  bool killed = false;
-  for (int look = 0; look < 5000 && !killed; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const auto all = children(ranks);
-    if (all.size() == 4 && fs::exists(path("results/batch.log"))) killed = kill(all[2], SIGKILL) == 0;
-  }
-  int status = 0;
-  waitpid(ranks, &status, 0);
-  EXPECT_TRUE(killed);
-  EXPECT_EQ(batch(""), 0) << text("err");
-  EXPECT_EQ(summary().at("unchanged"), 24) << "the other ranks did all of it";
-  EXPECT_EQ(strays(), std::vector<std::string>{});
-}
-
-TEST_F(Batch, the_slurm_script_of_the_documentation_runs) {
-  simulate(2);
-  std::ifstream documentation(std::string(FHD_SOURCE) + "/app/batch/batch.md");
-  std::string line, script;
-  while (std::getline(documentation, line))
-    if (line == "    #!/bin/bash" || (!script.empty() && line.starts_with("    ")))
-      script += line.substr(4) + "\n";
-    else if (!script.empty())
-      break;
-  std::ofstream(path("job.sh")) << script;
-  ASSERT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script;
-  fs::create_directory(path("bin"));
-  fs::create_symlink(program(), path("bin/fhd"));
-  const auto environment = "PATH=" + path("bin") + ":$PATH SCANS=" + path("scans") +
-                           " RESULTS=" + path("results") +
-                           " SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=1 "
-                           "SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 bash " +
-                           path("job.sh") + " > " + path("out");
-  ASSERT_EQ(std::system(environment.c_str()), 0);
-  EXPECT_EQ(summary().at("finished"), 2);
-  EXPECT_EQ(text("out").find("rank"), std::string::npos) << text("out");
-  // srun with two tasks on one node.
-  ASSERT_EQ(
-      std::system(("SLURM_PROCID=1 SLURM_LOCALID=1 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=2 " +
-                   program() + " batch " + path("scans") + " -o " + path("results") + " > " + path("out"))
-                      .c_str()),
-      0);
-  EXPECT_NE(text("out").find("rank 1: "), std::string::npos) << text("out");
 }
 
 TEST_F(Batch, remembers_scans_of_earlier_runs) {
