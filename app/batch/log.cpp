@@ -15,13 +15,12 @@
 
 #include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
-#include "io/result/message_json.hpp"
 #include "recon/error.hpp"
 
 namespace fhd::app {
 namespace {
 
-/// "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
+/// Returns "node7, job 4242": the machine, and the job of Slurm, PBS or LSF; without one the process.
 std::string origin_of_lines() {
   char host[256] = "unknown host";
   if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "unknown host");
@@ -31,7 +30,8 @@ std::string origin_of_lines() {
   return fmt::format("{}, process {}", host, getpid());
 }
 
-/// None where it cannot be written, which is no reason to stop. Throws Error: another file would be written to.
+/// Opens the log; returns none where it cannot be written, which is no reason to stop. Throws Error: another file would be
+/// written to.
 io::Descriptor opened_log(const std::string& path) {
   auto file = io::Folder::of(path)->open(io::file_name_of(path), O_RDWR | O_CREAT | O_APPEND, 0666);
   struct stat found {};
@@ -102,46 +102,29 @@ void BatchLog::text(const std::string& lines) {
   std::fflush(stdout);
 }
 
-void BatchLog::tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const {
-  nlohmann::ordered_json fields{{"name", scan.name},
-                                {"path", scan.path},
-                                {"status", app::text(outcome)},
-                                {"number", ended},
-                                {"of", scan_count_}};
-  const auto& m = outcome.manifest;
-  if (outcome.status == Outcome::Status::finished || outcome.status == Outcome::Status::unchanged)
-    fields.update({{"seconds", m.seconds},
-                   {"images", m.images},
-                   {"iterations", m.iterations},
-                   {"residual", m.residual},
-                   {"data_residual", m.data_residual},
-                   {"converged", m.converged},
-                   {"messages", m.messages}});
-  if (!outcome.reason.empty()) fields["reason"] = outcome.reason;
-  if (!outcome.error.empty()) fields["error"] = outcome.error;
-  tell_event("scan", fields);
-}
-
 void BatchLog::ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals) {
-  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
-  if (tells_events()) tell_ended(scan, outcome, ended);
-  std::string text = fmt::format("{} of {}  {}  {}", ended, scan_count_, scan.name, app::text(outcome));
-  if (outcome.status == Outcome::Status::finished) {
-    const auto& m = outcome.manifest;
+  if (tells_events()) {
+    auto fields = row_of(scan, outcome);
+    fields.update({{"number", totals.ended()}, {"of", scan_count_}});
+    tell_event("scan", fields);
+  }
+  std::string text =
+      fmt::format("{} of {}  {}  {}", totals.ended(), scan_count_, scan.name, app::text(outcome));
+  const auto& m = outcome.manifest;
+  if (outcome.status == Outcome::Status::finished)
     text += fmt::format("  {:.2f} s, {} iterations, residual {:.1e}", m.seconds, m.iterations, m.residual);
-    if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+  if (!outcome.reason.empty()) text += "  (" + outcome.reason + ")";
+  if (outcome.status == Outcome::Status::finished) {
     for (const auto& message : m.messages)
       text += fmt::format("  {}: {}", name_of(message.severity), line_of(message));
   }
-  if (outcome.status == Outcome::Status::unchanged && !outcome.reason.empty())
-    text += "  (" + outcome.reason + ")";
+  if (!outcome.error.empty()) text += "  " + outcome.error;
   if (outcome.status == Outcome::Status::failed) {
-    const auto shown = told_line(text + "  " + outcome.error);
+    const auto shown = told_line(text);
     log(shown);
     status_.clear();
     return print_failure(shown);
   }
-  if (outcome.status == Outcome::Status::images) text += "  " + outcome.error;
   if (status_.visible() || tells_events())
     log(io::shown(text));
   else
@@ -165,9 +148,8 @@ void BatchLog::show(const BatchTotals& totals, std::size_t under_way) {
   const auto now = Clock::now();
   if (!status_.visible() || now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
-  const auto ended = totals.finished + totals.unchanged + totals.failed + totals.images;
-  std::string line =
-      fmt::format("{} {}/{}", bar(ended, static_cast<std::int64_t>(scan_count_), 20), ended, scan_count_);
+  std::string line = fmt::format("{} {}/{}", bar(totals.ended(), static_cast<std::int64_t>(scan_count_), 20),
+                                 totals.ended(), scan_count_);
   if (totals.failed > 0) line += fmt::format(", {} failed", totals.failed);
   if (totals.finished > 0) {
     const double seconds = std::chrono::duration<double>(now - start_).count(),

@@ -1,5 +1,5 @@
 #pragma once
-// What a batch tells while it runs: a live bar on a terminal, plain lines elsewhere, and DIR/batch.log.
+// Prints what a batch does while it runs: a live bar on a terminal, lines elsewhere, and lines in DIR/batch.log.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +20,13 @@ class BatchLog {
   BatchLog(const BatchLog&) = delete;
   BatchLog& operator=(const BatchLog&) = delete;
 
-  /// To the log and, unless quiet, to standard output.
+  /// Writes to the log and, unless quiet, to standard output.
   void line(const std::string& text);
-  /// The same, to standard error, also when quiet.
+  /// Writes to the log and to standard error, also when quiet.
   void failure(const std::string& text);
-  /// A table, to standard output and the log.
+  /// Writes a table to the log and, unless quiet, to standard output.
   void text(const std::string& lines);
+  /// Reports how a scan ended.
   void ended(const BatchScan& scan, const Outcome& outcome, const BatchTotals& totals);
 
   void set_progress(const std::string& name, const std::string& stage, std::int64_t done, std::int64_t total,
@@ -38,7 +39,6 @@ class BatchLog {
 
  private:
   void log(const std::string& text);
-  void tell_ended(const BatchScan& scan, const Outcome& outcome, int ended) const;
   using Clock = std::chrono::steady_clock;
   io::Descriptor file_;
   bool has_locks_, quiet_;

@@ -1,5 +1,5 @@
 #pragma once
-// Which scans a batch is made of, and what their results are called.
+// Lists the scans of a batch and names their results.
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,20 +9,19 @@
 namespace fhd::app {
 
 struct BatchScan {
-  std::string path;  ///< as given or found
-  std::string name;  ///< results are DIR/name.*
-  /// Found in a folder or by a pattern: files of images are passed over there, not failures.
-  bool found = false;
+  std::string path;    ///< as given or found
+  std::string name;    ///< results are DIR/name.*
+  bool found = false;  ///< in a folder or by a pattern: there files of images are skipped, not failures
 };
 
-/// A scan that cannot be opened, by which --name cannot be told.
+/// --name cannot name a scan, because the scan cannot be opened.
 struct CannotOpen : Error {
   explicit CannotOpen(const Error& error) : Error(error) {}
 };
 
 struct BatchList {
   std::vector<BatchScan> scans;
-  std::vector<std::string> notes;  ///< what was decided, one sentence each
+  std::vector<std::string> notes;  ///< what was decided
 };
 
 using NameOfScan = std::function<std::string(const std::string& path)>;
@@ -47,9 +46,9 @@ void keep_shard(std::vector<BatchScan>& scans, const std::string& shard);
 /// Returns whether a file holds images and no scan: results of fhd sometimes lie beside scans.
 bool holds_only_images(const std::string& path);
 
-/// "a/b.h5" -> "b"
+/// Returns "b" for "a/b.h5".
 std::string plain_name(const std::string& scan);
-/// The path from the root, without . and .. and links of its folder.
+/// Returns the path from the root, without . and .. and links of its folder.
 std::string absolute_path(const std::string& scan);
 
 }  // namespace fhd::app

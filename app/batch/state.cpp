@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "app/batch/stop_requests.hpp"
-#include "io/files/checksum.hpp"
 #include "io/files/file_set.hpp"
 #include "io/files/folder.hpp"
+#include "io/scan/checksum.hpp"
 #include "recon/error.hpp"
 #include "version.hpp"
 
@@ -29,19 +29,25 @@ bool has_same_input(const io::Manifest& manifest, const std::string& scan, bool 
 }  // namespace
 
 const char* code(Missing::Reason reason) {
-  constexpr const char* codes[] = {"new",           "failed",          "version_changed", "settings_changed",
-                                   "results_changed", "input_changed"};
+  constexpr const char* codes[] = {
+      "new", "failed", "version_changed", "settings_changed", "results_changed", "input_changed"};
   return codes[static_cast<int>(reason)];
 }
 
 std::string text(const Missing& missing) {
   switch (missing.reason) {
-    case Missing::Reason::no_manifest: return {};
-    case Missing::Reason::failed: return "failed before";
-    case Missing::Reason::other_version: return "made by version " + missing.subject;
-    case Missing::Reason::results_changed: return missing.subject + " is missing or changed";
-    case Missing::Reason::other_settings: return "settings changed";
-    case Missing::Reason::input_changed: break;
+    case Missing::Reason::no_manifest:
+      return {};
+    case Missing::Reason::failed:
+      return "failed before";
+    case Missing::Reason::other_version:
+      return "made by version " + missing.subject;
+    case Missing::Reason::results_changed:
+      return missing.subject + " is missing or changed";
+    case Missing::Reason::other_settings:
+      return "settings changed";
+    case Missing::Reason::input_changed:
+      break;
   }
   return "input changed";
 }
@@ -73,7 +79,8 @@ void remove_leftovers(const std::string& directory) {
   for (const auto& file : folder->names())
     if (const auto name = io::OutputLock::name_in(file); !name.empty()) try {
         const io::OutputLock completes((std::filesystem::path(directory) / name).string());
-      } catch (const Error&) {  // of a run that is alive, or that cannot be completed: who writes it next reports that
+      } catch (
+          const Error&) {  // of a run that is alive, or that cannot be completed: who writes it next reports that
       }
   for (const auto& file : folder->names())
     if (io::final_name_of_temporary(file)) folder->remove_abandoned(file);

@@ -1,5 +1,5 @@
 #pragma once
-// What is left to do of a batch, and what became of each scan. The manifests in the folder tell both.
+// Decides what is left to do of a batch, and records how each scan ended, by the manifests in the folder.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -18,7 +18,7 @@ BatchWork plan_work(const CLI::App& app, const RunOptions& options, const std::s
   RunOptions common = options;
   common.threads = 0;  // of the whole batch: shared out over the scans
   const auto entries = recipe.empty() ? std::vector<RecipeEntry>{} : read_recipe(recipe, app, in_batch);
-  // Every line by itself first: its mistakes are its own.
+  // Each line is set by itself first, so that an error names it.
   for (const auto& entry : entries) {
     RunOptions alone;
     set_option(alone, entry, in_batch);

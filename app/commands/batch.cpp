@@ -1,6 +1,5 @@
 // fhd batch: many scans, one command, nothing lost.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 
@@ -61,21 +59,6 @@ struct BatchCommand {
                  double seconds) const;
 };
 
-/// Returns `limit_mib` in bytes, or four fifths of the memory that is free now.
-std::uint64_t memory_budget(std::uint64_t limit_mib) {
-  if (limit_mib > 0) return limit_mib << 20;
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::uint64_t kib = 0;
-  while (file >> name >> kib && name != "MemAvailable:") file.ignore(1 << 10, '\n');
-  // Where that cannot be read: without what the system keeps of files, and would give back.
-  const std::uint64_t bytes = name == "MemAvailable:"
-                                  ? kib * 1024
-                                  : static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
-                                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes / 5 * 4;
-}
-
 /// Makes the folder of the results and those that it lies in. Throws Error.
 void make_folder(const std::string& output) {
   std::error_code status;
@@ -84,37 +67,23 @@ void make_folder(const std::string& output) {
   io::require_writable_folder((std::filesystem::path(output) / "summary.json").string());
 }
 
-void tell_summary(const std::vector<Outcome>& outcomes, const std::vector<std::string>& written) {
-  const auto t = totals(outcomes);
-  tell_event("summary", {{"finished", t.finished},
-                         {"unchanged", t.unchanged},
-                         {"failed", t.failed},
-                         {"suspicious", t.suspicious},
-                         {"no_scans", t.images},
-                         {"not_run", t.open},
-                         {"earlier", t.earlier}});
-  tell_event("written", {{"files", written}});
-}
-
-/// Removes what workers were writing when an error ended the batch, after they have gone.
-class RemovesLeftoversOnError {
+/// Removes what workers were writing, after they have gone: also where an error ended the batch.
+class RemovesLeftovers {
  public:
-  RemovesLeftoversOnError(std::string directory, bool is_locked)
-      : directory_(std::move(directory)), is_locked_(is_locked) {}
-  ~RemovesLeftoversOnError() {
-    if (!is_locked_ || std::uncaught_exceptions() == before_) return;
+  RemovesLeftovers(const std::string& directory, bool is_locked)
+      : directory_(directory), is_locked_(is_locked) {}
+  ~RemovesLeftovers() {
     try {
-      remove_leftovers(directory_);
-    } catch (const std::exception&) {  // the error that ended it is reported; the next batch removes them
+      if (is_locked_) remove_leftovers(directory_);
+    } catch (const std::exception&) {  // the next batch removes them
     }
   }
-  RemovesLeftoversOnError(const RemovesLeftoversOnError&) = delete;
-  RemovesLeftoversOnError& operator=(const RemovesLeftoversOnError&) = delete;
+  RemovesLeftovers(const RemovesLeftovers&) = delete;
+  RemovesLeftovers& operator=(const RemovesLeftovers&) = delete;
 
  private:
-  std::string directory_;
-  bool is_locked_;
-  int before_ = std::uncaught_exceptions();
+  const std::string& directory_;
+  const bool is_locked_;
 };
 
 int BatchCommand::run() {
@@ -144,9 +113,9 @@ int BatchCommand::run() {
   const auto counted = [](std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
-  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.crews.size());
+  const std::size_t gpus = std::min(devices_of(work.device, work.gpus).size(), limited.workers.size());
   log.line(fmt::format("{} scans, {} at a time on {}{}, results in {}", work.scans.size(),
-                       Roster(limited.crews).engine_count(false),
+                       WorkerPool(limited.workers).engine_count(false),
                        counted(static_cast<std::size_t>(limited.threads), "thread"),
                        gpus > 0 ? " and " + counted(gpus, "GPU") : "", output));
   for (const auto& note : list.notes) log.line("note      " + note);
@@ -165,13 +134,12 @@ int BatchCommand::run() {
 bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, BatchLog& log,
                             const std::function<double()>& elapsed) const {
   const StopRequests stop_requests;
-  const RemovesLeftoversOnError of_ended_workers(output, log.has_locks());
+  const RemovesLeftovers at_the_end(output, log.has_locks());
   BatchState state(work, log);
   BatchScheduler scheduler(work, limited, state, log);
   scheduler.run();
   log.clear();
   const bool summarised = summarise(work, state.outcomes(), log, elapsed());
-  if (log.has_locks()) remove_leftovers(output);
   if (!scheduler.stopped().empty()) log.failure("stopped: " + scheduler.stopped());
   return summarised && (work.scans.empty() || totals(state.outcomes()).complete());
 }
@@ -206,12 +174,12 @@ BatchLimits BatchCommand::limits(const BatchWork& work) const {
   const std::size_t gpus = devices_of(work.device, work.gpus).size();
   if (work.scans.size() < std::max(wanted, gpus))
     resources.at_once = std::max(1, static_cast<int>(work.scans.size()));
-  limits.crews = crews_of(resources);
-  limits.memory_bytes = memory_budget(memory_mib);
+  limits.workers = plan_workers(resources);
+  limits.memory_bytes = memory_to_use(memory_mib);
   return limits;
 }
 
-/// Beside the results of these scans, which are there before it.
+/// Throws UsageError where the timeline would replace a result of these scans.
 void BatchCommand::require_no_timeline_among(const std::vector<BatchScan>& all) const {
   if (app->get_option("--trace")->count() == 0) return;
   std::vector<std::string> results;
@@ -244,7 +212,10 @@ bool BatchCommand::summarise(const BatchWork& work, const std::vector<Outcome>& 
     }
   }
   log.text(summary_table(all_scans, all_outcomes, seconds));
-  if (complete) tell_summary(all_outcomes, written);
+  if (complete) {
+    tell_event("summary", json_of(totals(all_outcomes)));
+    tell_event("written", {{"files", written}});
+  }
   return complete;
 }
 
@@ -276,15 +247,17 @@ Run add_batch(CLI::App& app) {
   app.add_option("--memory-mib", command->memory_mib, "memory to use, at most [four fifths of what is free]")
       ->type_name("MIB")
       ->check(whole_number(1));
-  app.add_flag("--list", command->lists_missing,
-               "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");
+  app.add_flag(
+      "--list", command->lists_missing,
+      "print the scans that are not done yet, a JSON object a line (name, path, reason), and do nothing");
   app.add_option("--only", command->only,
                  "do the scan with this name alone, and write no summary (may be given several times)")
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
-  app.add_option("--shard", command->shard,
-                 "do part K of N, 1 to N, and write no summary: N commands do all scans, at the same time or not")
+  app.add_option(
+         "--shard", command->shard,
+         "do part K of N, 1 to N, and write no summary: N commands do all scans, at the same time or not")
       ->type_name("K/N");
   app.add_flag("--accept-version", command->accept_version,
                "keep results that another version of fhd made, where input and options are the same");

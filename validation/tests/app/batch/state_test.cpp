@@ -53,8 +53,9 @@ TEST_F(BatchFolder, keeps_the_temporary_files_of_runs_that_are_alive) {
 TEST_F(BatchFolder, is_of_one_batch_or_of_its_parts) {
   using Part = BatchLog::Part;
   const auto refused = [&](Part part) {
-    return error_of([&] { BatchLog(path(""), true, part, 1); })
-               .find("no other 'fhd batch' is at work, found one") != std::string::npos;
+    return error_of([&] {
+             BatchLog(path(""), true, part, 1);
+           }).find("no other 'fhd batch' is at work, found one") != std::string::npos;
   };
   {
     const BatchLog whole(path(""), true, Part::whole, 1);

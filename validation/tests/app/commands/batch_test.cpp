@@ -75,7 +75,7 @@ class Batch : public ProgramTest {
                    static_cast<std::size_t>(image.values.size()) * sizeof(Complex<float>));
     return bytes;
   }
-  /// What should not be in a folder of results: temporary files.
+  /// Returns the temporary files that were left in a folder of results.
   std::vector<std::string> strays(const std::string& folder = "results") const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(path(folder)))
@@ -154,14 +154,14 @@ TEST_F(Batch, a_damaged_manifest_or_result_is_noticed) {
   EXPECT_EQ(row("s1").at("why"), "s1.h5 is missing or changed");
 }
 
-TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
-  simulate(30);
+TEST_F(Batch, goes_on_beside_ten_scans_that_are_corrupt_in_ten_ways) {
+  simulate(12);
   const auto scan = [&](int i) { return path("scans/s" + std::to_string(i) + ".h5"); };
   const auto replace = [&](int i, const std::string& content) {
     std::ofstream(scan(i), std::ios::binary | std::ios::trunc) << content;
   };
   std::string list;
-  for (int i = 0; i < 30; ++i) list += scan(i) + "\n";
+  for (int i = 0; i < 12; ++i) list += scan(i) + "\n";
   std::ofstream(path("list.txt")) << "# all of them\n\n" << list;
   const auto nan_scan = [&](int i, const io::hdf5::Extents& extents, float value) {
     auto file = io::hdf5::File::create(scan(i), scan(i));
@@ -188,7 +188,7 @@ TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
   ASSERT_EQ(mkfifo(scan(9).c_str(), 0600), 0);  // a pipe
 
   EXPECT_EQ(run("batch @" + path("list.txt") + " -o " + path("results") + " --device cpu --cache off"), 1);
-  EXPECT_EQ(summary().at("finished"), 20);
+  EXPECT_EQ(summary().at("finished"), 2);
   EXPECT_EQ(summary().at("failed"), 10);
   for (int i = 0; i < 10; ++i) {
     const auto why = row("s" + std::to_string(i)).at("why").get<std::string>();
@@ -196,7 +196,7 @@ TEST_F(Batch, thirty_scans_with_ten_corrupt_in_ten_ways) {
     EXPECT_EQ(why.find('\n'), std::string::npos) << why;
     EXPECT_FALSE(fs::exists(path("results/s" + std::to_string(i) + ".h5")));
   }
-  for (int i = 10; i < 30; i += 6) {
+  for (int i = 10; i < 12; ++i) {
     const auto name = "s" + std::to_string(i);
     ASSERT_EQ(run("recon " + scan(i) + " --device cpu --force -o " + path("single")), 0);
     EXPECT_EQ(image_bytes("results/" + name + ".h5"), image_bytes("single.h5")) << name;
@@ -397,9 +397,8 @@ TEST_F(Batch, a_recipe_with_mistakes_is_refused_with_the_line) {
   EXPECT_EQ(batch("--regularizer temporal-tv:0.01"), 2);
   EXPECT_EQ(batch("--frames 4 --map-sets auto"), 2);
   EXPECT_EQ(batch("--force"), 2);
-  EXPECT_EQ(
-      text("err"),
-      "fhd: unknown option --force of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
+  EXPECT_EQ(text("err"),
+            "fhd: unknown option --force of 'fhd batch': only 'fhd recon' has it; see 'fhd batch --help'\n");
   EXPECT_FALSE(fs::exists(path("results"))) << "a wrong command makes no folder";
   std::ofstream(path("file")) << "no folder";
   EXPECT_EQ(batch("", "file/results"), 1);
@@ -506,34 +505,17 @@ TEST_F(Batch, lines_of_the_log_name_host_and_job) {
   simulate(1);
   char host[256]{};
   ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
-  const auto log_after = [&](const std::string& variables) {
+  for (const std::string job :
+       {"SLURM_JOB_ID=77.a", "PBS_JOBID=77.a", "LSB_JOBID=\"$(printf '77.a\\n2')\""}) {
     fs::remove_all(path("results"));
-    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + variables + " '" + program() +
+    EXPECT_EQ(run_command("env -u SLURM_JOB_ID -u PBS_JOBID -u LSB_JOBID " + job + " '" + program() +
                           "' batch scans -o results --device cpu --cache off"),
               0)
         << text("err");
-    return text("results/batch.log");
-  };
-  EXPECT_NE(log_after("").find("Z [" + std::string(host) + ", process "), std::string::npos);
-  for (const std::string variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    EXPECT_NE(log_after(variable + "=77.a").find("Z [" + std::string(host) + ", job 77.a] 1 scans"),
-              std::string::npos)
-        << variable;
-  const auto log = log_after("SLURM_JOB_ID=\"$(printf '1\\n2')\"");
-  EXPECT_NE(log.find(", job 1\\n2] "), std::string::npos) << log;
-}
-
-TEST_F(Batch, phases_are_products_too) {
-  simulate(1);
-  ASSERT_EQ(batch("--phase"), 0) << text("err");
-  EXPECT_TRUE(fs::exists(path("results/s0_phase.nii.gz")));
-  fs::remove(path("results/s0_phase.nii.gz"));
-  ASSERT_EQ(batch("--phase"), 0);
-  EXPECT_EQ(row("s0").at("why"), "s0_phase.nii.gz is missing or changed");
-  fs::rename(path("scans/s0.h5"), path("scans/s0_phase.h5"));
-  ASSERT_EQ(batch("--phase"), 0);
-  EXPECT_FALSE(fs::exists(path("results/s0_phase.h5")))
-      << "a name that would be another's phase has another use";
+    const auto log = text("results/batch.log");
+    EXPECT_NE(log.find("Z [" + std::string(host) + ", job 77.a"), std::string::npos) << log;
+    EXPECT_EQ(log.find("\n2]"), std::string::npos) << log;
+  }
 }
 
 TEST_F(Batch, quiet_prints_nothing_but_errors) {

@@ -82,9 +82,10 @@ TEST_F(Pipelines, the_tasks_of_the_slurm_script_do_all_scans) {
   for (const char* scan : {"t", "u"})
     ASSERT_EQ(run("simulate -o work/scans/" + std::string(scan) + " --matrix 24 --coils 2 --seed 2"), 0);
   for (const char* task : {"1", "2", "3", "4"})
-    ASSERT_EQ(run_in_pipeline(std::string("SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=") +
-                              task + " bash ../job.sh"),
-              0)
+    ASSERT_EQ(
+        run_in_pipeline(std::string("SLURM_CPUS_PER_TASK=1 SLURM_MEM_PER_NODE=2000 SLURM_ARRAY_TASK_ID=") +
+                        task + " bash ../job.sh"),
+        0)
         << text("err");
   EXPECT_FALSE(std::filesystem::exists(path("work/results/summary.json")));
   ASSERT_EQ(run_in_pipeline("fhd batch scans -o results"), 0) << text("err");
