@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "app/options/options.hpp"
+#include "app/options/devices.hpp"
 
 namespace fhd::app {
 
