@@ -92,7 +92,8 @@ int BatchCommand::run() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   BatchList list = of_options([&] { return listed(); });
-  BatchWork work = of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
+  BatchWork work =
+      of_options([&] { return plan_work(*app, options, recipe, output, std::move(list.scans)); });
   work.accepts_version = accept_version;
   if (lists_missing) {
     print_missing(work);

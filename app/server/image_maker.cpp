@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/terminal/console.hpp"
 #include "app/run/corrected_scan.hpp"
 #include "app/run/scan_cost.hpp"
+#include "app/terminal/console.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/scan/outside_pieces.hpp"
 #include "recon/array/thread_limit.hpp"
@@ -162,7 +162,8 @@ ReconResult ImageMaker::made_of(Scan scan, const SharedSlice& shared) {
   if (!engine_) {
     EngineOptions options;
     options.seeks_causes = false;
-    engine_ = std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
+    engine_ =
+        std::make_unique<ReconEngine>(work_.options.settings(), Execution{}, work_.device, nullptr, options);
   }
   RunEvents events{watch()};
   events.on_fallback = [this](const std::string& reason) {
