@@ -22,6 +22,7 @@
 #include "app/commands/commands.hpp"
 #include "app/options/checks.hpp"
 #include "app/options/table.hpp"
+#include "app/terminal/console.hpp"
 #include "app/terminal/event_lines.hpp"
 #include "app/terminal/processes.hpp"
 #include "app/terminal/processors.hpp"
@@ -147,12 +148,11 @@ bool BatchCommand::do_scans(const BatchWork& work, const BatchLimits& limited, B
 
 void BatchCommand::print_missing(const BatchWork& work) const {
   for (std::size_t scan = 0; scan < work.scans.size(); ++scan)
-    if (const auto missing = missing_in_folder(work, scan)) {
-      const nlohmann::ordered_json line{{"name", work.scans[scan].name},
-                                        {"path", work.scans[scan].path},
-                                        {"reason", code(missing->reason)}};
-      fmt::print("{}\n", line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
-    }
+    if (const auto missing = missing_in_folder(work, scan))
+      print_json({{"name", work.scans[scan].name},
+                  {"path", work.scans[scan].path},
+                  {"reason", code(missing->reason)}},
+                 -1);
 }
 
 BatchList BatchCommand::listed() const {
